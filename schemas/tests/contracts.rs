@@ -1,6 +1,6 @@
 //! What the contracts say of themselves is what the runtime makes of it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tabellion_contracts::CONTRACTS;
 use tabellion_runtime::{ContractSpec, EffectKind, ErrorChannel, ToolSpec};
 
@@ -91,7 +91,7 @@ fn a_path_lies_where_the_contract_says() {
 }
 
 /// The source documents, by the contract that was taken from them.
-fn sources() -> [(&'static ContractSpec, &'static str); 3] {
+fn sources() -> [(&'static ContractSpec, &'static str); 4] {
     [
         (
             &tabellion_contracts::braindrive_markdown::CONTRACT,
@@ -104,6 +104,10 @@ fn sources() -> [(&'static ContractSpec, &'static str); 3] {
         (
             &tabellion_contracts::safe_markdown_editor::CONTRACT,
             include_str!("../safe-markdown-editor/source.md"),
+        ),
+        (
+            &tabellion_contracts::mcb::CONTRACT,
+            include_str!("../mcb/source.md"),
         ),
     ]
 }
@@ -139,4 +143,84 @@ fn descriptions_templates_and_the_codes_of_documented_errors_are_the_documents()
             }
         }
     }
+}
+
+/// Tools of `mcb`'s source document that the contract does not offer yet.
+const NOT_YET_OFFERED: &[&str] = &["index", "search", "validate", "memory", "session", "agent", "vcs"];
+
+/// Returns the cells of a Markdown table's rows in `text`, without its head.
+fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let rows = text.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|line| {
+        let cells = line.trim_matches('|').split(" | ");
+        cells.map(|cell| cell.trim()).collect()
+    })
+}
+
+/// Returns the texts in backticks.
+fn quoted(text: &str) -> Vec<Value> {
+    let parts = text.split('`').skip(1).step_by(2);
+    parts.map(Value::from).collect()
+}
+
+/// Returns the property that a row of a parameter table describes. `section` names the values of an enum that its row does not.
+fn property(cells: &[&str], section: &str) -> Value {
+    let (kind, description) = (cells[1], cells[3]);
+    let mut property = match kind {
+        "string[]" => json!({ "type": "array", "items": { "type": "string" } }),
+        "float" => json!({ "type": "number" }),
+        "enum" => {
+            let line = section.lines().find(|line| line.starts_with("**Resources**"));
+            let mut values = quoted(description);
+            if values.is_empty() {
+                values = quoted(line.unwrap_or_default());
+            }
+            json!({ "type": "string", "enum": values })
+        }
+        kind => json!({ "type": kind }),
+    };
+    property["description"] = description.into();
+    property
+}
+
+#[test]
+fn requests_of_mcb_are_the_parameter_tables_of_its_document() {
+    let (contract, source) = sources()[3];
+    let mut described = vec![];
+    for section in source
+        .split("\n---\n")
+        .filter(|section| section.contains("` Tool\n"))
+    {
+        let name = section.split('`').nth(1).unwrap();
+        described.push(name);
+        let Some(tool) = contract.tool(name) else {
+            assert!(NOT_YET_OFFERED.contains(&name), "`{name}` is not offered");
+            continue;
+        };
+        assert!(!NOT_YET_OFFERED.contains(&name), "`{name}` is offered");
+        let wire = tool.input.wire();
+        let properties = wire["properties"].as_object().unwrap();
+        let names: Vec<_> = rows(section).map(|cells| cells[0].trim_matches('`')).collect();
+        assert_eq!(properties.keys().collect::<Vec<_>>(), names, "{name}");
+        let mut required = vec![];
+        for cells in rows(section) {
+            let parameter = cells[0].trim_matches('`');
+            assert_eq!(
+                properties[parameter],
+                property(&cells, section),
+                "{name} {parameter}"
+            );
+            if cells[2] == "**yes**" {
+                required.push(parameter);
+            }
+        }
+        assert_eq!(wire["required"], json!(required), "{name}");
+        assert_eq!(wire["additionalProperties"], false, "{name}");
+        let listed = format!("| `{name}` | {} |", tool.description);
+        assert!(source.contains(&listed), "{listed}");
+    }
+    for tool in contract.tools {
+        assert!(described.contains(&tool.name), "`{}` has no table", tool.name);
+    }
+    assert_eq!(described.len(), 9);
 }

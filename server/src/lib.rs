@@ -1,4 +1,4 @@
-//! Tabellion: a server for Markdown libraries in git that AI agents and people edit together.
+//! Tabellion: a server for Markdown libraries in git that AI agents and people edit together, and for rows that agents keep.
 //!
 //! This crate names the contracts, implements them, and has the command line; [`Server`] serves contracts of anyone's own in the
 //! same way. Everything else is in these crates, lowest
@@ -9,6 +9,7 @@
 //! | [`tabellion_platform`] | what differs between operating systems |
 //! | [`tabellion_markdown`] | sections, edits, previews: pure functions from text to text |
 //! | [`tabellion_library`] | paths, git, the transaction, the log, listing and search; the only one that writes below a library's root |
+//! | [`tabellion_records`] | rows in SQLite, their log, and its upkeep |
 //! | [`tabellion_mcp`] | contracts over MCP: stdio, and the messages of Streamable HTTP |
 //! | [`tabellion_clients`] | configuration files of MCP clients |
 //! | [`tabellion_http`] | sockets, limits, API keys, access tokens, TLS |
@@ -20,6 +21,7 @@ pub mod cli;
 mod client;
 mod console;
 pub mod contracts;
+mod data;
 mod demo;
 mod doctor;
 mod handshake;

@@ -5,11 +5,9 @@
 
 mod generated;
 
-use std::{env, error::Error, path::PathBuf, sync::Arc};
+use std::{env, error::Error, path::PathBuf};
 
 use generated::tracker::{ROWS, Service, Tracker};
-use tabellion_mcp::{Adapter, ApprovalPolicy, Offer, ServerInfo, serve_stdio};
-use tabellion_records::{Records, Start};
 
 /// An implementation without a method.
 struct Rules;
@@ -18,16 +16,7 @@ impl Tracker for Rules {}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder: PathBuf = env::args_os().nth(1).ok_or("usage: tracker FOLDER")?.into();
-    let records = Records::open(&folder, &ROWS, Start::Serve)?;
-    let info = ServerInfo {
-        name: "tracker".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        instructions: None,
-    };
-    let service = Arc::new(Service::new(Rules, Arc::new(records)));
-    let adapter = Adapter::new(vec![service], Offer::default(), info, ApprovalPolicy::default())?;
-    let runtime = tokio::runtime::Runtime::new()?;
-    let served = runtime.block_on(serve_stdio(adapter, std::future::pending()));
-    runtime.shutdown_background();
-    Ok(served?)
+    let server = tabellion::Server::open_rows("tracker", env!("CARGO_PKG_VERSION"), folder, &ROWS)?;
+    let service = Service::new(Rules, server.records());
+    Ok(server.with(service).serve_stdio()?)
 }

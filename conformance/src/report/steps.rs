@@ -73,10 +73,8 @@ fn describe(message: &Map<String, Value>, opening: &mut Vec<Value>) -> Option<St
             return None;
         }
         Some("notifications/initialized") => return None,
-        Some("tools/call") => {
-            let name = at("/name")
-                .and_then(Value::as_str)
-                .unwrap_or("a tool without a name");
+        Some("tools/call") if at("/name").is_some_and(Value::is_string) => {
+            let name = at("/name").and_then(Value::as_str).unwrap_or_default();
             return Some(format!("{name} {}", at("/arguments").unwrap_or(&Value::Null)));
         }
         Some(method) => {
@@ -131,6 +129,7 @@ mod tests {
             Event::Received(r#"{"id":4,"error":{"code":-32602,"message":"bad"}}"#.into()),
             Event::Sent("{".into()),
             Event::Sent(r#"{"id":5,"method":"tools/list","params":{"_meta":{"v":1}}}"#.into()),
+            Event::Sent(r#"{"id":6,"method":"tools/call","params":["x"]}"#.into()),
         ];
         let steps: Vec<_> = of(&trace)
             .iter()
@@ -146,6 +145,7 @@ mod tests {
                 "← error -32602: bad",
                 "→ {",
                 "→ tools/list {}",
+                r#"→ tools/call ["x"]"#,
             ]
         );
     }

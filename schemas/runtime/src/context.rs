@@ -55,8 +55,6 @@ pub struct CallContext {
     pub org: Option<Arc<str>>,
     /// The caller's user, as its key says it: the key of a row, if the contract keeps users as rows.
     pub user: Option<Arc<str>>,
-    /// Whom the call names as its operator: the key of a row, or another value that only one row has. Counts where `user` is unknown.
-    pub operator: Option<Arc<str>>,
     /// Id of the caller for rate limits. Calls without one share a limit.
     pub counted_as: Option<Arc<str>>,
     /// The client's name and version, as it sent them.

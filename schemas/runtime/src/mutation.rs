@@ -325,6 +325,7 @@ fn stale(path: &str, expected: &Precondition, found: Option<&ContentId>) -> Fail
         (Precondition::Absent, _) => format!("`{path}` already exists; read it and decide anew"),
     };
     Failure::new(FailureKind::Conflict, message)
+        .with("rule", "stale")
         .with("expected", expected.content().cloned())
         .with("found", found.cloned())
 }

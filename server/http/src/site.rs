@@ -27,12 +27,12 @@ use tabellion_mcp::{
 
 const MAX_REQUEST_ID: usize = 64;
 
-/// One library, as it is served.
+/// What is served at one path: a library, rows, or both.
 pub struct Mount {
-    /// Name of the library; empty where it is the only one.
+    /// Name of the library; empty where it has none.
     pub name: String,
-    /// Folder of the library.
-    pub folder: PathBuf,
+    /// The folders that must be there to answer calls.
+    pub folders: Vec<PathBuf>,
     /// Returns what the library has done.
     pub counts: Box<dyn Fn() -> LibraryCounts + Send + Sync>,
     /// The library's MCP endpoint.
@@ -94,8 +94,9 @@ impl Site {
 
     /// Returns whether calls can be answered: all libraries are there, and so are the keys that verify tokens.
     pub(super) fn is_ready(&self) -> bool {
+        let are_there = |mount: &Mount| mount.folders.iter().all(|folder| folder.is_dir());
         let mut mounts = self.mounts.values();
-        mounts.all(|mount| mount.endpoint.is_open() && mount.folder.is_dir()) && self.credentials.are_ready()
+        mounts.all(|mount| mount.endpoint.is_open() && are_there(mount)) && self.credentials.are_ready()
     }
 
     /// Returns who makes a request; `None` where no credentials are asked for.

@@ -7,7 +7,7 @@ use std::{env, error::Error, path::PathBuf, process::ExitCode, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tabellion::contracts;
+use tabellion::contracts::{self, Grounds};
 use tabellion_contracts::braindrive_markdown::{self, ToolError};
 use tabellion_library::{Library, Options};
 use tabellion_mcp::{Adapter, ApprovalPolicy, Offer, ServerInfo, serve_stdio};
@@ -133,14 +133,18 @@ fn serve() -> Result<(), Box<dyn Error>> {
         .ok_or("which library?")?
         .into();
     let library = Arc::new(Library::open(&folder, Options::default())?);
-    let of_the_product = contracts::service(contracts::default(), &library, None);
+    let grounds = Grounds {
+        library: Some(Arc::clone(&library)),
+        ..Grounds::default()
+    };
+    let of_the_product = contracts::service(contracts::default(), &grounds)?;
     let several: Arc<dyn Contract> = Arc::new(SeveralDocuments(library));
     let info = ServerInfo {
         name: "several-documents".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         instructions: None,
     };
-    let contracts = of_the_product.into_iter().chain([several]).collect();
+    let contracts = vec![of_the_product, several];
     let adapter = Adapter::new(contracts, Offer::default(), info, ApprovalPolicy::default())?;
     let runtime = tokio::runtime::Runtime::new()?;
     let served = runtime.block_on(serve_stdio(adapter, std::future::pending()));

@@ -317,7 +317,6 @@ static WRITER: [ProvenanceField; 1] = [ProvenanceField {
 static ORIGIN_PROVENANCE: ProvenanceSpec = ProvenanceSpec {
     fields: &WRITER,
     session: None,
-    operator: None,
     required: &[],
     also_if: &[],
     missing: MissingProvenance {

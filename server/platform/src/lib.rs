@@ -396,6 +396,21 @@ pub fn try_lock_file(path: &Path) -> io::Result<Option<FileLock>> {
     }
 }
 
+/// Takes a share of the lock on the file at `path`, which others can share too; returns `None` if another process holds all of it.
+/// A file that can't be opened for writing is opened for reading.
+///
+/// # Errors
+///
+/// As for [`lock_file`].
+pub fn try_share_lock(path: &Path) -> io::Result<Option<FileLock>> {
+    let file = open_lock(path).or_else(|error| File::open(path).map_err(|_| error))?;
+    match file.try_lock_shared() {
+        Ok(()) => Ok(Some(FileLock(file))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 fn open_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .create(true)

@@ -40,11 +40,13 @@ fn failure(what: &str, error: Error) -> Failure {
         ),
         Some(ErrorCode::DiskFull) => (
             FailureKind::Io,
-            format!("can't {what}: the disk is full; nothing has changed"),
+            format!("can't {what}: the disk is full; free some space; nothing has changed"),
         ),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => (
             FailureKind::Io,
-            format!("can't {what}: the data folder can't be written; give the server's user permission to"),
+            format!(
+                "can't {what}: the data folder can't be written; give the server's user permission to, or mount it writable"
+            ),
         ),
         _ => (FailureKind::Io, format!("can't {what}: {error}")),
     };

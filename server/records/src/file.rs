@@ -1,9 +1,9 @@
 //! The data file: found, created, compared with the contract, and migrated.
 
 use std::{
-    fs::{self, DirBuilder, OpenOptions},
+    fs::{DirBuilder, OpenOptions},
     io,
-    path::{Path, PathBuf},
+    path::{Path, PathBuf, absolute},
 };
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
@@ -13,14 +13,16 @@ use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
 use crate::{
     BUSY_TIMEOUT,
     failures::{Doing, at, damaged, refused},
+    inspection::{Standing, standing},
     layout::{self, Layout},
-    log,
+    log, replacement,
+    usage::{self, Usage},
 };
 
 /// SQLite application id of a data file.
-const APPLICATION: i32 = i32::from_be_bytes(*b"Tblr");
+pub(crate) const APPLICATION: i32 = i32::from_be_bytes(*b"Tblr");
 /// Version of the store's own tables and of the log's form.
-const FORMAT: i32 = 1;
+pub(crate) const FORMAT: i32 = 1;
 /// Number of prepared statements that a connection keeps.
 const STATEMENT_CAPACITY: usize = 256;
 
@@ -36,57 +38,96 @@ pub enum Start {
 }
 
 /// Returns the path of a contract's data file.
-pub(crate) fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
+pub fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
     folder.join(format!("{}.db", spec.contract))
 }
 
+/// An open data file.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) path: PathBuf,
+    pub(crate) connection: Connection,
+    /// Kept as long as the file is in use.
+    pub(crate) usage: Option<Usage>,
+}
+
 /// Opens the data file, with its tables as `spec` has them.
-pub(crate) fn open(
-    folder: &Path,
-    spec: &'static RowsSpec,
-    start: Start,
-) -> Result<(PathBuf, Connection), Failure> {
+pub(crate) fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Result<Opened, Failure> {
     layout::check_names(spec).map_err(refused)?;
     let path = path(folder, spec);
-    if start == Start::Existing {
-        if !path.exists() {
-            return Err(Failure::new(
-                FailureKind::NotFound,
-                format!("there is no data file `{}`", path.display()),
-            ));
-        }
-        let connection = connect(&path)?;
-        compare(&connection, spec, start)?;
-        return Ok((path, connection));
+    // What can't be changed can still be read.
+    if start == Start::Existing || (start == Start::Serve && is_read_only(&path)) {
+        return existing(path, spec);
     }
     create_folder(folder).map_err(at("create", folder))?;
+    let usage = match start {
+        Start::Migrate => usage::alone(&path)?,
+        _ => usage::shared(&path)?,
+    };
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");
     create_file(&lock).map_err(at("create", &lock))?;
     let lock = lock_file(&lock).map_err(at("lock", &lock))?;
+    replacement::finish(&path)?;
     create_file(&path).map_err(at("create", &path))?;
     let connection = connect(&path)?;
     set_up(&connection, spec, start)?;
-    platform::open_to_sync(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(at("write", folder))?;
+    sync(folder)?;
     drop(lock);
-    Ok((path, connection))
+    Ok(Opened {
+        path,
+        connection,
+        usage: Some(usage),
+    })
 }
 
-/// Creates a folder that only its owner can enter.
-fn create_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
+fn existing(path: PathBuf, spec: &'static RowsSpec) -> Result<Opened, Failure> {
+    if !path.exists() && !replacement::is_pending(&path) {
+        return Err(missing(&path));
     }
-    let mut builder = DirBuilder::new();
-    builder.recursive(false);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        fs::create_dir_all(parent)?;
+    let usage = usage::shared_if_possible(&path)?;
+    replacement::finish(&path)?;
+    let connection = connect(&path)?;
+    compare(&connection, spec, Start::Existing)?;
+    Ok(Opened {
+        path,
+        connection,
+        usage,
+    })
+}
+
+/// Returns the failure of a file that is not there.
+pub(crate) fn missing(path: &Path) -> Failure {
+    let message = format!("there is no data file `{}`", path.display());
+    Failure::new(FailureKind::NotFound, message)
+}
+
+/// Makes the names and bytes of a file, or the names in a folder, durable.
+pub(crate) fn sync(path: &Path) -> Result<(), Failure> {
+    platform::open_to_sync(path)
+        .and_then(|file| file.sync_all())
+        .map_err(at("write", path))
+}
+
+/// Creates a folder that only its owner can enter, and the folders above it.
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
+    let folder = absolute(folder)?;
+    let missing: Vec<_> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
+    for folder in missing.iter().rev() {
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        match builder.create(folder) {
+            // Another process was first.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            created => created?,
+        }
     }
-    builder.create(folder)
+    // The new names must survive a power failure; the folder above them may not be readable.
+    for folder in missing.iter().filter_map(|folder| folder.parent()) {
+        let _ = platform::open_to_sync(folder).and_then(|folder| folder.sync_all());
+    }
+    Ok(())
 }
 
 /// Creates the file if it is missing. SQLite gives its other files the same permissions.
@@ -97,12 +138,59 @@ pub(crate) fn create_file(path: &Path) -> io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// Opens a connection to the file.
+/// Opens a connection to the file, as far as permissions go for changes.
 pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).doing("open the data file")?;
     configure(&connection)?;
+    match connection.query_row("PRAGMA schema_version", [], |_| Ok(())) {
+        Err(error) if is_denied(&error) && is_on_read_only_system(path) => connect_unchanging(path),
+        read => read.doing("open the data file").map(|()| connection),
+    }
+}
+
+/// Opens a connection to a file that nobody can change, whose read-only file system has no place for what SQLite keeps beside it.
+fn connect_unchanging(path: &Path) -> Result<Connection, Failure> {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            byte => uri += &format!("%{byte:02x}"),
+        }
+    }
+    uri += "?immutable=1";
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(uri, flags).doing("open the data file")?;
+    configure(&connection)?;
     Ok(connection)
+}
+
+fn is_denied(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
+}
+
+/// Returns true if the file exists and can't be written.
+fn is_read_only(path: &Path) -> bool {
+    let denied = |kind| {
+        matches!(
+            kind,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+        )
+    };
+    opened_to_write(path).is_some_and(denied)
+}
+
+fn is_on_read_only_system(path: &Path) -> bool {
+    opened_to_write(path) == Some(io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Returns why the file can't be opened for writing, if it can't.
+fn opened_to_write(path: &Path) -> Option<io::ErrorKind> {
+    let opened = OpenOptions::new().write(true).open(path);
+    opened.err().map(|error| error.kind())
 }
 
 fn configure(connection: &Connection) -> Result<(), Failure> {
@@ -134,6 +222,11 @@ fn set_up(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Res
     if tables > 0 {
         return compare(connection, spec, start);
     }
+    create(connection, spec)
+}
+
+/// Creates the tables of an empty file, in one transaction.
+pub(crate) fn create(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
     in_transaction(connection, || {
         create_tables(connection, spec)?;
         connection
@@ -178,7 +271,7 @@ fn set_meta(connection: &Connection, name: &str, value: &str) -> Result<(), Fail
         .map(drop)
 }
 
-fn meta(connection: &Connection, name: &str) -> Result<Option<String>, Failure> {
+pub(crate) fn meta(connection: &Connection, name: &str) -> Result<Option<String>, Failure> {
     let sql = "SELECT value FROM meta WHERE name = ?";
     let value = connection.query_row(sql, [name], |row| row.get(0));
     value.optional().doing("read the data file")
@@ -186,54 +279,21 @@ fn meta(connection: &Connection, name: &str) -> Result<Option<String>, Failure> 
 
 /// Compares the file with the contract, and applies the differences that `start` permits.
 fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Result<(), Failure> {
-    let number = |pragma: &str| -> Result<i32, Failure> {
-        let sql = format!("PRAGMA {pragma}");
-        connection
-            .query_row(&sql, [], |row| row.get(0))
-            .doing("read the data file")
-    };
-    if number("application_id")? != APPLICATION {
-        return Err(refused(
-            "the data file is of another program; choose another folder with `--data`",
-        ));
-    }
-    let (format, contract) = (number("user_version")?, meta(connection, "contract")?);
-    if contract.as_deref() != Some(spec.contract) {
-        return Err(refused(format!(
-            "the data file is not of the contract `{}`",
-            spec.contract
-        )));
-    }
-    let version = meta(connection, "version")?.unwrap_or_default();
-    if format > FORMAT || parts(&version) > parts(spec.version) {
-        return Err(refused(format!(
-            "the data is of version {version} of `{}`, and this program has version {}; update the program",
-            spec.contract, spec.version
-        )));
-    }
-    let found = meta(connection, "layout")?.unwrap_or_default();
-    let found: Layout = serde_json::from_str(&found).map_err(damaged)?;
-    if found == Layout::of(spec) {
-        if version == spec.version || start == Start::Existing {
-            return Ok(());
+    let found = standing(connection, spec)?;
+    let version = &found.version;
+    let migrate = match &found.standing {
+        Standing::Current if version == spec.version || start == Start::Existing => return Ok(()),
+        Standing::Current => return set_version(connection, spec),
+        Standing::Adds if start == Start::Existing => Some("tables are added to".to_owned()),
+        Standing::Loses(what) if start != Start::Migrate => Some(what.join("; ")),
+        Standing::Adds | Standing::Loses(_) => None,
+        Standing::Foreign(_) | Standing::Newer | Standing::Impossible(_) => {
+            return Err(refused(found.describe(spec)));
         }
-        return set_version(connection, spec);
-    }
-    let steps = found.to(spec);
-    if !steps.impossible.is_empty() {
+    };
+    if let Some(what) = migrate {
         return Err(refused(format!(
-            "the data can't be migrated from version {version}: {}",
-            steps.impossible.join("; ")
-        )));
-    }
-    if start == Start::Existing || (start == Start::Serve && !steps.lossy.is_empty()) {
-        return Err(refused(format!(
-            "the data is of version {version} and must be migrated: {}; run `tabellion data migrate`, which makes a backup first",
-            if steps.lossy.is_empty() {
-                "tables are added to".into()
-            } else {
-                steps.lossy.join("; ")
-            }
+            "the data is of version {version} and must be migrated: {what}; run `tabellion data migrate`, which makes a backup first"
         )));
     }
     // Tables that are dropped may be referred to by others that are dropped later.
@@ -241,6 +301,10 @@ fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Re
         .execute_batch("PRAGMA foreign_keys = OFF")
         .doing("migrate the tables")?;
     in_transaction(connection, || {
+        // Another process may have done it meanwhile.
+        let layout = meta(connection, "layout")?.unwrap_or_default();
+        let layout: Layout = serde_json::from_str(&layout).map_err(damaged)?;
+        let steps = layout.to(spec);
         for sql in steps.sql.iter().chain(&steps.lossy_sql) {
             connection.execute_batch(sql).doing("migrate the tables")?;
         }
@@ -249,12 +313,6 @@ fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Re
     connection
         .execute_batch("PRAGMA foreign_keys = ON")
         .doing("migrate the tables")
-}
-
-/// Returns the numbers of a semantic version.
-fn parts(version: &str) -> Vec<u64> {
-    let numbers = version.split(['-', '+']).next().unwrap_or_default().split('.');
-    numbers.map(|number| number.parse().unwrap_or(0)).collect()
 }
 
 /// Does `work` in a transaction, which is undone if it fails.

@@ -11,21 +11,28 @@
 //! | `write`, `log` | rows and the log's entries |
 //! | `codec`, `layout` | rows as SQLite keeps them; tables, and what differs between two versions |
 //! | `file` | opening, creating and migrating the file |
-//! | `upkeep` | check, export, import, backup, recovery |
+//! | `inspection` | which version the file is of, and what differs |
+//! | `upkeep` | check, export, import, backup |
+//! | `recovery`, `replacement` | a file made anew from its log, and put in the place of the damaged one |
+//! | `usage` | which processes use the file |
 
 mod blocking;
 mod codec;
 mod failures;
 mod file;
 mod fresh;
+mod inspection;
 mod layout;
 mod log;
 mod query;
 mod reading;
+mod recovery;
+mod replacement;
 mod session;
 #[cfg(test)]
 mod tests;
 mod upkeep;
+mod usage;
 mod write;
 
 use std::{
@@ -50,10 +57,13 @@ use self::{
     failures::damaged,
     reading::{Pool, Reader},
     session::{Turn, Writer},
+    usage::Usage,
 };
 pub use self::{
-    file::Start,
-    upkeep::{Checked, backup, import, recover},
+    file::{Start, path},
+    inspection::{Inspection, Standing, inspect},
+    recovery::{Recovered, recover},
+    upkeep::{Checked, backup, import},
 };
 
 /// How long a change waits for other processes.
@@ -66,6 +76,8 @@ pub struct Records {
     path: PathBuf,
     pool: Pool,
     writer: Writer,
+    /// Keeps the file from being replaced.
+    _usage: Option<Usage>,
 }
 
 impl Records {
@@ -74,12 +86,13 @@ impl Records {
     /// # Errors
     /// If the folder can't be used, the file is damaged, newer than the program, or needs a migration that loses data.
     pub fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Result<Self, Failure> {
-        let (path, connection) = file::open(folder, spec, start)?;
+        let opened = file::open(folder, spec, start)?;
         let records = Self {
             spec,
-            path,
+            path: opened.path,
             pool: Pool::default(),
-            writer: tokio::sync::Mutex::new(Mutex::new(connection)),
+            writer: tokio::sync::Mutex::new(Mutex::new(opened.connection)),
+            _usage: opened.usage,
         };
         if start != Start::Existing {
             records.seed()?;

@@ -104,6 +104,15 @@ pub(crate) fn end(connection: &Connection) -> Result<End, Failure> {
     Ok(end.optional().doing("read the log")?.unwrap_or_default())
 }
 
+/// Returns the number of entries.
+pub(crate) fn count(connection: &Connection) -> Result<u64, Failure> {
+    let sql = "SELECT count(*) FROM change";
+    let count: i64 = connection
+        .query_row(sql, [], |row| row.get(0))
+        .doing("read the log")?;
+    Ok(count.unsigned_abs())
+}
+
 /// Reads the entry with an idempotency key of an org.
 pub(crate) fn with_key(connection: &Connection, org: &str, key: &str) -> Result<Option<LogEntry>, Failure> {
     let sql = format!("SELECT {COLUMNS} FROM change WHERE org = ? AND key = ?");

@@ -1,15 +1,15 @@
-//! Upkeep of a data file: whether the log gives the tables, export and import, backup, recovery.
+//! Upkeep of a data file: whether the log gives the tables, export and import, backup.
 
 use std::{
     fs,
     io::{BufRead, Write},
-    path::{Path, PathBuf},
+    path::Path,
     time::Duration,
 };
 
 use rusqlite::{Connection, OpenFlags, backup::Backup};
 use serde::{Deserialize, Serialize};
-use tabellion_platform::{self as platform, rename};
+use tabellion_platform::rename;
 use tabellion_runtime::{
     Failure, FailureKind, Row,
     rows::{Order, Select},
@@ -23,6 +23,7 @@ use crate::{
     log::{self, LogEntry},
     query,
     reading::Reader,
+    replacement, usage,
     write::apply,
 };
 
@@ -113,9 +114,9 @@ impl Records {
 pub fn backup(folder: &Path, spec: &RowsSpec, path: &Path) -> Result<(), Failure> {
     let from = file::path(folder, spec);
     if !from.exists() {
-        let message = format!("there is no data file `{}`", from.display());
-        return Err(Failure::new(FailureKind::NotFound, message));
+        return Err(file::missing(&from));
     }
+    let _usage = usage::shared_if_possible(&from)?;
     copy_to(&from, path)
 }
 
@@ -127,10 +128,10 @@ fn copy_to(from: &Path, path: &Path) -> Result<(), Failure> {
     let partial = path.with_extension("partial");
     file::create_file(&partial).map_err(at("create", &partial))?;
     let copied = copy(from, &partial).and_then(|()| {
-        sync(&partial)?;
+        file::sync(&partial)?;
         rename(&partial, path).map_err(at("create", path))?;
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        sync(folder.unwrap_or(Path::new(".")))
+        file::sync(folder.unwrap_or(Path::new(".")))
     });
     if copied.is_err() {
         // The failure says more than that of cleaning up.
@@ -154,6 +155,15 @@ fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// If the folder has a data file already, or a line is not what an export writes. Then no file is made.
 pub fn import(folder: &Path, spec: &'static RowsSpec, from: &mut dyn BufRead) -> Result<Checked, Failure> {
+    let path = file::path(folder, spec);
+    let is_free = || match path.exists() || replacement::is_pending(&path) {
+        true => Err(refused(format!(
+            "`{}` is there already; name an empty folder",
+            path.display()
+        ))),
+        false => Ok(()),
+    };
+    is_free()?;
     let mut count = 0;
     let mut lines = std::iter::from_fn(|| {
         count += 1;
@@ -177,7 +187,10 @@ pub fn import(folder: &Path, spec: &'static RowsSpec, from: &mut dyn BufRead) ->
             return Err(Failure::new(FailureKind::Invalid, message));
         }
     }
-    build(folder, spec, |connection| {
+    file::create_folder(folder).map_err(at("create", folder))?;
+    let usage = usage::alone(&path)?;
+    is_free()?;
+    let (_, checked) = replacement::replace(&path, spec, &usage, |connection| {
         let mut checked = Checked { changes: 0, rows: 0 };
         for line in lines {
             match line? {
@@ -207,78 +220,8 @@ pub fn import(folder: &Path, spec: &'static RowsSpec, from: &mut dyn BufRead) ->
             }
         }
         Ok(checked)
-    })
-}
-
-/// Makes the tables of a damaged data file anew from its log, as far as the log can be read. The damaged file is kept beside it; its
-/// path is returned.
-///
-/// # Errors
-/// If the log can't be read from its beginning, or the new file can't be made. Then the damaged file stays in its place.
-pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<(PathBuf, Checked), Failure> {
-    let path = file::path(folder, spec);
-    let damaged = file::connect(&path)?;
-    let rebuilt = folder.join("recovered");
-    let checked = build(&rebuilt, spec, |connection| {
-        let mut checked = Checked { changes: 0, rows: 0 };
-        let read = log::for_each(&damaged, |entry| {
-            entry.insert(connection)?;
-            replay(connection, spec, &entry)?;
-            checked.changes += 1;
-            Ok(())
-        });
-        // What can be read of the log is kept.
-        if let Err(failure) = read
-            && checked.changes == 0
-        {
-            return Err(failure);
-        }
-        for entity in spec.entities {
-            checked.rows += query::count(connection, &Select::new(entity, vec![]))?;
-        }
-        Ok(checked)
     })?;
-    drop(damaged);
-    let kept = path.with_extension("damaged");
-    for suffix in ["-wal", "-shm"] {
-        let beside = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
-        if beside(&path).exists() {
-            rename(&beside(&path), &beside(&kept)).map_err(at("move", &path))?;
-        }
-    }
-    rename(&path, &kept).map_err(at("move", &path))?;
-    rename(&file::path(&rebuilt, spec), &path).map_err(at("move", &rebuilt))?;
-    fs::remove_dir_all(&rebuilt).map_err(at("remove", &rebuilt))?;
-    sync(folder)?;
-    Ok((kept, checked))
-}
-
-/// Makes a data file in `folder`, which has none, and fills it.
-fn build<T>(
-    folder: &Path,
-    spec: &'static RowsSpec,
-    fill: impl FnOnce(&Connection) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let path = file::path(folder, spec);
-    if path.exists() {
-        let message = format!("`{}` is there already; name an empty folder", path.display());
-        return Err(refused(message));
-    }
-    let (path, connection) = file::open(folder, spec, file::Start::Serve)?;
-    let filled = file::in_transaction(&connection, || fill(&connection));
-    // Leaves no file beside the data file.
-    drop(connection);
-    if filled.is_err() {
-        // The failure says more than that of cleaning up.
-        let _ = fs::remove_file(&path);
-    }
-    filled
-}
-
-fn sync(path: &Path) -> Result<(), Failure> {
-    platform::open_to_sync(path)
-        .and_then(|file| file.sync_all())
-        .map_err(at("write", path))
+    Ok(checked)
 }
 
 /// Returns an empty store that nothing else sees, and that spills to the disk.
@@ -288,7 +231,7 @@ fn empty(spec: &RowsSpec) -> Result<Connection, Failure> {
     Ok(connection)
 }
 
-fn replay(connection: &Connection, spec: &RowsSpec, entry: &LogEntry) -> Result<(), Failure> {
+pub(crate) fn replay(connection: &Connection, spec: &RowsSpec, entry: &LogEntry) -> Result<(), Failure> {
     let changed = entry.rows.iter().try_for_each(|row| apply(connection, spec, row));
     changed.map_err(|failure| {
         let message = format!("entry {} of the log: {}", entry.seq, failure.message);

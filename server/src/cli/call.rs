@@ -11,7 +11,7 @@ use clap::{
 use serde_json::{Map, Value};
 use tabellion_runtime::{ContractSpec, ToolSpec, context};
 
-use super::people::{Library, Show};
+use super::people::{Data, Library, Show};
 use crate::{
     contracts,
     terminal::{
@@ -115,8 +115,13 @@ fn of_tool(contract: &'static ContractSpec, tool: &'static ToolSpec) -> Command 
     } else {
         command
     };
+    let command = if contract.rows.is_some() {
+        Data::augment_args(command)
+    } else {
+        Library::augment_args(command)
+    };
     // The description is last: the options bring one of their own.
-    Show::augment_args(Library::augment_args(command)).about(tool.description)
+    Show::augment_args(command).about(tool.description)
 }
 
 fn with_conditions(command: Command) -> Command {
@@ -125,7 +130,7 @@ fn with_conditions(command: Command) -> Command {
         .long("idempotency-key")
         .value_name("KEY");
     command
-        .arg(base.help("Refuse unless the document still has this content (`null`: does not exist)"))
+        .arg(base.help("Refuse unless the document or row still has this content (`null`: does not exist)"))
         .arg(key.help("A name for this call: the same call again is answered, and not made again"))
 }
 
@@ -177,7 +182,13 @@ fn help(field: &Field) -> String {
 /// Makes the call.
 pub(super) fn run(call: &Call) -> Result<(), TerminalError> {
     let options = &call.options;
-    let library = Library::from_arg_matches(options).map_err(TerminalError::new)?;
+    let place = if call.contract.rows.is_some() {
+        let data = Data::from_arg_matches(options).map_err(TerminalError::new)?;
+        call::Place::Data(data.folder)
+    } else {
+        let library = Library::from_arg_matches(options).map_err(TerminalError::new)?;
+        call::Place::Library(library.folder)
+    };
     let show = Show::from_arg_matches(options).map_err(TerminalError::new)?;
     let text = |name: &str| options.try_get_one::<String>(name).ok().flatten();
     let mut conditions = Map::new();
@@ -193,7 +204,7 @@ pub(super) fn run(call: &Call) -> Result<(), TerminalError> {
         conditions.insert(context::IDEMPOTENCY_KEY.into(), key.as_str().into());
     }
     let call = call::Call {
-        folder: library.folder,
+        place,
         contract: call.contract,
         tool: call.tool,
         document: text("document").cloned(),

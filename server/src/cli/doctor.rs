@@ -1,5 +1,7 @@
 //! `tabellion doctor`: its arguments.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::people::{Library, Show};
@@ -10,6 +12,11 @@ use crate::{doctor, terminal::TerminalError};
 pub(super) struct Arguments {
     #[command(flatten)]
     library: Library,
+
+    /// Look at a data folder instead, and at the rows in it; if none is named, at that of the environment variable
+    /// TABELLION_DATA, else at the system's place for the data of programs
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with_all = ["folder", "fix"])]
+    data: Option<Option<PathBuf>>,
 
     /// Mend what can be mended, after a question each
     #[arg(long)]
@@ -26,7 +33,10 @@ pub(super) struct Arguments {
 /// Runs the checks. Returns true if nothing is red.
 pub(super) fn run(arguments: &Arguments) -> Result<bool, TerminalError> {
     doctor::run(&doctor::Options {
-        folder: arguments.library.folder.clone(),
+        place: match &arguments.data {
+            Some(folder) => doctor::Place::Data(folder.clone()),
+            None => doctor::Place::Library(arguments.library.folder.clone()),
+        },
         fix: arguments.fix,
         yes: arguments.yes,
         output: (&arguments.show).into(),

@@ -19,6 +19,7 @@ use super::clients::machine;
 use crate::{
     console::say,
     contracts,
+    data::DataFolder,
     handshake::{self, handshake},
     serve,
 };
@@ -53,9 +54,14 @@ pub(super) struct Install {
     #[command(flatten)]
     selection: Selection,
 
-    /// Folder of the library; it is created if missing
-    #[arg(long, value_name = "DIR", required_unless_present = "http")]
+    /// Folder of the library, for contracts over documents; it is created if missing
+    #[arg(long, value_name = "DIR")]
     library: Option<PathBuf>,
+
+    /// Data folder, for contracts over rows; it is created if missing. If omitted: the environment variable TABELLION_DATA, else
+    /// the system's place for the data of programs
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
 
     /// Contract to serve; may be repeated
     #[arg(
@@ -86,7 +92,7 @@ pub(super) struct Install {
     #[arg(
         long,
         value_name = "URL",
-        conflicts_with_all = ["library", "contracts", "document", "read_only", "approve"]
+        conflicts_with_all = ["library", "data", "contracts", "document", "read_only", "approve"]
     )]
     http: Option<String>,
 
@@ -151,6 +157,32 @@ impl Selection {
                     .project_file(&folder, &self.name)
                     .ok_or_else(|| "it has no configuration file for projects; omit `--project`".into())
             }
+        }
+    }
+}
+
+impl Install {
+    /// Checks that what the contracts need is named, and nothing else.
+    ///
+    /// # Errors
+    /// What to add, or to leave out.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.http.is_some() {
+            return Ok(());
+        }
+        serve::check(&serve::Needs {
+            contracts: &self.served(),
+            has_library: self.library.is_some(),
+            has_document: self.document.is_some(),
+            has_data: self.data.is_some(),
+        })
+    }
+
+    /// Returns the names of the contracts that the entry serves.
+    fn served(&self) -> Vec<String> {
+        match self.contracts.is_empty() {
+            true => vec![contracts::default().into()],
+            false => self.contracts.clone(),
         }
     }
 }
@@ -407,8 +439,14 @@ fn server(arguments: &Install) -> Result<Server, Box<dyn Error>> {
             key,
         });
     }
-    let library = arguments.library.as_deref().unwrap_or_else(|| Path::new(""));
-    let mut serve = vec!["serve".into(), "--library".into(), library_path(library)?];
+    let mut serve = vec!["serve".into()];
+    if let Some(library) = &arguments.library {
+        serve.extend(["--library".into(), library_path(library)?]);
+    }
+    let over_rows = |name: &String| contracts::spec(name).is_some_and(|spec| spec.rows.is_some());
+    if arguments.contracts.iter().any(over_rows) {
+        serve.extend(["--data".into(), data_path(arguments.data.as_deref())?]);
+    }
     let mut add = |option: &str, value: &str| serve.extend([option.into(), value.into()]);
     arguments
         .contracts
@@ -434,6 +472,18 @@ fn library_path(folder: &Path) -> Result<String, Box<dyn Error>> {
         return Err("the folder of a library has no name".into());
     }
     serve::check_library(folder, CreateFolders::Last)??;
+    absolute(folder)
+}
+
+/// Returns the absolute path of a data folder that can be served. It is named also if it is the system's place: a client may start
+/// the server with other environment variables.
+fn data_path(folder: Option<&Path>) -> Result<String, Box<dyn Error>> {
+    let folder = DataFolder::choose(folder)?;
+    folder.check(CreateFolders::Last)?;
+    absolute(&folder.path)
+}
+
+fn absolute(folder: &Path) -> Result<String, Box<dyn Error>> {
     let absolute = path::absolute(folder)?;
     let has_parents = absolute.components().any(|part| part == Component::ParentDir);
     let resolved = if has_parents {

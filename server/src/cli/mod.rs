@@ -2,6 +2,7 @@
 
 mod call;
 mod clients;
+mod data;
 mod doctor;
 mod generated;
 mod install;
@@ -9,13 +10,13 @@ mod key;
 mod people;
 mod serve;
 
-use std::{error::Error, io, process::ExitCode};
+use std::{error::Error, fmt::Display, io, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     console::{say, say_in_colour},
-    demo,
+    demo, serve as serving,
     terminal::TerminalError,
 };
 
@@ -25,7 +26,7 @@ pub const SUCCESS: u8 = 0;
 pub const FAILURE: u8 = 1;
 // Exit code 2 is clap's, for an invalid command line.
 
-/// A server for Markdown libraries in git: every edit is atomic, one commit, one log entry.
+/// A server for Markdown libraries in git, and for rows: every change is atomic, one entry of the log, and stays.
 #[derive(Debug, Parser)]
 #[command(name = "tabellion", version, about)]
 struct Cli {
@@ -35,9 +36,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve a library to one MCP client over standard input and output, or to several clients over HTTP
+    /// Serve a library, rows, or both, to one MCP client over standard input and output, or to several clients over HTTP
     Serve(Box<serve::Arguments>),
-    /// Enter a library into the configuration of MCP clients
+    /// Enter a server for a library or for rows into the configuration of MCP clients
     Install(Box<install::Install>),
     /// Remove it from the configuration of MCP clients
     Uninstall(install::Uninstall),
@@ -55,7 +56,10 @@ enum Command {
     /// The tool's fields are options. Wherever a value is text or JSON, `-` reads it from standard input.
     #[command(subcommand)]
     Call(Box<call::Call>),
-    /// Say what is wrong with a library, or could go wrong, and what to do about it
+    /// Check, export, import, back up, migrate and recover the rows of a contract
+    #[command(subcommand)]
+    Data(data::Command),
+    /// Say what is wrong with a library or a data folder, or could go wrong, and what to do about it
     ///
     /// Changes nothing, unless --fix says so. The exit code is 0 if no line is red.
     Doctor(doctor::Arguments),
@@ -68,14 +72,26 @@ enum Command {
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Serve(arguments) => crate::serve::run(&(*arguments).into()),
-        Command::Install(arguments) => install::install(&arguments),
+        Command::Serve(arguments) => {
+            let options: serving::Options = (*arguments).into();
+            if let Err(wrong) = serving::check(&(&options).into()) {
+                invalid("serve", wrong);
+            }
+            serving::run(&options)
+        }
+        Command::Install(arguments) => {
+            if let Err(wrong) = arguments.check() {
+                invalid("install", wrong);
+            }
+            install::install(&arguments)
+        }
         Command::Uninstall(arguments) => install::uninstall(&arguments),
         Command::Clients(arguments) => clients::run(&arguments),
         Command::Key(command) => key::run(&command),
         Command::Demo => demo::run(),
         Command::People(command) => people::run(&command).map_err(Into::into),
         Command::Call(call) => call::run(&call).map_err(Into::into),
+        Command::Data(command) => data::run(&command).map_err(Into::into),
         Command::Doctor(arguments) => match doctor::run(&arguments) {
             Ok(false) => return ExitCode::from(FAILURE),
             Ok(true) => Ok(()),
@@ -85,6 +101,17 @@ pub fn main() -> ExitCode {
         Command::Man(man) => generated::man(&man).map_err(Into::into),
     };
     ended(done)
+}
+
+/// Ends the process as for any invalid command line of the command.
+fn invalid(command: &str, wrong: impl Display) -> ! {
+    let mut all = Cli::command();
+    all.build();
+    let kind = ErrorKind::ArgumentConflict;
+    match all.find_subcommand_mut(command) {
+        Some(command) => command.error(kind, wrong).exit(),
+        None => all.error(kind, wrong).exit(),
+    }
 }
 
 fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {

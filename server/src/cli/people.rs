@@ -21,6 +21,15 @@ pub(super) struct Library {
     pub(super) folder: PathBuf,
 }
 
+/// Which rows to look at.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Data {
+    /// Data folder; if omitted, the environment variable TABELLION_DATA, else the system's place for the data of programs
+    #[arg(long = "data", value_name = "DIR")]
+    pub(super) folder: Option<PathBuf>,
+}
+
 /// How to show the result.
 #[derive(Debug, Args)]
 #[group(skip)]

@@ -37,10 +37,9 @@ fn in_environment() -> Option<OsString> {
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Folder of the library, if not given with --library; without either, the environment variable BRAINDRIVE_LIBRARY_PATH
-    /// names it
+    /// names it. Contracts over rows alone need none
     #[arg(
         value_name = "DIR",
-        required_unless_present_any = if in_environment().is_some() { &[][..] } else { &["libraries"] },
         conflicts_with = "libraries",
         value_parser = OsStringValueParser::new().try_map(Named::parse)
     )]
@@ -55,11 +54,16 @@ pub(super) struct Arguments {
     )]
     libraries: Vec<Named>,
 
-    /// Create all missing folders of a library's path, not only the last one
+    /// Data folder, for contracts over rows; it is created if missing. If omitted: the environment variable TABELLION_DATA, else
+    /// the system's place for the data of programs
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+
+    /// Create all missing folders of a path, not only the last one
     #[arg(long)]
     create: bool,
 
-    /// Contract to serve; may be repeated
+    /// Contract to serve; may be repeated. Contracts over documents need a library
     #[arg(
         long = "contract",
         value_name = "NAME",
@@ -234,7 +238,8 @@ impl From<Arguments> for Options {
         });
         let mut libraries = arguments.libraries;
         libraries.extend(arguments.folder);
-        if libraries.is_empty() {
+        let over_documents = |name: &String| contracts::spec(name).is_some_and(|spec| spec.rows.is_none());
+        if libraries.is_empty() && arguments.contracts.iter().any(over_documents) {
             libraries.extend(in_environment().map(|folder| {
                 let Ok(named) = Named::parse(folder);
                 named
@@ -242,6 +247,7 @@ impl From<Arguments> for Options {
         }
         Self {
             libraries,
+            data: arguments.data,
             create: if arguments.create {
                 CreateFolders::All
             } else {

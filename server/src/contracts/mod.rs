@@ -1,48 +1,95 @@
 //! The contracts that can be served, and what implements each.
 //!
-//! An entry in `ALL` makes a contract available; its tools, schemas and errors come from its JSON. The feature `fixtures`
-//! adds a contract for the official conformance suite.
+//! An entry in `ALL` makes a contract available; its tools, schemas and errors come from its JSON. It is served from a library or
+//! from rows in the data folder, as its implementation says. The feature `fixtures` adds a contract for the official conformance
+//! suite.
 
 mod braindrive_markdown;
 mod failures;
 mod learning_os;
+mod mcb;
 mod safe_markdown_editor;
 
-use std::sync::Arc;
-
-use tabellion_runtime::{Contract, ContractSpec};
+use std::{path::PathBuf, sync::Arc};
 
 use tabellion_library::{Library, path::LibraryPath};
-
-/// Puts an implementation over a library behind a contract. The path is the document of contracts that work on one; returns
-/// `None` if such a contract is given none.
-type ServiceConstructor = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
+use tabellion_records::{Records, Start};
+use tabellion_runtime::{Contract, ContractSpec, Failure};
 
 /// A contract and its implementation.
 struct Served {
     spec: &'static ContractSpec,
-    service: ServiceConstructor,
+    implementation: Implementation,
+}
+
+/// Puts an implementation over what the contract reads and changes.
+enum Implementation {
+    /// Over a library. The path is the document of contracts that work on one; `None` if such a contract is given none.
+    Documents(fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>),
+    /// Over rows in a data folder.
+    Rows(fn(Arc<Records>) -> Result<Arc<dyn Contract>, Failure>),
 }
 
 static ALL: &[Served] = &[
     Served {
         spec: &tabellion_contracts::braindrive_markdown::CONTRACT,
-        service: |library, _| Some(braindrive_markdown::service(library)),
+        implementation: Implementation::Documents(|library, _| Some(braindrive_markdown::service(library))),
     },
     Served {
         spec: &tabellion_contracts::learning_os::CONTRACT,
-        service: |library, _| Some(learning_os::service(library)),
+        implementation: Implementation::Documents(|library, _| Some(learning_os::service(library))),
     },
     Served {
         spec: &tabellion_contracts::safe_markdown_editor::CONTRACT,
-        service: |library, document| document.map(|path| safe_markdown_editor::service(library, path)),
+        implementation: Implementation::Documents(|library, document| {
+            document.map(|path| safe_markdown_editor::service(library, path))
+        }),
+    },
+    Served {
+        spec: &tabellion_contracts::mcb::CONTRACT,
+        implementation: Implementation::Rows(mcb::service),
     },
     #[cfg(feature = "fixtures")]
     Served {
         spec: tabellion_mcp::fixtures::OFFICIAL_SUITE,
-        service: |library, _| Some(tabellion_mcp::fixtures::service(library)),
+        implementation: Implementation::Documents(|library, _| {
+            Some(tabellion_mcp::fixtures::service(library))
+        }),
     },
 ];
+
+/// What contracts are served from.
+#[derive(Clone, Default)]
+pub struct Grounds {
+    /// The library, for contracts over documents.
+    pub library: Option<Arc<Library>>,
+    /// The document, for contracts that work on one.
+    pub document: Option<LibraryPath>,
+    /// The data folder, for contracts over rows.
+    pub data: Option<PathBuf>,
+}
+
+/// Why a contract can't be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// No contract has this name.
+    #[error("there is no contract `{0}`; the contracts are {all}", all = names().join(", "))]
+    Unknown(String),
+    /// The contract works on a library.
+    #[error("contract `{0}` works on a library; name its folder with `--library DIR`")]
+    NoLibrary(&'static str),
+    /// The contract works on one document.
+    #[error(
+        "contract `{0}` works on one document; choose it with `--document PATH`, relative to the library"
+    )]
+    NoDocument(&'static str),
+    /// The contract keeps rows.
+    #[error("contract `{0}` keeps rows; name their folder with `--data DIR`")]
+    NoData(&'static str),
+    /// The rows can't be opened.
+    #[error("{0}")]
+    Rows(#[from] Failure),
+}
 
 /// Returns the name of the contract that is served by default.
 pub fn default() -> &'static str {
@@ -54,18 +101,36 @@ pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|served| served.spec.id).collect()
 }
 
+/// Returns the names of the contracts over rows.
+pub fn names_over_rows() -> Vec<&'static str> {
+    let over_rows = ALL.iter().filter(|served| served.spec.rows.is_some());
+    over_rows.map(|served| served.spec.id).collect()
+}
+
 /// Returns the declaration of the contract called `name`.
 pub fn spec(name: &str) -> Option<&'static ContractSpec> {
     served(name).map(|served| served.spec)
 }
 
-/// Returns the contract called `name`, served from `library`. `document` is for contracts that work on one document.
-pub fn service(
-    name: &str,
-    library: &Arc<Library>,
-    document: Option<&LibraryPath>,
-) -> Option<Arc<dyn Contract>> {
-    served(name).and_then(|served| (served.service)(Arc::clone(library), document))
+/// Returns the contract called `name`, served from `grounds`. Opens its rows, and creates them if they are missing.
+///
+/// # Errors
+/// [`ServiceError`]: what the contract needs is missing, or can't be opened.
+pub fn service(name: &str, grounds: &Grounds) -> Result<Arc<dyn Contract>, ServiceError> {
+    let served = served(name).ok_or_else(|| ServiceError::Unknown(name.into()))?;
+    let id = served.spec.id;
+    match served.implementation {
+        Implementation::Documents(over) => {
+            let library = grounds.library.clone().ok_or(ServiceError::NoLibrary(id))?;
+            over(library, grounds.document.as_ref()).ok_or(ServiceError::NoDocument(id))
+        }
+        Implementation::Rows(over) => {
+            let (Some(data), Some(rows)) = (&grounds.data, served.spec.rows) else {
+                return Err(ServiceError::NoData(id));
+            };
+            Ok(over(Arc::new(Records::open(data, rows, Start::Serve)?))?)
+        }
+    }
 }
 
 fn served(name: &str) -> Option<&'static Served> {

@@ -17,7 +17,7 @@ use tabellion_contracts::braindrive_markdown::tool;
 use tabellion_platform as platform;
 use tabellion_runtime::context;
 
-use crate::{client::Client, serve};
+use crate::{client::Client, serve, terminal::counted};
 use tabellion_markdown::diff;
 
 /// Path in the library, and text, of each document.
@@ -152,9 +152,9 @@ impl Demo {
                 .map(Vec::as_slice)
                 .unwrap_or_default();
             println!(
-                "   {}: {} lines with \"{query}\"",
+                "   {}: {} with \"{query}\"",
                 text(&result["path"]),
-                matches.len()
+                counted(matches.len(), "line")
             );
             for found in matches.iter().take(2) {
                 println!(

@@ -19,13 +19,25 @@ use tabellion_library::{Agreement, Library, OpenError};
 use tabellion_runtime::Failure;
 
 use self::finding::{Finding, Status};
-use crate::terminal::{Output, TerminalError};
+use crate::{
+    data::DataFolder,
+    terminal::{Output, TerminalError},
+};
+
+/// What to look at.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// The library in this folder.
+    Library(PathBuf),
+    /// A data folder; if it is not named, the system's place for it.
+    Data(Option<PathBuf>),
+}
 
 /// What to look at, and what to do then.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Folder of the library.
-    pub(crate) folder: PathBuf,
+    /// What to look at.
+    pub(crate) place: Place,
     /// Whether to mend what can be mended.
     pub(crate) fix: bool,
     /// Whether to mend without asking.
@@ -59,21 +71,36 @@ impl Subject {
     }
 }
 
-/// Looks at the library, shows the findings, and mends what is wanted. Returns true if nothing is red.
+/// Looks, shows the findings, and mends what is wanted. Returns true if nothing is red.
 pub(crate) fn run(options: &Options) -> Result<bool, TerminalError> {
-    let subject = Subject::at(&options.folder);
+    match &options.place {
+        Place::Library(folder) => library(folder, options),
+        Place::Data(folder) => data(folder.as_deref(), options),
+    }
+}
+
+/// Looks at a data folder. Nothing there is mended by `--fix`: each remedy is a command that says what it does.
+fn data(folder: Option<&Path>, options: &Options) -> Result<bool, TerminalError> {
+    let folder = DataFolder::choose(folder).map_err(TerminalError::new)?;
+    let findings: Vec<_> = checks::OF_DATA.iter().flat_map(|check| check(&folder)).collect();
+    report::show("data", &folder.absolute(), &findings, options.output)?;
+    Ok(is_well(&findings))
+}
+
+fn library(folder: &Path, options: &Options) -> Result<bool, TerminalError> {
+    let subject = Subject::at(folder);
     let findings = examine(&subject);
-    report::show(&subject.folder, &findings, options.output)?;
+    report::show("library", &subject.folder, &findings, options.output)?;
     if !options.fix {
         return Ok(is_well(&findings));
     }
     // The checks look at the library as it was opened, and mending opens it anew.
     drop(subject);
-    let mended = fix::all(&options.folder, &findings, options.yes)?;
+    let mended = fix::all(folder, &findings, options.yes)?;
     if mended == 0 {
         return Ok(is_well(&findings));
     }
-    Ok(is_well(&examine(&Subject::at(&options.folder))))
+    Ok(is_well(&examine(&Subject::at(folder))))
 }
 
 fn examine(subject: &Subject) -> Vec<Finding> {

@@ -18,10 +18,15 @@ const MARGIN: usize = 20;
 /// Columns of a line.
 const WIDTH: usize = 80;
 
-/// Shows the findings as text or JSON.
-pub(super) fn show(folder: &Path, findings: &[Finding], output: Output) -> io::Result<()> {
+/// Shows the findings about a library's folder, or a data folder, as text or JSON.
+pub(super) fn show(
+    what: &'static str,
+    folder: &Path,
+    findings: &[Finding],
+    output: Output,
+) -> io::Result<()> {
     if output.json {
-        return page::json(&as_json(folder, findings));
+        return page::json(&as_json(what, folder, findings));
     }
     let mut page = Page::new(output);
     for finding in findings {
@@ -89,7 +94,7 @@ fn add_wrapped(page: &mut Page, style: Style, text: &str) {
     page.put(style, &line).line("");
 }
 
-fn as_json(folder: &Path, findings: &[Finding]) -> Value {
+fn as_json(what: &str, folder: &Path, findings: &[Finding]) -> Value {
     let shown: Vec<Value> = findings
         .iter()
         .map(|finding| {
@@ -104,7 +109,7 @@ fn as_json(folder: &Path, findings: &[Finding]) -> Value {
         .collect();
     json!({
         "form": FORM,
-        "library": folder,
+        what: folder,
         "ok": super::is_well(findings),
         "findings": shown,
     })

@@ -57,13 +57,12 @@ impl ServerEnvironment {
     /// these folders.
     ///
     /// # Errors
-    /// If an option is for contracts that are not served, or a configuration is wrong.
+    /// If a configuration is wrong.
     pub(crate) fn new(
         options: &Options,
         contracts: &[&'static ContractSpec],
         folders: &[PathBuf],
-    ) -> Result<Self, EnvironmentError> {
-        check(options, contracts)?;
+    ) -> Result<Self, ConfigError> {
         let workspace = env::current_dir().unwrap_or_default();
         let fields = contracts.iter().filter_map(|contract| contract.provenance);
         let fields: Vec<_> = fields.flat_map(|provenance| provenance.fields).collect();
@@ -88,7 +87,7 @@ impl ServerEnvironment {
 
 /// Why a server can't be started with these options.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum EnvironmentError {
+pub(crate) enum OptionError {
     /// An option has no effect.
     #[error("`--{option}` is for contracts with {what}, and none is served; omit it")]
     Unused {
@@ -100,29 +99,29 @@ pub(crate) enum EnvironmentError {
     /// No served contract has the mode.
     #[error("`--mode`: {0}")]
     UnknownMode(String),
-    /// A configuration is wrong.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
 }
 
-/// Checks that options have an effect.
-fn check(options: &Options, contracts: &[&'static ContractSpec]) -> Result<(), EnvironmentError> {
+/// Checks that options have an effect on the contracts that are served.
+///
+/// # Errors
+/// What to choose, or to leave out.
+pub(crate) fn check(options: &Options, contracts: &[&'static ContractSpec]) -> Result<(), OptionError> {
     let modes: Vec<_> = contracts.iter().filter_map(|contract| contract.modes).collect();
     if let Some(mode) = &options.mode {
         let Some(first) = modes.first() else {
             let (option, what) = ("mode", "modes of operation");
-            return Err(EnvironmentError::Unused { option, what });
+            return Err(OptionError::Unused { option, what });
         };
         if !modes.iter().any(|modes| modes.names.contains(&mode.as_str())) {
             // In the contract's words, as a call is refused.
             let sentence = modes::unknown(first, mode).unwrap_or_default();
-            return Err(EnvironmentError::UnknownMode(sentence));
+            return Err(OptionError::UnknownMode(sentence));
         }
     }
     let has_provenance = contracts.iter().any(|contract| contract.provenance.is_some());
     if options.discovery.is_some() && !has_provenance {
         let (option, what) = ("provenance", "provenance");
-        return Err(EnvironmentError::Unused { option, what });
+        return Err(OptionError::Unused { option, what });
     }
     Ok(())
 }
@@ -211,7 +210,6 @@ mod tests {
     static PROVENANCE: ProvenanceSpec = ProvenanceSpec {
         fields: std::slice::from_ref(&FIELD),
         session: None,
-        operator: None,
         required: &[],
         also_if: &[],
         missing: MissingProvenance {

@@ -46,19 +46,23 @@ const SECRETS: &[&str] = &[
 /// # Errors
 /// Says what is wrong, and what to choose instead.
 pub(crate) fn check(library: &Path) -> Result<(), String> {
-    let folder = platform::canonicalize(library).unwrap_or_else(|_| library.to_path_buf());
-    let home = env::home_dir().and_then(|home| platform::canonicalize(&home).ok());
-    let wrong = if Some(&folder) == home.as_ref() {
-        Some("is your home folder")
-    } else {
-        wrong(&folder)
-    };
-    wrong.map_or(Ok(()), |wrong| {
+    mistake(library).map_or(Ok(()), |wrong| {
+        let folder = platform::canonicalize(library).unwrap_or_else(|_| library.to_path_buf());
         Err(format!(
             "`{}` {wrong}; choose a folder of notes",
             folder.display()
         ))
     })
+}
+
+/// Returns what is wrong with a folder that neither documents nor rows can be meant to be in. It need not exist.
+pub(crate) fn mistake(folder: &Path) -> Option<&'static str> {
+    let folder = platform::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let home = env::home_dir().and_then(|home| platform::canonicalize(&home).ok());
+    if Some(&folder) == home.as_ref() {
+        return Some("is your home folder");
+    }
+    wrong(&folder)
 }
 
 /// Returns what is wrong with a folder, regardless of the home folder.

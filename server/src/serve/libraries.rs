@@ -35,10 +35,15 @@ impl Named {
 
     /// Returns the path over HTTP.
     pub(crate) fn path(&self) -> String {
-        match &self.name {
-            Some(name) => format!("{MCP}/{name}"),
-            None => MCP.into(),
-        }
+        path(self.name.as_deref())
+    }
+}
+
+/// Returns the path over HTTP of the library of this name. Without one it is that of the library that has no name, and of rows.
+pub(crate) fn path(name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("{MCP}/{name}"),
+        None => MCP.into(),
     }
 }
 
@@ -48,8 +53,14 @@ pub(crate) fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(all)
 }
 
-/// Refuses libraries with equal paths, and names that have no effect.
-pub(crate) fn check(libraries: &[Named], over_http: bool, on_stdio: bool) -> Result<(), String> {
+/// Refuses libraries with equal paths, and names that have no effect. Rows, if there are any, are served beside the library that
+/// has no name.
+pub(crate) fn check(
+    libraries: &[Named],
+    are_rows_served: bool,
+    over_http: bool,
+    on_stdio: bool,
+) -> Result<(), String> {
     let mut paths = BTreeSet::new();
     for library in libraries {
         if !over_http && library.name.is_some() {
@@ -66,6 +77,12 @@ pub(crate) fn check(libraries: &[Named], over_http: bool, on_stdio: bool) -> Res
     if on_stdio && libraries.len() > 1 {
         return Err(
             "standard input and output serve one library; omit `--stdio`, or serve one library".into(),
+        );
+    }
+    if on_stdio && are_rows_served && libraries.iter().any(|library| library.name.is_some()) {
+        return Err(
+            "standard input and output serve rows beside a library that has no name; omit `NAME=`, or `--stdio`"
+                .into(),
         );
     }
     if libraries.iter().any(|library| library.folder == OsStr::new("")) {
@@ -105,21 +122,25 @@ mod tests {
 
     #[test]
     fn libraries_with_equal_paths_are_refused() {
-        for (texts, over_http, on_stdio, fine) in [
-            (&["a"][..], false, true, true),
-            (&["a"], true, true, true),
-            (&["a=x"], true, true, true),
-            (&["a=x"], false, true, false),
-            (&["a", "b=x"], true, false, true),
-            (&["a", "b=x"], true, true, false),
-            (&["a", "b"], true, false, false),
-            (&["a=x", "a=y"], true, false, false),
-            (&["a=x", "b=x"], true, false, true),
-            (&["a="], true, false, false),
+        for (texts, rows, over_http, on_stdio, fine) in [
+            (&["a"][..], false, false, true, true),
+            (&["a"], false, true, true, true),
+            (&["a=x"], false, true, true, true),
+            (&["a=x"], false, false, true, false),
+            (&["a", "b=x"], false, true, false, true),
+            (&["a", "b=x"], false, true, true, false),
+            (&["a", "b"], false, true, false, false),
+            (&["a=x", "a=y"], false, true, false, false),
+            (&["a=x", "b=x"], false, true, false, true),
+            (&["a="], false, true, false, false),
+            (&[], true, false, true, true),
+            (&["a"], true, true, true, true),
+            (&["a=x", "b=y"], true, true, false, true),
+            (&["a=x"], true, true, true, false),
         ] {
             let libraries: Vec<_> = texts.iter().copied().map(named).collect();
-            let found = check(&libraries, over_http, on_stdio);
-            assert_eq!(found.is_ok(), fine, "{texts:?}: {found:?}");
+            let found = check(&libraries, rows, over_http, on_stdio);
+            assert_eq!(found.is_ok(), fine, "{texts:?}, {rows}: {found:?}");
         }
     }
 }

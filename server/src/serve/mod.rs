@@ -1,7 +1,8 @@
-//! `tabellion serve`: opens the libraries and serves contracts over them to a client on standard input and output, to any
-//! number of clients over HTTP, or to both.
+//! `tabellion serve`: opens the libraries and the data folder, and serves contracts over them to a client on standard input and
+//! output, to any number of clients over HTTP, or to both.
 
 pub(crate) mod folder;
+mod grounds;
 pub(crate) mod libraries;
 mod options;
 mod over_http;
@@ -16,16 +17,20 @@ use std::{
     sync::Arc,
 };
 
-use tabellion_runtime::ContractSpec;
+use tabellion_runtime::{Contract, ContractSpec};
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 
-pub(crate) use self::options::{HttpOptions, OAuthOptions, Options};
 pub use self::server::{Server, ServerError};
-use self::{libraries::Named, over_http::Access};
+use self::{grounds::Specs, libraries::Named, over_http::Access};
+pub(crate) use self::{
+    grounds::{Needs, check},
+    options::{HttpOptions, OAuthOptions, Options},
+};
 use crate::{
     console::say,
-    contracts,
+    contracts::{self, Grounds},
+    data::DataFolder,
     provenance::{self, ServerEnvironment},
 };
 use tabellion_library::{
@@ -39,9 +44,12 @@ use tabellion_platform::parent::Parent;
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
 const LOG: &str = "TABELLION_LOG";
 
-/// Instructions to the model, for every contract.
-const ABOUT: &str = "A library of Markdown files in git. Paths are relative to the library. Every change is one commit and \
+/// Instructions to the model, for contracts over documents.
+const DOCUMENTS: &str = "A library of Markdown files in git. Paths are relative to the library. Every change is one commit and \
     one entry of the activity log.";
+/// Instructions to the model, for contracts over rows.
+const ROWS: &str = "A database of rows. Every change is one transaction and one entry of the log. To repeat a change that was not \
+    answered, send it with the same `_meta` {\"tabellion/idempotencyKey\": \"…\"} again: it is made once.";
 /// Further instructions if changes can be previewed.
 const PREVIEWS: &str = "Preview an edit first, then repeat it with `_meta` {\"tabellion/ifBase\": the preview's `_meta` \
     \"tabellion/base\"}: it is refused if the file has changed in between.";
@@ -49,34 +57,39 @@ const ERRORS: &str = "An error says what to do next.";
 /// A process with this many pipes also has enough files for tokio to start.
 const PIPES: usize = 3;
 
-/// Serves until the client disconnects, or, over HTTP, until the process is asked to end.
+/// Serves until the client disconnects, or, over HTTP, until the process is asked to end. The options are those that [`check`] has
+/// checked.
 pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let parent = Parent::now();
     prepare_process()?;
+    let specs = Specs::of(&options.contracts);
     libraries::check(
         &options.libraries,
+        !specs.over_rows.is_empty(),
         options.http.is_some(),
         options.http.as_ref().is_none_or(|http| http.stdio),
     )?;
     for library in &options.libraries {
         check_library(&library.folder, options.create)?.map_err(advised)?;
     }
-    let specs: Vec<_> = options
-        .contracts
-        .iter()
-        .filter_map(|name| contracts::spec(name))
-        .collect();
-    let (document, approval) = (document(options, &specs)?, approval(options, &specs)?);
+    let data = match specs.over_rows.is_empty() {
+        true => None,
+        false => Some(DataFolder::choose(options.data.as_deref())?),
+    };
+    if let Some(data) = &data {
+        data.check(options.create)?;
+    }
+    let all = specs.all();
+    provenance::check(&options.environment, &all)?;
+    let (document, approval) = (document(options, &all)?, approval(options, &all)?);
     let access = options.http.as_ref().map(|http| Ok((http, Access::new(http)?)));
     let access: Option<(_, Access)> = access.transpose().map_err(|error: Box<dyn Error>| error)?;
-    let open = |named| open(options, named, &specs, document.as_ref(), &approval);
-    let opened: Vec<_> = options.libraries.iter().map(open).collect::<Result<_, _>>()?;
-
+    let opened = open(options, &specs, data.as_ref(), document.as_ref(), &approval)?;
     let opened = in_environment(opened, &options.environment)?;
 
     let runtime = runtime()?;
     let served = match access {
-        None => runtime.block_on(on_stdio(opened, parent)),
+        None => runtime.block_on(on_stdio(opened, options, data.as_ref(), parent)),
         Some((http, access)) => runtime.block_on(over_http::serve(http, access, opened, parent)),
     };
     // A thread may still be blocked in a read of standard input; it must not keep the process.
@@ -125,27 +138,60 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build()
 }
 
-/// A library with its contracts.
+/// What is served at one path: contracts over a library, over rows, or over both.
 struct Opened {
-    named: Named,
-    library: Arc<Library>,
+    /// Name of the library, if it has one.
+    name: Option<String>,
+    /// The folders that must be there.
+    folders: Vec<PathBuf>,
+    library: Option<Arc<Library>>,
     adapter: Adapter,
 }
 
-impl Opened {
-    /// Returns the folders with what is served.
-    fn folders(&self) -> Vec<PathBuf> {
-        vec![self.named.folder.clone()]
-    }
-}
-
+/// Opens what is served, one part for each path. Rows are served beside the library that has no name.
 fn open(
     options: &Options,
-    named: &Named,
-    specs: &[&ContractSpec],
+    specs: &Specs,
+    data: Option<&DataFolder>,
     document: Option<&LibraryPath>,
     approval: &ApprovalPolicy,
-) -> Result<Opened, Box<dyn Error>> {
+) -> Result<Vec<Opened>, Box<dyn Error>> {
+    let over_rows = open_rows(specs, data)?;
+    let data = data.map(|data| data.path.clone());
+    let mut opened = vec![];
+    for named in &options.libraries {
+        let (library, mut contracts) = open_library(options, named, specs, document)?;
+        let (mut served, mut folders) = (specs.over_documents.clone(), vec![named.folder.clone()]);
+        if named.name.is_none() {
+            contracts.extend(over_rows.iter().cloned());
+            served.extend(&specs.over_rows);
+            folders.extend(data.clone());
+        }
+        opened.push(Opened {
+            name: named.name.clone(),
+            folders,
+            library: Some(library),
+            adapter: Adapter::new(contracts, options.offer, info(&served), approval.clone())?,
+        });
+    }
+    if !over_rows.is_empty() && options.libraries.iter().all(|library| library.name.is_some()) {
+        let info = info(&specs.over_rows);
+        opened.push(Opened {
+            name: None,
+            folders: data.into_iter().collect(),
+            library: None,
+            adapter: Adapter::new(over_rows, options.offer, info, approval.clone())?,
+        });
+    }
+    Ok(opened)
+}
+
+fn open_library(
+    options: &Options,
+    named: &Named,
+    specs: &Specs,
+    document: Option<&LibraryPath>,
+) -> Result<(Arc<Library>, Vec<Arc<dyn Contract>>), Box<dyn Error>> {
     let (external, create) = (options.external, options.create);
     let library = Library::open(&named.folder, library::Options { external, create });
     let library = Arc::new(library.map_err(advised)?);
@@ -156,31 +202,54 @@ fn open(
     if let Some(path) = &document {
         library.check_name(path).map_err(no_document)?;
     }
-    let contracts = options
-        .contracts
-        .iter()
-        .filter_map(|name| contracts::service(name, &library, document.as_ref()))
-        .collect();
-    let info = ServerInfo {
+    let grounds = Grounds {
+        library: Some(Arc::clone(&library)),
+        document,
+        data: None,
+    };
+    let contracts = specs.over_documents.iter();
+    let contracts = contracts.map(|spec| contracts::service(spec.id, &grounds));
+    Ok((library, contracts.collect::<Result<_, _>>()?))
+}
+
+fn open_rows(specs: &Specs, data: Option<&DataFolder>) -> Result<Vec<Arc<dyn Contract>>, Box<dyn Error>> {
+    let Some(data) = data else {
+        return Ok(vec![]);
+    };
+    let is_new = !data.path.exists();
+    let grounds = Grounds {
+        data: Some(data.path.clone()),
+        ..Grounds::default()
+    };
+    let contracts = specs.over_rows.iter();
+    let contracts = contracts.map(|spec| contracts::service(spec.id, &grounds));
+    let contracts = contracts.collect::<Result<_, _>>()?;
+    if is_new {
+        say(format_args!(
+            "created the data folder `{}`",
+            data.absolute().display()
+        ));
+    }
+    Ok(contracts)
+}
+
+/// Returns what the server says of itself when it serves these contracts.
+fn info(specs: &[&ContractSpec]) -> ServerInfo {
+    ServerInfo {
         name: env!("CARGO_PKG_NAME").into(),
         version: env!("CARGO_PKG_VERSION").into(),
         instructions: Some(instructions(specs)),
-    };
-    Ok(Opened {
-        named: named.clone(),
-        library,
-        adapter: Adapter::new(contracts, options.offer, info, approval.clone())?,
-    })
+    }
 }
 
 /// Gives what is served what this server knows of where calls come from.
 fn in_environment(
     opened: Vec<Opened>,
     options: &provenance::Options,
-) -> Result<Vec<Opened>, provenance::EnvironmentError> {
+) -> Result<Vec<Opened>, provenance::ConfigError> {
     let given = opened.into_iter().map(|opened| {
-        let folders = opened.folders();
-        let environment = ServerEnvironment::new(options, &opened.adapter.contracts(), &folders)?;
+        let contracts = opened.adapter.contracts();
+        let environment = ServerEnvironment::new(options, &contracts, &opened.folders)?;
         let adapter = opened.adapter.with_environment(Arc::new(environment));
         Ok(Opened { adapter, ..opened })
     });
@@ -212,12 +281,17 @@ fn announcement(folder: &Path, created: &Created) -> String {
     }
 }
 
-/// Serves one library on standard input and output.
-async fn on_stdio(libraries: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn Error>> {
-    for Opened { named, adapter, .. } in libraries {
-        if io::stdin().is_terminal() {
-            say(greeting(&named.folder)?);
-        }
+/// Serves one client on standard input and output.
+async fn on_stdio(
+    opened: Vec<Opened>,
+    options: &Options,
+    data: Option<&DataFolder>,
+    parent: Parent,
+) -> Result<(), Box<dyn Error>> {
+    if io::stdin().is_terminal() {
+        say(greeting(options, data)?);
+    }
+    for Opened { adapter, .. } in opened {
         mcp::serve_stdio(adapter, parent.clone().gone()).await?;
     }
     Ok(())
@@ -226,8 +300,16 @@ async fn on_stdio(libraries: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn 
 /// Returns the instructions to the model for these contracts.
 fn instructions(contracts: &[&ContractSpec]) -> String {
     let previews = contracts.iter().any(|contract| !contract.previews.is_empty());
-    let parts = [Some(ABOUT), previews.then_some(PREVIEWS), Some(ERRORS)];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let has_rows = contracts.iter().any(|contract| contract.rows.is_some());
+    let has_documents = contracts.iter().any(|contract| contract.rows.is_none());
+    let parts = [
+        (has_documents, DOCUMENTS),
+        (previews, PREVIEWS),
+        (has_rows, ROWS),
+        (true, ERRORS),
+    ];
+    let said = parts.iter().filter(|(is_said, _)| *is_said);
+    said.map(|(_, text)| *text).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the document for contracts that work on one, if any of them does.
@@ -280,24 +362,46 @@ fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPo
 }
 
 /// Returns the text for a person who starts the server in a terminal.
-fn greeting(library: &Path) -> io::Result<String> {
+fn greeting(options: &Options, data: Option<&DataFolder>) -> io::Result<String> {
+    let mut arguments = vec!["serve".to_owned()];
+    let mut folders = vec![];
+    let mut add = |option: &str, folder: &Path| -> io::Result<()> {
+        folders.push(format!("`{}`", folder.display()));
+        let folder = platform::canonicalize(folder)?.to_string_lossy().into_owned();
+        arguments.extend([option.to_owned(), folder]);
+        Ok(())
+    };
+    for library in &options.libraries {
+        add("--library", &library.folder)?;
+    }
+    if let Some(data) = data {
+        add("--data", &data.path)?;
+    }
+    if options.contracts != [contracts::default()] {
+        for contract in &options.contracts {
+            arguments.extend(["--contract".to_owned(), contract.clone()]);
+        }
+    }
     Ok(format!(
-        "version {} serves `{}` to an MCP client on standard input and output.\n\
+        "version {} serves {} to an MCP client on standard input and output.\n\
          Started by hand there is no client. `tabellion install` lets yours start it, or put this into its configuration:\n\n{}\n\n\
          End of file (Ctrl-D) ends it.",
         env!("CARGO_PKG_VERSION"),
-        library.display(),
-        client_configuration(library)?
+        folders.join(" and "),
+        configuration(&arguments)?
     ))
 }
 
 /// Returns the configuration with which Claude Desktop, Cursor and others start this program on `library`.
 pub(crate) fn client_configuration(library: &Path) -> io::Result<String> {
+    let library = platform::canonicalize(library)?.to_string_lossy().into_owned();
+    configuration(&["serve".into(), "--library".into(), library])
+}
+
+fn configuration(arguments: &[String]) -> io::Result<String> {
     let program: PathBuf = env::current_exe()?;
     let configuration = serde_json::json!({
-        "mcpServers": {
-            "tabellion": { "command": program, "args": ["serve", "--library", platform::canonicalize(library)?] }
-        }
+        "mcpServers": { "tabellion": { "command": program, "args": arguments } }
     });
     Ok(serde_json::to_string_pretty(&configuration)?)
 }

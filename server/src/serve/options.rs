@@ -16,9 +16,11 @@ use crate::provenance;
 /// Libraries, contracts and clients to serve.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// The libraries. Each has its own path over HTTP.
+    /// The libraries, for contracts over documents. Each has its own path over HTTP.
     pub(crate) libraries: Vec<Named>,
-    /// Which missing folders of libraries are created.
+    /// The data folder, for contracts over rows, if it is named.
+    pub(crate) data: Option<PathBuf>,
+    /// Which missing folders are created.
     pub(crate) create: CreateFolders,
     /// Names of the contracts.
     pub(crate) contracts: Vec<String>,

@@ -1,11 +1,11 @@
-//! Serves libraries over HTTP, and optionally one client on standard input and output.
+//! Serves libraries and rows over HTTP, and optionally one client on standard input and output.
 
 use std::{collections::BTreeMap, convert::Infallible, error::Error, net::SocketAddr, sync::Arc};
 
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
 
-use super::{HttpOptions, Opened};
+use super::{HttpOptions, Opened, libraries};
 use crate::console::say;
 use tabellion_http::{
     self as http, Credentials, Guard, LibraryCounts, Mount, OAuth, Site,
@@ -41,12 +41,12 @@ impl Access {
     }
 }
 
-/// Serves `libraries` over HTTP until the process is asked to end. With `--stdio`, also serves standard input and output, and
+/// Serves what is `opened` over HTTP until the process is asked to end. With `--stdio`, also serves standard input and output, and
 /// ends when that client disconnects.
 pub(super) async fn serve(
     options: &HttpOptions,
     access: Access,
-    libraries: Vec<Opened>,
+    opened: Vec<Opened>,
     parent: Parent,
 ) -> Result<(), Box<dyn Error>> {
     let Access {
@@ -63,9 +63,9 @@ pub(super) async fn serve(
     let guard = Guard::new(address, &hosts, &options.origins)?;
     let tokens = credentials.oauth.as_ref().map(|oauth| oauth.tokens.clone());
     let refreshing = tokens.map(|tokens| tokio::spawn(async move { tokens.keep_fresh().await }));
-    let beside = libraries.first().filter(|_| options.stdio);
-    let beside = beside.map(|library| library.adapter.for_another());
-    let mounts: BTreeMap<_, _> = libraries.into_iter().map(mount).collect();
+    let beside = opened.first().filter(|_| options.stdio);
+    let beside = beside.map(|opened| opened.adapter.for_another());
+    let mounts: BTreeMap<_, _> = opened.into_iter().map(mount).collect();
     for path in mounts.keys() {
         say(format_args!("listening on {scheme}://{address}{path}"));
     }
@@ -149,19 +149,23 @@ fn check_address(address: SocketAddr) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`--http {address}` can be reached from other machines, and would let them change the library. Require \
+        "`--http {address}` can be reached from other machines, and would let them change what is served. Require \
          keys (`--keys FILE`) or access tokens (`--oauth-issuer URL`), or listen on 127.0.0.1"
     ))
 }
 
-fn mount(library: Opened) -> (String, Mount) {
+fn mount(opened: Opened) -> (String, Mount) {
+    let path = libraries::path(opened.name.as_deref());
     let mount = Mount {
-        name: library.named.name.clone().unwrap_or_default(),
-        folder: library.named.folder.clone(),
-        counts: counts(library.library.counts()),
-        endpoint: streamable::Endpoint::new(library.adapter, streamable::Limits::default()),
+        name: opened.name.unwrap_or_default(),
+        folders: opened.folders,
+        counts: match opened.library {
+            Some(library) => counts(library.counts()),
+            None => Box::new(LibraryCounts::default),
+        },
+        endpoint: streamable::Endpoint::new(opened.adapter, streamable::Limits::default()),
     };
-    (library.named.path(), mount)
+    (path, mount)
 }
 
 /// Returns a function that reads the counts of a library.

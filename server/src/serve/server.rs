@@ -12,13 +12,13 @@ use std::{
 use tabellion_library::{self as library, Library};
 use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, Offer, ServerInfo};
 use tabellion_platform::parent::Parent;
-use tabellion_runtime::Contract;
+use tabellion_records::{Records, Start};
+use tabellion_runtime::{Contract, spec::RowsSpec};
 
 use crate::provenance::ServerEnvironment;
 
 use super::{
     HttpOptions, Opened, folder, instructions,
-    libraries::Named,
     over_http::{self, Access},
     prepare_process, runtime,
 };
@@ -46,7 +46,7 @@ impl fmt::Display for ServerError {
 
 impl Error for ServerError {}
 
-/// A server for contracts of your own over one library. It is the whole of a program's `main`:
+/// A server for contracts of your own over one library, or over the rows of a data folder. It is the whole of a program's `main`:
 ///
 /// ```no_run
 /// # use std::sync::Arc;
@@ -65,21 +65,25 @@ impl Error for ServerError {}
 /// }
 /// ```
 ///
+/// A contract over rows is opened with [`open_rows`](Server::open_rows), and its service takes [`records`](Server::records).
+///
 /// Each change is staged, approved, committed and logged as by `tabellion serve`. Serving takes over the process: the log goes to
 /// standard error unless the program has set another subscriber (which must turn off the target `rmcp`, since rmcp logs the text
 /// of documents), a panic is logged by its location alone, and standard output is the protocol's.
 #[must_use = "it serves nothing until it is told how"]
-pub struct Server {
+pub struct Server<S = Library> {
     info: ServerInfo,
     folder: PathBuf,
-    library: Arc<Library>,
+    store: Arc<S>,
+    /// The library, if that is the store.
+    library: Option<Arc<Library>>,
     contracts: Vec<Arc<dyn Contract>>,
     offer: Offer,
     approval: ApprovalPolicy,
     keys: Option<PathBuf>,
 }
 
-impl Server {
+impl Server<Library> {
     /// Opens the library in `folder`, which is created if it is missing, for a server that tells clients this name and version.
     ///
     /// # Errors
@@ -88,24 +92,73 @@ impl Server {
         let folder = folder.into();
         folder::check(&folder).map_err(ServerError::new)?;
         let library = Library::open(&folder, library::Options::default()).map_err(ServerError::new)?;
-        Ok(Self {
+        let library = Arc::new(library);
+        Ok(Self::over(
+            name,
+            version,
+            folder,
+            Arc::clone(&library),
+            Some(library),
+        ))
+    }
+
+    /// Returns the library, which is the store of a generated `Service`. An implementation may keep it, to list and search.
+    pub fn library(&self) -> Arc<Library> {
+        Arc::clone(&self.store)
+    }
+}
+
+impl Server<Records> {
+    /// Opens the rows of a contract in the data folder `folder`, which is created if it is missing, for a server that tells clients
+    /// this name and version. `spec` is the `ROWS` of the generated module.
+    ///
+    /// # Errors
+    /// If the folder can only be a mistake, such as a home folder, or the rows can't be opened.
+    pub fn open_rows(
+        name: &str,
+        version: &str,
+        folder: impl Into<PathBuf>,
+        spec: &'static RowsSpec,
+    ) -> Result<Self, ServerError> {
+        let folder = folder.into();
+        if let Some(wrong) = folder::mistake(&folder) {
+            let folder = folder.display();
+            return Err(ServerError::new(format_args!(
+                "`{folder}` {wrong}; choose a folder for the data alone"
+            )));
+        }
+        let records = Records::open(&folder, spec, Start::Serve).map_err(ServerError::new)?;
+        Ok(Self::over(name, version, folder, Arc::new(records), None))
+    }
+
+    /// Returns the rows, which are the store of a generated `Service`.
+    pub fn records(&self) -> Arc<Records> {
+        Arc::clone(&self.store)
+    }
+}
+
+impl<S> Server<S> {
+    fn over(
+        name: &str,
+        version: &str,
+        folder: PathBuf,
+        store: Arc<S>,
+        library: Option<Arc<Library>>,
+    ) -> Self {
+        Self {
             info: ServerInfo {
                 name: name.into(),
                 version: version.into(),
                 instructions: None,
             },
             folder,
-            library: Arc::new(library),
+            store,
+            library,
             contracts: vec![],
             offer: Offer::Everything,
             approval: ApprovalPolicy::default(),
             keys: None,
-        })
-    }
-
-    /// Returns the library, which is the store of a generated `Service`. An implementation may keep it, to list and search.
-    pub fn library(&self) -> Arc<Library> {
-        Arc::clone(&self.library)
+        }
     }
 
     /// Adds a contract with its implementation.
@@ -114,7 +167,7 @@ impl Server {
         self
     }
 
-    /// Sets the instructions to the model; by default they say that paths are relative and that every change is a commit.
+    /// Sets the instructions to the model; by default they say what is served and what every change is.
     pub fn instructions(mut self, text: &str) -> Self {
         self.info.instructions = Some(text.into());
         self
@@ -161,7 +214,7 @@ impl Server {
     pub fn serve_http(self, address: SocketAddr) -> Result<(), ServerError> {
         if !address.ip().is_loopback() && self.keys.is_none() {
             return Err(ServerError::new(format_args!(
-                "other machines can reach `{address}` and could change the library: listen on 127.0.0.1, or require API keys"
+                "other machines can reach `{address}` and could change what is served: listen on 127.0.0.1, or require API keys"
             )));
         }
         let parent = Parent::now();
@@ -189,10 +242,8 @@ impl Server {
         let adapter = Adapter::new(self.contracts, self.offer, info, self.approval);
         let adapter = adapter.map(|adapter| adapter.with_environment(Arc::new(environment)));
         Ok(Opened {
-            named: Named {
-                name: None,
-                folder: self.folder,
-            },
+            name: None,
+            folders: vec![self.folder],
             library: self.library,
             adapter: adapter.map_err(ServerError::new)?,
         })

@@ -1419,6 +1419,7 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             row: "{\"id\":\"work\",\"name\":\"Work\"}",
         },
     ],
+    ..spec::RowsSpec::EMPTY
 };
 
 /// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
@@ -1477,19 +1478,19 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "project_id": {
       "anyOf": [
-        { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+        { "type": "string", "minLength": 1, "maxLength": 128 }
       ]
     },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": ["string", "null"] },
     "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -1499,7 +1500,7 @@ mod schema {
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "updated_at": { "type": "integer" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
@@ -1516,9 +1517,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "label": { "type": "string", "minLength": 1, "maxLength": 100 },
               "expires_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" }
@@ -1531,9 +1532,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
               "score": { "type": "number" },
               "seq": { "type": "integer", "minimum": 0 },
@@ -1561,16 +1562,16 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "number": { "type": "integer", "minimum": 0 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "body": { "type": ["string", "null"], "maxLength": 8388608 },
               "state": { "type": "string", "enum": ["open", "started", "closed"] },
               "pinned": { "type": "boolean" },
               "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-              "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "closed_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" }
@@ -1583,7 +1584,7 @@ mod schema {
             "type": "object",
             "required": ["id", "name", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "created_at": { "type": "integer" }
             }
@@ -1604,8 +1605,8 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "settings": {},
               "labels": {
@@ -1626,12 +1627,12 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "project_id": {
       "anyOf": [
-        { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+        { "type": "string", "minLength": 1, "maxLength": 128 }
       ]
     },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -1642,7 +1643,7 @@ mod schema {
       "maximum": 9007199254740991
     },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -1652,7 +1653,7 @@ mod schema {
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -1673,9 +1674,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "label": { "type": "string", "minLength": 1, "maxLength": 100 },
               "expires_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" }
@@ -1688,9 +1689,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
               "score": { "type": "number" },
               "seq": { "type": "integer", "minimum": 0 },
@@ -1718,16 +1719,16 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "number": { "type": "integer", "minimum": 0 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "body": { "type": ["string", "null"], "maxLength": 8388608 },
               "state": { "type": "string", "enum": ["open", "started", "closed"] },
               "pinned": { "type": "boolean" },
               "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-              "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "closed_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" }
@@ -1740,7 +1741,7 @@ mod schema {
             "type": "object",
             "required": ["id", "name", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "created_at": { "type": "integer" }
             }
@@ -1761,8 +1762,8 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "settings": {},
               "labels": {
@@ -1795,8 +1796,18 @@ mod schema {
       "description": "The fields of the row",
       "required": ["label"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "label": { "type": "string", "minLength": 1, "maxLength": 100 },
         "expires_at": { "type": ["integer", "null"] }
       },
@@ -1816,8 +1827,18 @@ mod schema {
       "type": "object",
       "required": ["label"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "label": { "type": "string", "minLength": 1, "maxLength": 100 },
         "expires_at": {
           "type": ["integer", "null"],
@@ -1839,9 +1860,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "secret", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": ["string", "null"] },
     "expires_at": { "type": ["integer", "null"] },
@@ -1852,9 +1873,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "secret", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": ["string", "null"] },
     "expires_at": {
@@ -1880,8 +1901,18 @@ mod schema {
       "description": "The fields of the row",
       "required": ["issue_id", "text"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
         "score": { "type": "number" }
       },
@@ -1898,9 +1929,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -1911,9 +1942,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -1935,15 +1966,30 @@ mod schema {
       "description": "The fields of the row",
       "required": ["project_id", "title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "number": { "type": "integer", "minimum": 0 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -1961,15 +2007,30 @@ mod schema {
       "type": "object",
       "required": ["project_id", "title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -1999,16 +2060,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -2032,16 +2093,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -2066,7 +2127,12 @@ mod schema {
       "description": "The fields of the row",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
         "labels": {
@@ -2088,8 +2154,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2102,8 +2168,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2135,7 +2201,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2160,7 +2226,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2185,7 +2251,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2210,7 +2276,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2234,9 +2300,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" }
@@ -2246,9 +2312,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "expires_at": {
       "type": ["integer", "null"],
@@ -2280,9 +2346,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -2293,9 +2359,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -2338,16 +2404,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -2371,16 +2437,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -2412,7 +2478,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer" }
   }
@@ -2421,7 +2487,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
   }
@@ -2448,8 +2514,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2462,8 +2528,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2507,9 +2573,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "label": { "type": "string", "minLength": 1, "maxLength": 100 },
           "expires_at": { "type": ["integer", "null"] },
           "created_at": { "type": "integer" }
@@ -2530,9 +2596,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "label": { "type": "string", "minLength": 1, "maxLength": 100 },
           "expires_at": {
             "type": ["integer", "null"],
@@ -2586,9 +2652,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
           "score": { "type": "number" },
           "seq": { "type": "integer", "minimum": 0 },
@@ -2610,9 +2676,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
           "score": { "type": "number" },
           "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -2677,16 +2743,16 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "number": { "type": "integer", "minimum": 0 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "body": { "type": ["string", "null"], "maxLength": 8388608 },
           "state": { "type": "string", "enum": ["open", "started", "closed"] },
           "pinned": { "type": "boolean" },
           "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-          "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "closed_at": { "type": ["integer", "null"] },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" }
@@ -2721,16 +2787,16 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "body": { "type": ["string", "null"], "maxLength": 8388608 },
           "state": { "type": "string", "enum": ["open", "started", "closed"] },
           "pinned": { "type": "boolean" },
           "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-          "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "closed_at": {
             "type": ["integer", "null"],
             "minimum": -9007199254740991,
@@ -2786,7 +2852,7 @@ mod schema {
         "type": "object",
         "required": ["id", "name", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "created_at": { "type": "integer" }
         }
@@ -2806,7 +2872,7 @@ mod schema {
         "type": "object",
         "required": ["id", "name", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "created_at": {
             "type": "integer",
@@ -2863,8 +2929,8 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "settings": {},
           "labels": {
@@ -2901,8 +2967,8 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "settings": {},
           "labels": {
@@ -2929,7 +2995,7 @@ mod schema {
         &[],
     );
 
-    pub(super) static TRACK_UPDATE_COMMENT_INPUT: Schema = Schema::plain(
+    pub(super) static TRACK_UPDATE_COMMENT_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
   "required": ["id", "data", "action", "resource"],
@@ -2942,8 +3008,28 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-        "score": { "type": "number" }
+        "score": { "type": "number" },
+        "seq": { "type": "integer", "minimum": 0 },
+        "created_at": { "type": "integer" }
       },
       "additionalProperties": false,
       "minProperties": 1
@@ -2952,6 +3038,52 @@ mod schema {
   },
   "additionalProperties": false
 }"#,
+        r#"{
+  "type": "object",
+  "required": ["id", "data", "action", "resource"],
+  "properties": {
+    "action": { "type": "string", "const": "update" },
+    "resource": { "type": "string", "const": "comment" },
+    "id": { "type": "string" },
+    "data": {
+      "type": "object",
+      "required": [],
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
+        "score": { "type": "number" },
+        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+        "created_at": {
+          "type": "integer",
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        }
+      },
+      "additionalProperties": false,
+      "minProperties": 1
+    },
+    "org_id": { "type": "string" }
+  },
+  "additionalProperties": false
+}"#,
+        &[],
     );
 
     pub(super) static TRACK_UPDATE_COMMENT_OUTPUT: Schema = Schema::new(
@@ -2959,9 +3091,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -2972,9 +3104,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -2984,7 +3116,7 @@ mod schema {
         &[],
     );
 
-    pub(super) static TRACK_UPDATE_ISSUE_INPUT: Schema = Schema::plain(
+    pub(super) static TRACK_UPDATE_ISSUE_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
   "required": ["id", "data", "action", "resource"],
@@ -2997,12 +3129,39 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "number": { "type": "integer", "minimum": 0 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "closed_at": { "type": ["integer", "null"] },
+        "created_at": { "type": "integer" },
+        "updated_at": { "type": "integer" }
       },
       "additionalProperties": false,
       "minProperties": 1
@@ -3011,6 +3170,71 @@ mod schema {
   },
   "additionalProperties": false
 }"#,
+        r#"{
+  "type": "object",
+  "required": ["id", "data", "action", "resource"],
+  "properties": {
+    "action": { "type": "string", "const": "update" },
+    "resource": { "type": "string", "const": "issue" },
+    "id": { "type": "string" },
+    "data": {
+      "type": "object",
+      "required": [],
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
+        "body": { "type": ["string", "null"], "maxLength": 8388608 },
+        "state": { "type": "string", "enum": ["open", "started", "closed"] },
+        "pinned": { "type": "boolean" },
+        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "closed_at": {
+          "type": ["integer", "null"],
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        },
+        "created_at": {
+          "type": "integer",
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        },
+        "updated_at": {
+          "type": "integer",
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        }
+      },
+      "additionalProperties": false,
+      "minProperties": 1
+    },
+    "org_id": { "type": "string" }
+  },
+  "additionalProperties": false
+}"#,
+        &[],
     );
 
     pub(super) static TRACK_UPDATE_ISSUE_OUTPUT: Schema = Schema::new(
@@ -3032,16 +3256,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -3065,16 +3289,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -3087,7 +3311,7 @@ mod schema {
         &[],
     );
 
-    pub(super) static TRACK_UPDATE_PROJECT_INPUT: Schema = Schema::plain(
+    pub(super) static TRACK_UPDATE_PROJECT_INPUT: Schema = Schema::new(
         r#"{
   "type": "object",
   "required": ["id", "data", "action", "resource"],
@@ -3100,13 +3324,28 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
         "labels": {
           "type": "array",
           "maxItems": 50,
           "items": { "type": "string", "maxLength": 100 }
-        }
+        },
+        "seq": { "type": "integer", "minimum": 0 },
+        "created_at": { "type": "integer" },
+        "updated_at": { "type": "integer" }
       },
       "additionalProperties": false,
       "minProperties": 1
@@ -3115,6 +3354,56 @@ mod schema {
   },
   "additionalProperties": false
 }"#,
+        r#"{
+  "type": "object",
+  "required": ["id", "data", "action", "resource"],
+  "properties": {
+    "action": { "type": "string", "const": "update" },
+    "resource": { "type": "string", "const": "project" },
+    "id": { "type": "string" },
+    "data": {
+      "type": "object",
+      "required": [],
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
+        "settings": {},
+        "labels": {
+          "type": "array",
+          "maxItems": 50,
+          "items": { "type": "string", "maxLength": 100 }
+        },
+        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+        "created_at": {
+          "type": "integer",
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        },
+        "updated_at": {
+          "type": "integer",
+          "minimum": -9007199254740991,
+          "maximum": 9007199254740991
+        }
+      },
+      "additionalProperties": false,
+      "minProperties": 1
+    },
+    "org_id": { "type": "string" }
+  },
+  "additionalProperties": false
+}"#,
+        &[],
     );
 
     pub(super) static TRACK_UPDATE_PROJECT_OUTPUT: Schema = Schema::new(
@@ -3122,8 +3411,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -3136,8 +3425,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },

@@ -1,6 +1,6 @@
 //! What a change of entities means: what is added can be added to a store as it is, all else needs a migration.
 
-use tabellion_runtime::spec::RowOperation;
+use tabellion_runtime::spec::{ListFilter, RowOperation};
 
 use super::{
     Entity,
@@ -45,8 +45,15 @@ pub(super) fn operations(changes: &mut Changes<'_>, old: RowOperation, new: RowO
     }
     let layout = |operation: RowOperation| RowOperation {
         limits: (0, 0),
+        filters: &[],
         ..operation
     };
+    let is_kept = |filter: &ListFilter| new.filters.contains(filter);
+    if !old.filters.iter().all(is_kept) {
+        changes.breaking("what it lists is selected in another way");
+    } else if old.filters.len() < new.filters.len() {
+        changes.compatible("what it lists can be selected in more ways");
+    }
     if layout(old) != layout(new) {
         changes.breaking("its request or its answer is laid out in another way");
     }
@@ -106,6 +113,15 @@ fn entity(changes: &mut Changes<'_>, old: &Entity, new: &Entity) {
             "`{name}` has no rule for {}",
             rule.fields().join(" and ")
         ));
+    }
+    if !before
+        .adds
+        .iter()
+        .all(|added| after.adds.iter().any(|it| it == added))
+    {
+        changes.breaking(format!("answers with `{name}` no longer have what they added"));
+    } else if before.adds.len() < after.adds.len() {
+        changes.compatible(format!("answers with `{name}` add more"));
     }
     for (what, is_same) in [
         ("what follows from a field", before.on == after.on),

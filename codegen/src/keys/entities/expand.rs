@@ -437,7 +437,8 @@ impl Whole<'_> {
     /// Adds a field that an update can change.
     fn change_something(&self, data: &mut Value, schema: &Value) {
         let can_change = |(name, field): &(&String, &Field)| {
-            !field.is_fixed() && field.pattern.is_none() && !self.entity.key.contains(name)
+            let is_scope = self.entity.scope.as_ref() == Some(name);
+            !field.is_fixed() && !is_scope && field.pattern.is_none() && !self.entity.key.contains(name)
         };
         if let Some((name, _)) = self.entity.fields.iter().find(can_change) {
             data[name] = sample(&schema["properties"][name]);

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     Entity, lint_operations,
     read::{EntityFile, Field, FieldOf, RuleOf},
+    table,
 };
 use crate::{contract::Contract, pointer, problem::Problem};
 
@@ -70,6 +71,22 @@ pub(crate) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
         if let Some(message) = message {
             let help = "name one of `entities`, and its fields";
             problems.push(contract.document.problem("/rows/caller", message, help));
+        }
+        let fields = contract
+            .spec
+            .provenance
+            .as_ref()
+            .map(|provenance| &provenance.fields);
+        if let (Some(name), Some(fields)) = (&caller.provenance, fields)
+            && !fields.contains_key(name)
+        {
+            let at = "/rows/caller/provenance";
+            let message = format!("there is no field `{name}` of provenance");
+            problems.push(
+                contract
+                    .document
+                    .problem(at, message, "name one of `provenance.fields`"),
+            );
         }
     }
     for (i, seed) in rows.seeds.iter().enumerate() {
@@ -331,8 +348,8 @@ impl Lint<'_> {
         self.names(at, &field.one_true_in);
         self.names(at, &field.within);
         self.names(at, &field.same);
-        if let (Some(default), schema) = (&field.default, super::schema::value(field, false))
-            && !tabellion_runtime::schema::compile(&schema).is_ok_and(|schema| schema.is_valid(default))
+        if let Some(default) = &field.default
+            && tabellion_runtime::rows::checked(&table::field(name, field), default.clone()).is_err()
         {
             let message = format!("{default} is no value of the field");
             self.problem(

@@ -41,6 +41,8 @@ pub struct Caller {
     pub entity: String,
     /// The fields by which calls name the row.
     pub by: Vec<String>,
+    /// The field of the provenance that has such a value.
+    pub provenance: Option<String>,
     /// Key of the row of calls that name none.
     pub default: String,
 }

@@ -37,6 +37,7 @@ pub(crate) fn table(contract: &Contract) -> Option<RowsSpec> {
         caller: rows.caller.as_ref().map(|caller| CallerSpec {
             entity: leaked(&caller.entity),
             by: texts(&caller.by),
+            provenance: caller.provenance.as_deref().map(leaked),
             default: leaked(&caller.default),
         }),
         entities: list(contract.entities.iter().map(|entity| self::entity(rows, entity))),
@@ -105,7 +106,7 @@ fn entity(rows: &Rows, entity: &Entity) -> EntitySpec {
     }
 }
 
-fn field(name: &str, field: &Field) -> FieldSpec {
+pub(super) fn field(name: &str, field: &Field) -> FieldSpec {
     FieldSpec {
         optional: field.optional,
         fixed: field.fixed,

@@ -49,9 +49,6 @@ pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new:
     if old.session != new.session {
         changes.breaking("another field of provenance identifies the session");
     }
-    if old.operator != new.operator {
-        changes.breaking("another field of provenance identifies the person");
-    }
     if old.missing.error != new.missing.error {
         changes.breaking(format!(
             "missing provenance is error `{}` and no longer `{}`",

@@ -68,8 +68,7 @@ fn table(provenance: &Provenance) -> TokenStream {
         .fields
         .iter()
         .map(|(name, field)| declaration(name, field));
-    let [session, operator] =
-        [&provenance.session, &provenance.operator].map(|name| text::optional(name.as_ref()));
+    let session = text::optional(provenance.session.as_ref());
     let required = &provenance.required;
     let also_if = provenance.also_if.iter().map(|also| {
         let (field, then) = (&also.field, &also.then);
@@ -81,7 +80,6 @@ fn table(provenance: &Provenance) -> TokenStream {
         pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
             fields: &[#(#fields),*],
             session: #session,
-            operator: #operator,
             required: &[#(#required),*],
             also_if: &[#(#also_if),*],
             missing: spec::MissingProvenance { error: #error, message: #message },

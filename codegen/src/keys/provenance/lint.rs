@@ -169,17 +169,12 @@ impl Check<'_> {
         for (i, name) in provenance.required.iter().enumerate() {
             self.known(&format!("/provenance/required/{i}"), name);
         }
-        for (key, named) in [
-            ("session", &provenance.session),
-            ("operator", &provenance.operator),
-        ] {
-            let Some(name) = named else { continue };
-            let at = format!("/provenance/{key}");
-            self.known(&at, name);
-            let field = provenance.fields.get(name);
+        if let Some(session) = &provenance.session {
+            self.known("/provenance/session", session);
+            let field = provenance.fields.get(session);
             if field.is_some_and(|field| field.kind != ProvenanceType::String) {
-                let message = format!("`{name}` is not of type `string`");
-                self.say(at, message, "a session and a person have an id");
+                let message = format!("`{session}` is not of type `string`");
+                self.say("/provenance/session", message, "a session has an id");
             }
         }
         for (i, also) in provenance.also_if.iter().enumerate() {

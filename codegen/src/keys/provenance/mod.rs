@@ -22,8 +22,6 @@ use crate::{
 pub struct Provenance {
     /// Name of the field that identifies the caller's session.
     pub session: Option<String>,
-    /// Name of the field that identifies the person.
-    pub operator: Option<String>,
     /// The fields by name, in the order in which they are kept.
     pub fields: IndexMap<String, ProvenanceField>,
     /// Names of the fields that a call needs, in the order in which they are missed.
@@ -143,7 +141,6 @@ impl Key for CallProvenance {
             let spec = spec::ProvenanceSpec {
                 fields: list(fields),
                 session: provenance.session.as_deref().map(leaked),
-                operator: provenance.operator.as_deref().map(leaked),
                 required: texts(&provenance.required),
                 also_if: list(provenance.also_if.iter().map(|also| spec::AlsoIf {
                     field: leaked(&also.field),

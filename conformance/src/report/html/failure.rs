@@ -8,6 +8,7 @@ use crate::{
     judgement::Difference,
     report::{
         CheckReport, Report, Standing, Witness,
+        causes::CauseGroup,
         compare::{Comparison, GuaranteeRow},
         diff::{self, Line},
         steps,
@@ -35,7 +36,6 @@ pub(super) fn failures(html: &mut String, comparison: &Comparison<'_>) {
         if !shown.is_empty() {
             let _ = writeln!(html, "<h3>{}</h3>", escape(&report.server.name));
         }
-        causes(html, server, report);
         for finding in shown {
             let id = id(server, finding.number);
             failure(
@@ -50,12 +50,28 @@ pub(super) fn failures(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("</section>\n");
 }
 
-/// Appends the reasons for which several checks did not pass, with links to these.
-fn causes(html: &mut String, server: usize, report: &Report) {
-    let groups = report.causes();
-    if groups.is_empty() {
+/// Appends the section with the reasons for which several checks did not pass.
+pub(super) fn causes(html: &mut String, comparison: &Comparison<'_>) {
+    let reports = comparison.reports;
+    if reports.iter().all(|report| report.causes().is_empty()) {
         return;
     }
+    html.push_str("<section id=\"causes\">\n<h2>Causes</h2>\n");
+    for (server, report) in reports.iter().enumerate() {
+        let groups = report.causes();
+        if groups.is_empty() {
+            continue;
+        }
+        if reports.len() > 1 {
+            let _ = writeln!(html, "<h3>{}</h3>", escape(&report.server.name));
+        }
+        causes_of(html, server, report, groups);
+    }
+    html.push_str("</section>\n");
+}
+
+/// Appends the reasons for which several checks of a server did not pass, with links to these.
+fn causes_of(html: &mut String, server: usize, report: &Report, groups: Vec<CauseGroup<'_>>) {
     html.push_str("<ul class=\"causes\">\n");
     for group in groups {
         let number = |id: &str| {

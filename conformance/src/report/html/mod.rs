@@ -51,6 +51,7 @@ pub fn page(comparison: &Comparison<'_>) -> String {
     );
     tables::guarantees(&mut html, comparison);
     servers(&mut html, comparison);
+    failure::causes(&mut html, comparison);
     tables::checks(&mut html, comparison);
     failure::failures(&mut html, comparison);
     let _ = write!(

@@ -232,12 +232,7 @@ where
     if let Some(connection) = &call.origin.connection {
         connection.keep_first(contract, provenance.carried());
     }
-    let operator = spec
-        .operator
-        .and_then(|field| provenance.text(field))
-        .map(Arc::from);
     Ok(CallContext {
-        operator: call.operator.clone().or(operator),
         provenance: Some(Arc::new(provenance)),
         ..call.clone()
     })

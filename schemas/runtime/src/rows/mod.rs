@@ -21,10 +21,10 @@ use sha2::{Digest, Sha256};
 pub use self::{
     error::RowError,
     plan::{Plan, Within},
-    run::{OPERATOR, USER, facts_of, run},
+    run::{PROVENANCE, USER, facts_of, run},
     table::Table,
     text::pascal,
-    value::MAX_LOOSE_CHARS,
+    value::{MAX_LOOSE_CHARS, checked},
     view::{Filter, Fresh, Order, RowView, Select, Test},
 };
 use crate::{

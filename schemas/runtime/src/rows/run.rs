@@ -8,22 +8,25 @@ use crate::{
     context::CallContext,
     dispatch,
     failure::ContractError,
+    provenance::Provenance,
     spec::{RowsSpec, ToolSpec},
     store::Store,
 };
 
 /// Name of the fact that is the key of the caller's row, as the caller's own key says it.
 pub const USER: &str = "user";
-/// Name of the fact by which the call itself names the caller's row.
-pub const OPERATOR: &str = "operator";
+/// Name of the fact that is the call's provenance, by field.
+pub const PROVENANCE: &str = "provenance";
 
-/// Returns the facts of a call: who the caller is, as its key and as the call say it.
+/// Returns the facts of a call: the caller's user, as its key says it, and its provenance.
 pub fn facts_of(call: &CallContext) -> Map<String, Value> {
-    let said = [(USER, &call.user), (OPERATOR, &call.operator)];
-    let said = said
+    let user = call.user.as_deref().map(Value::from);
+    let provenance = call.provenance.as_deref().map(Provenance::to_value);
+    let facts = [(USER, user), (PROVENANCE, provenance)];
+    facts
         .into_iter()
-        .filter_map(|(name, said)| Some((name, said.as_deref()?)));
-    said.map(|(name, said)| (name.to_owned(), said.into())).collect()
+        .filter_map(|(name, fact)| Some((name.to_owned(), fact?)))
+        .collect()
 }
 
 /// Runs an operation that has no method, by the rules of its entity.
@@ -40,10 +43,7 @@ pub async fn run<Error: ContractError>(
     let Some(rows) = &operation.rows else {
         return Err(Rejection::UnknownTool);
     };
-    let table = Table {
-        facts: facts_of(call),
-        ..Table::new(spec, rows)
-    };
+    let table = Table::new(spec, rows);
     if operation.mutating {
         dispatch::mutate(operation, &table, store, call, arguments, table::mutate::<Error>).await
     } else {

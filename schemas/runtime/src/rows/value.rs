@@ -20,7 +20,7 @@ const MAX_SLUG_CHARS: usize = 63;
 ///
 /// # Errors
 /// If the field can't have the value.
-pub(super) fn checked(field: &FieldSpec, value: Value) -> Result<Value, RowError> {
+pub fn checked(field: &FieldSpec, value: Value) -> Result<Value, RowError> {
     let problem = match judged(field, value) {
         Ok(value) => return Ok(value),
         Err(problem) => problem,

@@ -37,8 +37,10 @@ pub struct OrgSpec {
 pub struct CallerSpec {
     /// Name of the entity, which has a key of one field.
     pub entity: &'static str,
-    /// Names of the fields by which calls name the row.
+    /// Names of the fields by which calls name the row, the first that fits.
     pub by: &'static [&'static str],
+    /// Name of the field of the provenance that has such a value, if calls name the row at all.
+    pub provenance: Option<&'static str>,
     /// Key of the row of calls that name none.
     pub default: &'static str,
 }

@@ -9,8 +9,6 @@ pub struct ProvenanceSpec {
     pub fields: &'static [ProvenanceField],
     /// Name of the field that identifies the caller's session, to which values can be bound.
     pub session: Option<&'static str>,
-    /// Name of the field that identifies the person on whose behalf the call is made.
-    pub operator: Option<&'static str>,
     /// Names of the fields that a call needs, in the order in which they are missed.
     pub required: &'static [&'static str],
     /// Further fields that some calls need.

@@ -152,7 +152,6 @@ pub(crate) const REQUIRED: &[&str] = &[
 static PROVENANCE: ProvenanceSpec = ProvenanceSpec {
     fields: FIELDS,
     session: Some("session_id"),
-    operator: Some("operator_id"),
     required: REQUIRED,
     also_if: &[AlsoIf {
         field: "delegated",

@@ -75,7 +75,7 @@ impl Server {
         let folder = TempDir::new().unwrap();
         let mount = Mount {
             name: "notes".into(),
-            folder: folder.path().into(),
+            folders: vec![folder.path().into()],
             counts: Box::new(Default::default),
             endpoint,
         };

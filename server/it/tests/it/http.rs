@@ -60,14 +60,24 @@ impl Server {
         Url::parse(&self.url).expect("a URL")
     }
 
-    fn connect(&self) -> Target {
-        let mut target = Target::connect(self.url(), Era::Session, ANSWER_TIMEOUT).expect("it answers");
+    pub(crate) fn connect(&self) -> Target {
+        self.connect_to(self.url())
+    }
+
+    /// Opens a session at another path, as in `/mcp/a`.
+    pub(crate) fn connect_at(&self, path: &str) -> Target {
+        let url = self.url.replace("/mcp", path);
+        self.connect_to(Url::parse(&url).expect("a URL"))
+    }
+
+    fn connect_to(&self, url: Url) -> Target {
+        let mut target = Target::connect(url, Era::Session, ANSWER_TIMEOUT).expect("it answers");
         target.initialize("2025-11-25").expect("a handshake");
         target
     }
 
     /// Terminates the server; returns its exit code.
-    fn terminate(mut self) -> Option<i32> {
+    pub(crate) fn terminate(mut self) -> Option<i32> {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("a signal");
         self.child.wait().expect("it ends").code()

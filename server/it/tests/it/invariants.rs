@@ -12,11 +12,12 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 7] = [
+const PRODUCT: [&str; 8] = [
     "server/src",
     "server/platform/src",
     "server/markdown/src",
     "server/library/src",
+    "server/records/src",
     "server/mcp/src",
     "server/http/src",
     "server/clients/src",
@@ -276,10 +277,11 @@ const WRITES: [&str; 12] = [
 
 #[test]
 fn only_the_library_writes() {
-    // The guided tour creates the folder that it serves, and `man --out` one for its pages; API keys and the configurations of
-    // clients are outside all libraries.
+    // The guided tour creates the folder that it serves, and `man --out` one for its pages; API keys, the configurations of
+    // clients and the data folder are outside all libraries.
     for (folder, writers) in [
         ("server/markdown/src", &[][..]),
+        ("server/records/src", &["file.rs", "replacement.rs", "upkeep.rs"]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/clients/src", &["file.rs"]),
@@ -347,6 +349,7 @@ fn nothing_prints_to_standard_output_but_the_protocol_and_what_is_asked_for() {
         "server/src/cli/install.rs",
         "server/src/cli/key.rs",
         "server/src/console.rs",
+        "server/src/data/upkeep.rs",
     ];
     let prints = ["println!(", "print!(", "io::stdout"];
     for folder in PRODUCT {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion::contracts;
+use tabellion::contracts::{self, Grounds};
 use tabellion_conformance::ledger;
 use tabellion_contracts::learning_os::{CONTRACT, tool};
 use tabellion_library as library;
@@ -257,7 +257,11 @@ impl Approver for Person {
 /// Opens the contract for a library.
 fn open(root: &Path) -> Arc<dyn Contract> {
     let library = library::Library::open(root, library::Options::default()).expect("a library");
-    contracts::service(CONTRACT.id, &Arc::new(library), None).expect("a contract")
+    let grounds = Grounds {
+        library: Some(Arc::new(library)),
+        ..Grounds::default()
+    };
+    contracts::service(CONTRACT.id, &grounds).expect("a contract")
 }
 
 /// Appends with a given decision; returns the answer and the shown proposals.

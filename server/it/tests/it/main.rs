@@ -5,6 +5,7 @@ mod attacks;
 mod broken_connections;
 mod concurrency;
 mod contract;
+mod data;
 mod doctor;
 mod editor;
 mod http;

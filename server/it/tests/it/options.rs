@@ -164,8 +164,9 @@ fn contracts_of_one_document_require_its_name() {
 
 #[test]
 fn a_read_only_server_offers_no_tool_that_changes_documents() {
-    for name in contracts::names() {
-        let spec = contracts::spec(name).expect("it is served");
+    let specs = contracts::names().into_iter().filter_map(contracts::spec);
+    for spec in specs.filter(|spec| spec.rows.is_none()) {
+        let name = spec.id;
         let library = Library::with(&[("note.md", "# Note\n")]);
         let mut command = library.command();
         command.args(["--read-only", "--contract", name]);

@@ -49,7 +49,7 @@ const CALLS: &[(&str, &str)] = &[
     ),
     (
         r#"{ "action": "update", "resource": "issue", "id": "i", "data": { "colour": "red" } }"#,
-        "/data/colour: is not known here; `update issue` takes title, body, state, pinned, weight, parent_id",
+        "/data/colour: is not known here; `update issue` takes id, org_id, project_id, number, title, body, state, pinned, weight, parent_id,",
     ),
     (
         r#"{ "action": "update", "resource": "issue", "id": "i", "data": {} }"#,

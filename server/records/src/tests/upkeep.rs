@@ -255,7 +255,17 @@ fn what_loses_data_needs_a_command_and_the_rest_is_refused() {
         assert_eq!(bench.export(), before);
         let folder = tempfile::tempdir().unwrap();
         backup(&data(&bench), spec, &folder.path().join("tracker.db")).unwrap();
-        let migrated = Records::open(&data(&bench), spec, Start::Migrate).unwrap();
+        let place = data(&bench);
+        for used in [
+            Records::open(&place, spec, Start::Migrate).map(drop),
+            recover(&place, spec).map(drop),
+        ] {
+            assert_eq!(used.unwrap_err().kind, FailureKind::Busy);
+        }
+        let _folder = bench.closed();
+        let migrated = Records::open(&place, spec, Start::Migrate).unwrap();
+        let failure = Records::open(&place, spec, Start::Existing).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Busy, "a migration is alone");
         migrated.check().unwrap();
         let kept = Records::open(folder.path(), &TRACKER, Start::Existing).unwrap();
         assert_eq!(kept.check().unwrap().changes, 11);
@@ -355,8 +365,9 @@ fn a_damaged_file_is_reported_and_recovered_from_its_log() {
         records,
     } = damaged;
     drop(records);
-    let (aside, checked) = recover(&folder, &TRACKER).unwrap();
-    assert!(aside.exists());
+    let recovered = recover(&folder, &TRACKER).unwrap();
+    assert!(recovered.kept.exists() && recovered.cut_off.is_none());
+    let checked = recovered.checked;
     let recovered = Bench {
         folder: kept,
         records: Records::open(&folder, &TRACKER, Start::Existing).unwrap(),
@@ -383,7 +394,7 @@ fn only_the_owner_can_enter_the_folder() {
         files += 1;
     }
     assert_eq!(
-        files, 4,
-        "the file, its log of writes, that log's index, and the lock"
+        files, 5,
+        "the file, its log of writes, that log's index, and the locks of setting up and of use"
     );
 }

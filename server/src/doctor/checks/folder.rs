@@ -167,26 +167,32 @@ fn unicode(subject: &Subject) -> Option<Finding> {
 
 /// Looks at the file system's type.
 pub(super) fn file_system(subject: &Subject) -> Vec<Finding> {
+    of_file_system(
+        &subject.folder,
+        "let only one machine change the library at a time: locks and syncing may not reach others",
+    )
+}
+
+/// Looks at the type of the file system of a folder. `on_network` says what to do on one of a network.
+pub(super) fn of_file_system(folder: &Path, on_network: &str) -> Vec<Finding> {
     const ID: &str = "file-system";
-    let Some(mount) = mounts::of(&subject.folder) else {
+    let Some(mount) = mounts::of(folder) else {
         return vec![];
     };
     let at = format!("{}, mounted at `{}`", mount.kind, mount.at.display());
     vec![match mount.kind.as_str() {
-        kind if mounts::is_network(kind) => Finding::yellow(
-            ID,
-            format!("a network file system: {at}"),
-            "let only one machine change the library at a time: locks and syncing may not reach others",
-        ),
+        kind if mounts::is_network(kind) => {
+            Finding::yellow(ID, format!("a network file system: {at}"), on_network)
+        }
         "tmpfs" | "ramfs" => Finding::yellow(
             ID,
             format!("in memory: {at}"),
-            "it is lost when the machine stops; keep your notes on a disk",
+            "it is lost when the machine stops; keep what matters on a disk",
         ),
         "vfat" | "exfat" | "msdos" => Finding::yellow(
             ID,
             format!("without a journal: {at}"),
-            "a power failure can damage it; keep your notes on the system's own disk, and copy them",
+            "a power failure can damage it; keep what matters on the system's own disk, and copy it",
         ),
         _ => Finding::green(ID, at),
     }]

@@ -1,6 +1,7 @@
 //! The checks, in the order in which they are shown.
 
 mod clients;
+mod data;
 mod folder;
 mod git;
 mod log;
@@ -9,6 +10,7 @@ mod sync;
 mod time;
 
 use super::{Subject, finding::Finding};
+use crate::data::DataFolder;
 
 /// A check: what it finds about its subject. It changes nothing.
 pub(super) type Check = fn(&Subject) -> Vec<Finding>;
@@ -36,4 +38,17 @@ pub(super) const ALL: &[Check] = &[
     time::files,
     time::commits,
     clients::entries,
+];
+
+/// The checks of a data folder, in the order in which they are shown.
+pub(super) const OF_DATA: &[fn(&DataFolder) -> Vec<Finding>] = &[
+    data::folder,
+    data::permissions,
+    data::file_system,
+    data::service,
+    data::files,
+    data::log,
+    data::processes,
+    data::leftovers,
+    |_| clients::all(),
 ];

@@ -56,7 +56,8 @@ pub(super) fn service(subject: &Subject) -> Vec<Finding> {
     }]
 }
 
-fn of(folder: &Path) -> Option<&'static str> {
+/// Returns the service that synchronizes a folder.
+pub(super) fn of(folder: &Path) -> Option<&'static str> {
     let is_named = |name: &str| {
         let name = name.to_lowercase();
         let found = BY_NAME

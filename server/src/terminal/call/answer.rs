@@ -26,6 +26,9 @@ pub(super) fn add(
     if let Some(commit) = answer.meta.get(context::COMMIT).and_then(Value::as_str) {
         page.put(NAME, "commit").line(&format!(": {commit}"));
     }
+    if let Some(change) = answer.meta.get(context::CHANGE).and_then(Value::as_str) {
+        page.put(NAME, "change").line(&format!(": {change}"));
+    }
     if let Some(diff) = diff.filter(|diff| diff.is_empty()) {
         page.put(FAINT, "(no difference)").line(diff);
     }
@@ -33,7 +36,7 @@ pub(super) fn add(
 
 /// Returns what the answer says beside the response, for people.
 pub(super) fn notes(meta: &Map<String, Value>) -> Vec<String> {
-    let silent = [context::BASE, context::COMMIT];
+    let silent = [context::BASE, context::COMMIT, context::CHANGE];
     let said = meta.iter().filter(|(key, _)| !silent.contains(&key.as_str()));
     said.map(|(key, value)| format!("{}: {value}", key.strip_prefix("tabellion/").unwrap_or(key)))
         .collect()

@@ -4,21 +4,39 @@ mod answer;
 mod approver;
 pub(crate) mod fields;
 
-use std::{path::PathBuf, slice::from_ref, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::{Map, Value, json};
-use tabellion_library::path::LibraryPath;
+use tabellion_library::{CreateFolders, path::LibraryPath};
 use tabellion_runtime::{CallContext, ContractSpec, ErrorAnswer, Rejection, ToolSpec, Violation};
 
 use self::approver::AtTerminal;
 use super::{Output, Page, TerminalError, open, page};
-use crate::{console, contracts, provenance::ServerEnvironment, serve};
+use crate::{
+    console,
+    contracts::{self, Grounds},
+    data::DataFolder,
+    provenance::ServerEnvironment,
+    serve,
+};
+
+/// What a contract is served from.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// The library in this folder.
+    Library(PathBuf),
+    /// The rows in this data folder, or in the system's place for it.
+    Data(Option<PathBuf>),
+}
 
 /// A call of a tool.
 #[derive(Debug)]
 pub(crate) struct Call {
-    /// Folder of the library.
-    pub(crate) folder: PathBuf,
+    /// What the contract is served from.
+    pub(crate) place: Place,
     /// The tool's contract.
     pub(crate) contract: &'static ContractSpec,
     /// The tool.
@@ -38,14 +56,11 @@ pub(crate) struct Call {
 impl Call {
     /// Makes the call and shows its answer.
     pub(crate) fn run(self) -> Result<(), TerminalError> {
-        let library = open(&self.folder)?;
-        let document = self.document.as_deref().map(LibraryPath::parse).transpose();
-        let document = document.map_err(|error| TerminalError::new(format_args!("`--document`: {error}")))?;
-        let document = document.map(|path| library.true_path(&path));
-        let service = contracts::service(self.contract.id, &library, document.as_ref());
-        let service = service.ok_or_else(|| {
-            TerminalError::new("this contract works on one document: add `--document PATH`")
-        })?;
+        let grounds = match &self.place {
+            Place::Library(folder) => self.in_library(folder)?,
+            Place::Data(folder) => self.in_data(folder.as_deref())?,
+        };
+        let service = contracts::service(self.contract.id, &grounds).map_err(TerminalError::new)?;
         let client = Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into());
         let context = CallContext::from_meta(client, &self.conditions).map_err(|violations| {
             let said: Vec<_> = violations
@@ -54,8 +69,11 @@ impl Call {
                 .collect();
             TerminalError::new(said.join("; "))
         })?;
-        let environment =
-            ServerEnvironment::new(&Default::default(), &[self.contract], from_ref(&self.folder));
+        let folders: Vec<_> = match &self.place {
+            Place::Library(folder) => vec![folder.clone()],
+            Place::Data(_) => grounds.data.iter().cloned().collect(),
+        };
+        let environment = ServerEnvironment::new(&Default::default(), &[self.contract], &folders);
         let environment = environment.map_err(TerminalError::new)?;
         let context = CallContext {
             origin: environment.into_origin(),
@@ -82,6 +100,45 @@ impl Call {
         let mut page = Page::new(self.output);
         answer::add(&mut page, self.contract, self.tool, &self.arguments, &answer);
         Ok(page.show()?)
+    }
+
+    fn in_library(&self, folder: &Path) -> Result<Grounds, TerminalError> {
+        let library = open(folder)?;
+        let document = self.document.as_deref().map(LibraryPath::parse).transpose();
+        let document = document.map_err(|error| TerminalError::new(format_args!("`--document`: {error}")))?;
+        let document = document.map(|path| library.true_path(&path));
+        Ok(Grounds {
+            library: Some(library),
+            document,
+            data: None,
+        })
+    }
+
+    /// A call that changes something creates the data folder, as the server does; one that reads does not.
+    fn in_data(&self, folder: Option<&Path>) -> Result<Grounds, TerminalError> {
+        let data = DataFolder::choose(folder).map_err(TerminalError::new)?;
+        let operation = self.contract.taker(self.tool.name, &self.arguments);
+        let changes = operation.is_some_and(|operation| operation.mutating);
+        let create = if changes {
+            CreateFolders::Last
+        } else {
+            CreateFolders::Nothing
+        };
+        data.check(create).map_err(TerminalError::new)?;
+        if !changes && !data.has_rows_of(self.contract.id) {
+            return Err(TerminalError::new(format_args!(
+                "`{}` has no rows of `{}` yet",
+                data.absolute().display(),
+                self.contract.id
+            ))
+            .hint(
+                "name their folder with `--data DIR`; the first change, and `tabellion serve`, create them",
+            ));
+        }
+        Ok(Grounds {
+            data: Some(data.path),
+            ..Grounds::default()
+        })
     }
 
     /// Returns the error for a rejection; also shows it as JSON, if that is wanted.
@@ -144,6 +201,7 @@ impl Call {
 /// Names of the options that every tool has.
 pub(crate) const RESERVED: &[&str] = &[
     "color",
+    "data",
     "document",
     "help",
     "idempotency-key",

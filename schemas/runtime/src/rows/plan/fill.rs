@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::{Draft, Filter, Plan, Row, RowError, Select, constant, immutable, no_such};
 use crate::{
     rows::{
-        OPERATOR, USER,
+        PROVENANCE, USER,
         error::shown,
         value::{checked, slug},
         view::{Order, Test},
@@ -131,12 +131,14 @@ impl Plan<'_> {
             row.get(name).cloned().unwrap_or_default()
         };
         let fact = |name: &str| self.facts.get(name).filter(|fact| !fact.is_null()).cloned();
+        let provenance = fact(PROVENANCE).unwrap_or_default();
+        let said = caller.provenance.and_then(|field| provenance.get(field));
         if fact(USER).is_none()
-            && let Some(operator) = fact(OPERATOR)
+            && let Some(said) = said
         {
             for name in caller.by {
                 let Some(by) = entity.field(name) else { continue };
-                let Ok(value) = checked(by, operator.clone()) else {
+                let Ok(value) = checked(by, said.clone()) else {
                     continue;
                 };
                 let mut filter = Filter::is(by.name, value);

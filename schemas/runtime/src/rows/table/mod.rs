@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 pub use self::answer::shape;
 use self::request::{Request, find, joined, key};
-use super::{Plan, RowError, RowView, Rows, content_id};
+use super::{Plan, RowError, RowView, Rows, content_id, facts_of};
 use crate::{
     call::{ReadCx, Staged, WriteCx},
-    context::BASE,
+    context::{BASE, CallContext},
     failure::{ContractError, Failure, FailureKind},
     future::BoxFuture,
     pointer,
@@ -27,7 +27,7 @@ pub struct Table {
     pub spec: &'static RowsSpec,
     /// The operation.
     pub operation: &'static RowOperation,
-    /// Facts of the call by name, which are values of fields that say so.
+    /// Facts by name, which are values of fields that say so, beside those of the call.
     pub facts: Map<String, Value>,
 }
 
@@ -58,7 +58,7 @@ pub fn mutate<'c, Error: ContractError>(
 }
 
 impl Table {
-    /// Creates the table of an operation, for a call without facts.
+    /// Creates the table of an operation, without facts beside those of the call.
     pub fn new(spec: &'static RowsSpec, operation: &'static RowOperation) -> Self {
         Self {
             spec,
@@ -101,7 +101,8 @@ impl Table {
     async fn read(&self, cx: &ReadCx<'_, Rows>, request: Value) -> Result<Value, RowError> {
         let entity = self.entity()?;
         let request = self.take_apart(entity, cx.call(), request)?;
-        let plan = self.plan(cx.view(), &request);
+        let facts = self.facts(cx.call());
+        let plan = self.plan(cx.view(), &request, &facts);
         match self.operation.action {
             Action::Get => {
                 let row = find(&plan, entity, self.operation, &request.arguments).await?;
@@ -118,7 +119,8 @@ impl Table {
     async fn mutate(&self, cx: &WriteCx<'_, Rows>, request: Value) -> Result<Staged<Value, Rows>, RowError> {
         let entity = self.entity()?;
         let request = self.take_apart(entity, cx.call(), request)?;
-        let mut plan = self.plan(cx.view(), &request);
+        let facts = self.facts(cx.call());
+        let mut plan = self.plan(cx.view(), &request, &facts);
         let arguments = &request.arguments;
         let (operation, answer) = match self.operation.action {
             Action::Create => {
@@ -149,8 +151,14 @@ impl Table {
         Ok(cx.stage(change, |_| answer))
     }
 
-    fn plan<'p>(&'p self, view: &'p dyn RowView, request: &Request) -> Plan<'p> {
-        Plan::new(self.spec, view, request.within.clone(), &self.facts)
+    fn facts(&self, call: &CallContext) -> Map<String, Value> {
+        let mut facts = facts_of(call);
+        facts.extend(self.facts.clone());
+        facts
+    }
+
+    fn plan<'p>(&self, view: &'p dyn RowView, request: &Request, facts: &'p Map<String, Value>) -> Plan<'p> {
+        Plan::new(self.spec, view, request.within.clone(), facts)
     }
 }
 

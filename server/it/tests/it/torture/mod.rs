@@ -23,7 +23,7 @@ mod life;
 #[cfg(target_os = "linux")]
 mod limits;
 #[cfg(target_os = "linux")]
-mod mount;
+pub(crate) mod mount;
 mod person;
 mod states;
 

@@ -1,0 +1,194 @@
+//! Contracts over rows, served by the built program from a data folder.
+
+#[cfg(target_os = "linux")]
+mod limits;
+mod places;
+mod processes;
+mod serving;
+mod upkeep;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tabellion_conformance::Target;
+use tempfile::TempDir;
+
+use crate::support::{Answer, Outcome, Server, TABELLION};
+
+/// A data folder, which does not exist yet.
+pub(crate) struct Data {
+    dir: TempDir,
+}
+
+impl Data {
+    pub(crate) fn new() -> Self {
+        Self {
+            dir: TempDir::new().expect("a temporary folder"),
+        }
+    }
+
+    /// Like [`new`](Self::new), below `place`.
+    pub(crate) fn new_in(place: &Path) -> Self {
+        Self {
+            dir: TempDir::new_in(place).expect("a temporary folder"),
+        }
+    }
+
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder().join("mcb.db")
+    }
+
+    /// Returns a path beside the data folder.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Returns the command that serves the rows.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(TABELLION);
+        command
+            .args(["serve", "--contract", "mcb", "--data"])
+            .arg(self.folder());
+        command.stderr(Stdio::inherit());
+        command
+    }
+
+    /// Starts a server and opens a session.
+    pub(crate) fn serve(&self) -> Server {
+        serve(&mut self.command())
+    }
+
+    /// Runs `tabellion data COMMAND` on the folder; returns its exit code, standard output and standard error, with `~` for the
+    /// folder above it.
+    fn upkeep(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        self.run(&["data"], arguments)
+    }
+
+    fn run(&self, command: &[&str], arguments: &[&str]) -> (Option<i32>, String, String) {
+        let mut program = Command::new(TABELLION);
+        let program = program
+            .args(command)
+            .args(arguments)
+            .arg("--data")
+            .arg(self.folder());
+        let output = program.stdin(Stdio::null()).output().expect("it runs");
+        let text = |bytes| {
+            let text = String::from_utf8(bytes).expect("text");
+            text.replace(&*self.dir.path().to_string_lossy(), "~")
+        };
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Returns the export, after a check that the log gives the tables.
+    pub(crate) fn checked(&self) -> Export {
+        let (code, _, said) = self.upkeep(&["check"]);
+        assert_eq!(code, Some(0), "{said}");
+        let (code, lines, said) = self.upkeep(&["export"]);
+        assert_eq!(code, Some(0), "{said}");
+        Export::read(&lines)
+    }
+
+    /// Changes the file as another program might.
+    fn tamper(&self, sql: &str) {
+        let connection = Connection::open(self.file()).expect("a database");
+        connection.execute_batch(sql).expect("changed");
+    }
+
+    /// Overwrites the pages of a table with nonsense.
+    fn damage(&self, table: &str) {
+        let connection = Connection::open(self.file()).expect("a database");
+        connection
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+            .expect("a checkpoint");
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?";
+        let page: u32 = connection
+            .query_row(sql, [table], |row| row.get(0))
+            .expect("a table");
+        drop(connection);
+        let mut bytes = fs::read(self.file()).expect("a file");
+        let page = page as usize;
+        bytes[(page - 1) * 4096..page * 4096].fill(0x5a);
+        fs::write(self.file(), bytes).expect("written");
+    }
+}
+
+/// Starts a server and opens a session.
+fn serve(command: &mut Command) -> Server {
+    let mut target = Target::start(command).expect("the server starts");
+    target.initialize("2025-11-25").expect("a handshake");
+    Server { target }
+}
+
+/// What `tabellion data export` wrote.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Export {
+    /// The entries of the log.
+    pub(crate) changes: Vec<Value>,
+    /// The rows, by entity.
+    pub(crate) rows: Vec<(String, Value)>,
+}
+
+impl Export {
+    fn read(lines: &str) -> Self {
+        let mut export = Self {
+            changes: vec![],
+            rows: vec![],
+        };
+        for line in lines.lines() {
+            let mut line: Value = serde_json::from_str(line).expect("JSON");
+            if line["change"].is_object() {
+                export.changes.push(line["change"].take());
+            } else if line["row"].is_object() {
+                let entity = line["row"]["entity"].as_str().expect("an entity").to_owned();
+                export.rows.push((entity, line["row"]["row"].take()));
+            }
+        }
+        export
+    }
+
+    /// Returns the names of the teams.
+    pub(crate) fn teams(&self) -> BTreeSet<&str> {
+        let teams = self.rows.iter().filter(|(entity, _)| entity == "team");
+        teams.filter_map(|(_, row)| row["name"].as_str()).collect()
+    }
+}
+
+/// Calls the tool of entities.
+pub(crate) fn entity(server: &mut Server, action: &str, resource: &str, more: Value) -> Outcome<Answer> {
+    entity_with(server, action, resource, more, json!({}))
+}
+
+/// As [`entity`], under conditions in `_meta`.
+pub(crate) fn entity_with(
+    server: &mut Server,
+    action: &str,
+    resource: &str,
+    more: Value,
+    meta: Value,
+) -> Outcome<Answer> {
+    let mut arguments = json!({ "action": action, "resource": resource });
+    let members = arguments.as_object_mut().expect("an object");
+    members.extend(more.as_object().cloned().unwrap_or_default());
+    server.call_with("entity", arguments, meta)
+}
+
+/// Creates a team of this name.
+pub(crate) fn create_team(server: &mut Server, name: &str) -> Outcome<Answer> {
+    entity(server, "create", "team", json!({ "data": { "name": name } }))
+}
+
+/// Returns the number of teams.
+pub(crate) fn count_teams(server: &mut Server) -> u64 {
+    let listed = entity(server, "list", "team", json!({})).expect("a list");
+    listed.response["total"].as_u64().expect("a number")
+}

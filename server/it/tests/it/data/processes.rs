@@ -1,0 +1,130 @@
+//! Several processes on one data folder, and processes that are killed.
+
+use std::{
+    sync::{Mutex, mpsc},
+    thread,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::{Data, create_team, entity};
+use crate::support::process;
+
+/// Number of clients, each with a server of its own.
+const CLIENTS: usize = 4;
+
+#[test]
+fn changes_of_several_processes_are_all_there_once() {
+    let data = Data::new();
+    data.serve().close();
+    thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let data = &data;
+            scope.spawn(move || {
+                let mut server = data.serve();
+                for number in 0..25 {
+                    create_team(&mut server, &format!("{client}-{number}")).expect("made");
+                }
+                server.close();
+            });
+        }
+    });
+    let export = data.checked();
+    assert_eq!(export.teams().len(), CLIENTS * 25);
+    let places: Vec<_> = export
+        .changes
+        .iter()
+        .map(|change| change["seq"].as_u64())
+        .collect();
+    let expected = 1..=places.len() as u64;
+    assert_eq!(
+        places,
+        expected.map(Some).collect::<Vec<_>>(),
+        "the log has no gap"
+    );
+}
+
+/// Servers that start at once on a folder that does not exist yet.
+#[test]
+fn the_first_starts_may_be_at_once() {
+    for _ in 0..5 {
+        let data = Data::new();
+        thread::scope(|scope| {
+            for client in 0..CLIENTS {
+                let data = &data;
+                scope.spawn(move || {
+                    let mut server = data.serve();
+                    create_team(&mut server, &client.to_string()).expect("made");
+                    server.close();
+                });
+            }
+        });
+        let export = data.checked();
+        assert_eq!(export.teams().len(), CLIENTS);
+        let seeds = export.changes.iter().filter(|change| change["tool"] == "seed");
+        assert_eq!(seeds.count(), 1);
+    }
+}
+
+/// What was acknowledged by a server that was killed is there; what was not is there once or not at all.
+#[test]
+fn what_a_killed_server_acknowledged_stays() {
+    let data = Data::new();
+    data.serve().close();
+    let acknowledged = Mutex::new(vec![]);
+    for round in 0..8 {
+        thread::scope(|scope| {
+            for client in 0..2 {
+                let (data, acknowledged) = (&data, &acknowledged);
+                scope.spawn(move || {
+                    let mut server = data.serve();
+                    let id = Pid::from_raw(process(&server.target) as i32).expect("a process");
+                    // Killed some time after its first answer.
+                    let (answered, first) = mpsc::channel();
+                    let killer = thread::spawn(move || {
+                        first.recv().expect("an answer");
+                        thread::sleep(Duration::from_millis(3 * round));
+                        kill_process(id, Signal::KILL).expect("killed");
+                    });
+                    for number in 0.. {
+                        let name = format!("{round}-{client}-{number}");
+                        let create =
+                            json!({ "action": "create", "resource": "team", "data": { "name": name } });
+                        let answer = server.target.call("entity", create, Default::default());
+                        match answer {
+                            Ok(answer)
+                                if answer["result"]["isError"] != true && answer.get("error").is_none() =>
+                            {
+                                acknowledged.lock().expect("no panic").push(name);
+                                // The killer takes one.
+                                let _ = answered.send(());
+                            }
+                            Ok(answer) => panic!("{answer}"),
+                            Err(_) => break,
+                        }
+                    }
+                    killer.join().expect("it killed");
+                });
+            }
+        });
+        let export = data.checked();
+        let teams = export.teams();
+        let acknowledged = acknowledged.lock().expect("no panic");
+        let lost: Vec<_> = acknowledged
+            .iter()
+            .filter(|name| !teams.contains(name.as_str()))
+            .collect();
+        assert!(lost.is_empty(), "{lost:?}");
+        assert!(
+            teams.len() <= acknowledged.len() + 2 * (round as usize + 1),
+            "{}",
+            teams.len()
+        );
+    }
+    assert!(!acknowledged.into_inner().expect("no panic").is_empty());
+    let mut server = data.serve();
+    entity(&mut server, "list", "team", json!({})).expect("a list");
+    server.close();
+}

@@ -1,0 +1,96 @@
+//! The way back from the log: the tables of a damaged data file, made anew.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, config::DbConfig};
+use tabellion_runtime::{Failure, rows::Select, spec::RowsSpec};
+
+use crate::{
+    Checked,
+    failures::Doing,
+    file,
+    log::{self, LogEntry},
+    query, replacement,
+    upkeep::replay,
+    usage,
+};
+
+/// What a recovery has done.
+#[derive(Debug)]
+pub struct Recovered {
+    /// Where the damaged file is kept.
+    pub kept: PathBuf,
+    /// What the new file has.
+    pub checked: Checked,
+    /// Why the log could not be read to its end: what came later is lost.
+    pub cut_off: Option<Failure>,
+}
+
+/// Makes the tables of a damaged data file anew from its log, as far as the log can be read. The damaged file is kept beside it.
+///
+/// # Errors
+/// If the file is in use, the log can't be read from its beginning, or the new file can't be made. Then the damaged file stays in
+/// its place.
+pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Failure> {
+    let path = file::path(folder, spec);
+    if !path.exists() && !replacement::is_pending(&path) {
+        return Err(file::missing(&path));
+    }
+    let usage = usage::alone(&path)?;
+    // An earlier recovery was interrupted when its file was whole.
+    if let Some(kept) = replacement::finish(&path)? {
+        let connection = file::connect(&path)?;
+        let (checked, cut_off) = (count(&connection, spec)?, None);
+        return Ok(Recovered {
+            kept,
+            checked,
+            cut_off,
+        });
+    }
+    let damaged = file::connect(&path)?;
+    // Closing it must leave its write-ahead log, which is kept with it.
+    damaged
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .doing("read the log")?;
+    let (kept, (checked, cut_off)) = replacement::replace(&path, spec, &usage, move |connection| {
+        let mut read = 0;
+        let cut_off = log::for_each(&damaged, |entry| {
+            take(connection, spec, &entry)?;
+            read += 1;
+            Ok(())
+        });
+        let cut_off = match cut_off {
+            Err(failure) if read == 0 => return Err(failure),
+            outcome => outcome.err(),
+        };
+        Ok((count(connection, spec)?, cut_off))
+    })?;
+    Ok(Recovered {
+        kept: kept.unwrap_or(path),
+        checked,
+        cut_off,
+    })
+}
+
+/// Adds one entry and its rows, or nothing of it.
+fn take(connection: &Connection, spec: &'static RowsSpec, entry: &LogEntry) -> Result<(), Failure> {
+    let run = |sql: &str| connection.execute_batch(sql).doing("replay the log");
+    run("SAVEPOINT entry")?;
+    let taken = entry
+        .insert(connection)
+        .and_then(|()| replay(connection, spec, entry));
+    if taken.is_err() {
+        run("ROLLBACK TO entry")?;
+    }
+    run("RELEASE entry")?;
+    taken
+}
+
+fn count(connection: &Connection, spec: &'static RowsSpec) -> Result<Checked, Failure> {
+    let changes = log::count(connection)?;
+    let mut rows = 0;
+    for entity in spec.entities {
+        rows += query::count(connection, &Select::new(entity, vec![]))?;
+    }
+    Ok(Checked { changes, rows })
+}

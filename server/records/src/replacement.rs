@@ -1,0 +1,128 @@
+//! A data file made anew, put in the place of another one.
+//!
+//! It is made under another name, and renamed to `CONTRACT.ready` when it is whole and durable: from then on, whoever opens the
+//! data file first puts it in its place. The file that was there is kept, with its write-ahead log, as `CONTRACT.damaged`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use rusqlite::Connection;
+use tabellion_platform::{remove_file, rename};
+use tabellion_runtime::{Failure, spec::RowsSpec};
+
+use crate::{
+    failures::{Doing, at},
+    file,
+    usage::Usage,
+};
+
+/// What SQLite appends to the name of a file for those beside it.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Makes a data file with `fill`, and puts it in the place of the one at `path`, if there is one. Returns where that is kept.
+/// `usage` is the whole lock on the file.
+pub(crate) fn replace<T>(
+    path: &Path,
+    spec: &'static RowsSpec,
+    _usage: &Usage,
+    fill: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<(Option<PathBuf>, T), Failure> {
+    let new = path.with_extension("new");
+    remove(&new)?;
+    let made = make(&new, spec, fill);
+    let made = made.and_then(|made| {
+        file::sync(&new)?;
+        let ready = ready(path);
+        rename(&new, &ready).map_err(at("create", &ready))?;
+        Ok(made)
+    });
+    match made {
+        Ok(made) => Ok((finish(path)?, made)),
+        Err(failure) => {
+            // The failure says more than that of cleaning up.
+            let _ = remove(&new);
+            Err(failure)
+        }
+    }
+}
+
+fn make<T>(
+    new: &Path,
+    spec: &'static RowsSpec,
+    fill: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    file::create_file(new).map_err(at("create", new))?;
+    let connection = file::connect(new)?;
+    file::create(&connection, spec)?;
+    let made = file::in_transaction(&connection, || fill(&connection))?;
+    // The file is opened in this mode from now on; closing it leaves no file beside it.
+    connection
+        .query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
+        .doing("write the data file")?;
+    connection
+        .close()
+        .map_err(|(_, error)| error)
+        .doing("write the data file")?;
+    Ok(made)
+}
+
+/// Removes a file that was being made when its process ended.
+fn remove(new: &Path) -> Result<(), Failure> {
+    let beside = BESIDE.iter().map(|suffix| with_suffix(new, suffix));
+    for path in beside.chain([new.to_owned()]) {
+        if path.exists() {
+            remove_file(&path).map_err(at("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+fn ready(path: &Path) -> PathBuf {
+    path.with_extension("ready")
+}
+
+/// Returns true if a file waits to be put in the place of the one at `path`.
+pub(crate) fn is_pending(path: &Path) -> bool {
+    ready(path).exists()
+}
+
+/// Puts a file that is ready in its place, unless that is done. Returns where the file that was there is kept.
+///
+/// The write-ahead log of the old file is moved first: beside the new file, it would be taken for its own.
+pub(crate) fn finish(path: &Path) -> Result<Option<PathBuf>, Failure> {
+    let ready = ready(path);
+    if !ready.exists() {
+        return Ok(None);
+    }
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let kept = free(path);
+    let mut is_kept = false;
+    for suffix in BESIDE.into_iter().chain([""]) {
+        let old = with_suffix(path, suffix);
+        if old.exists() {
+            rename(&old, &with_suffix(&kept, suffix)).map_err(at("move", &old))?;
+            is_kept |= suffix.is_empty();
+        }
+    }
+    file::sync(folder)?;
+    rename(&ready, path).map_err(at("move", &ready))?;
+    file::sync(folder)?;
+    Ok(is_kept.then_some(kept))
+}
+
+/// Returns a name for the old file that no earlier one has.
+fn free(path: &Path) -> PathBuf {
+    let first = path.with_extension("damaged");
+    let more = (2..).map(|number| path.with_extension(format!("damaged-{number}")));
+    let mut names = [first.clone()].into_iter().chain(more);
+    names
+        .find(|name| !fs::exists(name).unwrap_or(true))
+        .unwrap_or(first)
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    PathBuf::from(format!("{}{suffix}", path.display()))
+}

@@ -1,0 +1,65 @@
+//! Which processes use a data file: each holds a share of a lock, and whoever replaces or migrates the file holds all of it.
+
+use std::{io, path::Path};
+
+use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
+use tabellion_runtime::{Failure, FailureKind};
+
+use crate::{failures::at, file};
+
+/// The right to use a data file, as long as it is kept.
+#[derive(Debug)]
+pub(crate) struct Usage(
+    #[expect(dead_code, reason = "held, never read: closing it releases the lock")] FileLock,
+);
+
+/// Takes a share.
+pub(crate) fn shared(path: &Path) -> Result<Usage, Failure> {
+    let lock = create(path)?;
+    let share = try_share_lock(&lock).map_err(at("lock", &lock))?;
+    share.map(Usage).ok_or_else(being_replaced)
+}
+
+/// As [`shared`], for reading only: without the permission to lock, none is needed.
+pub(crate) fn shared_if_possible(path: &Path) -> Result<Option<Usage>, Failure> {
+    let lock = path.with_extension("use");
+    match try_share_lock(&lock) {
+        Ok(Some(share)) => Ok(Some(Usage(share))),
+        Ok(None) => Err(being_replaced()),
+        Err(error) if is_read_only(&error) => Ok(None),
+        Err(error) => Err(at("lock", &lock)(error)),
+    }
+}
+
+/// Takes the whole lock.
+pub(crate) fn alone(path: &Path) -> Result<Usage, Failure> {
+    let lock = create(path)?;
+    let all = try_lock_file(&lock).map_err(at("lock", &lock))?;
+    all.map(Usage).ok_or_else(|| {
+        Failure::new(
+            FailureKind::Busy,
+            format!(
+                "`{}` is in use; stop the servers that use it first",
+                path.display()
+            ),
+        )
+    })
+}
+
+fn create(path: &Path) -> Result<std::path::PathBuf, Failure> {
+    let lock = path.with_extension("use");
+    file::create_file(&lock).map_err(at("create", &lock))?;
+    Ok(lock)
+}
+
+fn being_replaced() -> Failure {
+    Failure::new(
+        FailureKind::Busy,
+        "another process is recovering or migrating the data; try again when it is done",
+    )
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
+}

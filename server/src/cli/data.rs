@@ -1,0 +1,101 @@
+//! `tabellion data`: its arguments.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, builder::PossibleValuesParser};
+
+use super::people::{Data, Show};
+use crate::{contracts, data::Upkeep, terminal::TerminalError};
+
+/// What to do with the rows of a contract.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Check that the file is whole, and that replaying its log gives the tables, row for row
+    Check {
+        #[command(flatten)]
+        rows: Rows,
+    },
+    /// Write the log and the rows to standard output, as lines of JSON
+    Export {
+        #[command(flatten)]
+        rows: Rows,
+    },
+    /// Make the data file from an export; there must be none yet
+    Import {
+        /// The export, or `-` for standard input
+        #[arg(value_name = "FILE", default_value = "-", hide_default_value = true)]
+        from: PathBuf,
+        #[command(flatten)]
+        rows: Rows,
+    },
+    /// Copy the data file to a new file, while it may be served
+    Backup {
+        /// The new file
+        #[arg(value_name = "FILE")]
+        to: PathBuf,
+        #[command(flatten)]
+        rows: Rows,
+    },
+    /// Migrate data of an older version, after a backup
+    ///
+    /// What only adds to the tables, a server does by itself when it starts. This also drops entities and fields that the
+    /// contract has no more. The servers that use the data must be stopped.
+    Migrate {
+        /// File for the backup; if omitted, one beside the data file
+        #[arg(long, value_name = "FILE")]
+        backup: Option<PathBuf>,
+        #[command(flatten)]
+        rows: Rows,
+    },
+    /// Make the tables of a damaged data file anew from its log, and keep the damaged file
+    ///
+    /// The servers that use the data must be stopped.
+    Recover {
+        #[command(flatten)]
+        rows: Rows,
+    },
+}
+
+/// Which rows, and how to show the result.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Rows {
+    #[command(flatten)]
+    data: Data,
+
+    /// Contract whose rows they are
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = contracts::names_over_rows()[0],
+        value_parser = PossibleValuesParser::new(contracts::names_over_rows())
+    )]
+    contract: String,
+
+    #[command(flatten)]
+    show: Show,
+}
+
+impl Rows {
+    fn upkeep(&self) -> Result<Upkeep, TerminalError> {
+        let rows = contracts::spec(&self.contract).and_then(|spec| spec.rows);
+        Ok(Upkeep {
+            folder: self.data.folder.clone(),
+            rows: rows
+                .ok_or_else(|| TerminalError::new(format_args!("`{}` keeps no rows", self.contract)))?,
+            output: (&self.show).into(),
+        })
+    }
+}
+
+/// Runs the command.
+pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
+    match command {
+        Command::Check { rows } => rows.upkeep()?.check(),
+        Command::Export { rows } => rows.upkeep()?.export(),
+        Command::Import { from, rows } => rows.upkeep()?.import(from),
+        Command::Backup { to, rows } => rows.upkeep()?.backup(to),
+        Command::Migrate { backup, rows } => rows.upkeep()?.migrate(backup.as_deref()),
+        Command::Recover { rows } => rows.upkeep()?.recover(),
+    }
+}

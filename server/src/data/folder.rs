@@ -1,0 +1,115 @@
+//! Which folder it is, and what can only be a mistake.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use tabellion_clients::{Machine, System};
+use tabellion_library::{CreateFolders, OpenError, folder};
+
+use crate::{contracts, serve};
+
+/// Environment variable with the data folder, for when the command line gives none.
+const VARIABLE: &str = "TABELLION_DATA";
+
+/// Name of the folder within that of all programs' data.
+const NAME: &str = "tabellion";
+/// What to do about a folder that can't be meant.
+const ADVICE: &str = "choose another data folder with `--data DIR`";
+
+/// A data folder, which need not exist.
+#[derive(Debug, Clone)]
+pub(crate) struct DataFolder {
+    /// Its path.
+    pub(crate) path: PathBuf,
+    /// Whether it was named; otherwise it is the system's place for it.
+    is_named: bool,
+}
+
+impl DataFolder {
+    /// Returns the folder that was given, else that of the environment, else the system's place for it.
+    ///
+    /// # Errors
+    /// If nothing is given and the user has no home folder.
+    pub(crate) fn choose(given: Option<&Path>) -> Result<Self, String> {
+        let named = |path: &Path| Self {
+            path: path.into(),
+            is_named: true,
+        };
+        if let Some(path) = given {
+            return Ok(named(path));
+        }
+        if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
+            return Ok(named(Path::new(&path)));
+        }
+        let machine = Machine::current()
+            .ok_or_else(|| "you have no home folder; name the data folder with `--data DIR`".to_owned())?;
+        Ok(Self {
+            path: of_user(&machine),
+            is_named: false,
+        })
+    }
+
+    /// Returns the absolute path.
+    pub(crate) fn absolute(&self) -> PathBuf {
+        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
+    }
+
+    /// Returns true if the folder has rows of the contract of this name.
+    pub(crate) fn has_rows_of(&self, contract: &str) -> bool {
+        contracts::spec(contract)
+            .and_then(|spec| spec.rows)
+            .is_some_and(|rows| tabellion_records::path(&self.path, rows).exists())
+    }
+
+    /// Checks that the folder can be used, or created. Of a folder that was named, `create` says which folders may be missing;
+    /// the system's place is created with all that is missing above it.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do.
+    pub(crate) fn check(&self, create: CreateFolders) -> Result<(), String> {
+        if self.path.as_os_str().is_empty() {
+            return Err("the data folder has no name; name it with `--data DIR`".into());
+        }
+        if let Some(wrong) = serve::folder::mistake(&self.path) {
+            return Err(format!("`{}` {wrong}; {ADVICE}", self.path.display()));
+        }
+        let create = match create {
+            CreateFolders::Last if !self.is_named => CreateFolders::All,
+            create => create,
+        };
+        folder::check(&self.path, create).map_err(|error| match error {
+            OpenError::Missing { .. } if create == CreateFolders::Last => {
+                format!("{error}; to create all missing folders of the path, add `--create`")
+            }
+            OpenError::Missing { .. } => format!("{error}; name the data folder with `--data DIR`"),
+            OpenError::NotAFolder(path) => format!("`{}` is not a folder; {ADVICE}", path.display()),
+            OpenError::Folder { path, source } => {
+                format!("can't open the data folder `{}`: {source}", path.display())
+            }
+            error => error.to_string(),
+        })
+    }
+}
+
+/// Returns the place for this program's data on a machine: what the XDG base directories name, Application Support, or the local
+/// application data.
+pub(super) fn of_user(machine: &Machine) -> PathBuf {
+    let variable = |name: &str| {
+        let path = machine.variables.get(name).map(PathBuf::from);
+        // As the XDG specification has it, a relative path is ignored.
+        path.filter(|path| path.is_absolute())
+    };
+    let home = |below: &[&str]| {
+        below
+            .iter()
+            .fold(machine.home.clone(), |path, name| path.join(name))
+    };
+    let of_programs = match machine.system {
+        System::Linux => variable("XDG_DATA_HOME").unwrap_or_else(|| home(&[".local", "share"])),
+        System::MacOs => home(&["Library", "Application Support"]),
+        System::Windows => variable("LOCALAPPDATA").unwrap_or_else(|| home(&["AppData", "Local"])),
+    };
+    of_programs.join(NAME)
+}

@@ -1,0 +1,239 @@
+//! `tabellion data`: looks after the rows of a contract in the data folder.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+};
+
+use chrono::Utc;
+use serde_json::{Value, json};
+use tabellion_library::CreateFolders;
+use tabellion_records::{self as records, Checked, Records, Standing, Start};
+use tabellion_runtime::spec::RowsSpec;
+
+use super::DataFolder;
+use crate::terminal::{Output, Page, TerminalError, page};
+
+/// Stands for standard input.
+const STDIN: &str = "-";
+
+/// What to look after, and how to say what came of it.
+#[derive(Debug)]
+pub(crate) struct Upkeep {
+    /// The data folder, if it is named.
+    pub(crate) folder: Option<PathBuf>,
+    /// The rows of the contract.
+    pub(crate) rows: &'static RowsSpec,
+    /// How to show the result.
+    pub(crate) output: Output,
+}
+
+impl Upkeep {
+    /// Checks that the file is whole, and that replaying the log gives the tables.
+    pub(crate) fn check(&self) -> Result<(), TerminalError> {
+        let file = self.file(CreateFolders::Nothing)?;
+        let checked = Records::open(&file.folder, self.rows, Start::Existing)?.check()?;
+        let done = "the file is whole, and replaying its log gives the tables, row for row";
+        self.tell(&file, done, &checked)
+    }
+
+    /// Writes the log and the rows to standard output, as lines of JSON.
+    pub(crate) fn export(&self) -> Result<(), TerminalError> {
+        let file = self.file(CreateFolders::Nothing)?;
+        let records = Records::open(&file.folder, self.rows, Start::Existing)?;
+        let mut out = Reader::new(io::BufWriter::new(io::stdout().lock()));
+        let written = records.export(&mut out).map_err(TerminalError::from);
+        let flushed = written.and_then(|()| Ok(out.flush()?));
+        if out.has_left { Ok(()) } else { flushed }
+    }
+
+    /// Makes the data file from an export.
+    pub(crate) fn import(&self, from: &Path) -> Result<(), TerminalError> {
+        let file = self.file(CreateFolders::Last)?;
+        let mut lines: Box<dyn BufRead> = if from == Path::new(STDIN) {
+            Box::new(io::stdin().lock())
+        } else {
+            let opened = File::open(from);
+            Box::new(BufReader::new(opened.map_err(|error| {
+                TerminalError::new(format_args!("can't read `{}`: {error}", from.display()))
+            })?))
+        };
+        let checked = records::import(&file.folder, self.rows, &mut *lines)?;
+        self.tell(&file, "imported", &checked)
+    }
+
+    /// Copies the data file to a new file, while it may be served.
+    pub(crate) fn backup(&self, to: &Path) -> Result<(), TerminalError> {
+        let file = self.file(CreateFolders::Nothing)?;
+        records::backup(&file.folder, self.rows, to)?;
+        self.show(
+            &[
+                format!("`{}` is a copy of `{}`", to.display(), file.path.display()),
+                format!(
+                    "to go back to it, stop the servers and put it in the place of `{}`, without files of that name that end \
+                     in `-wal` or `-shm`",
+                    file.path.display()
+                ),
+            ],
+            json!({ "file": file.path, "backup": to }),
+        )
+    }
+
+    /// Migrates the data file to the version of this program, after a backup.
+    pub(crate) fn migrate(&self, backup: Option<&Path>) -> Result<(), TerminalError> {
+        let file = self.file(CreateFolders::Nothing)?;
+        let found = records::inspect(&file.folder, self.rows)?;
+        let dropped = match &found.standing {
+            Standing::Current => {
+                let done = format!("nothing to migrate: {}", found.describe(self.rows));
+                let json = json!({ "file": file.path, "from": found.version, "to": self.rows.version, "backup": null });
+                return self.show(&[done], json);
+            }
+            Standing::Adds => vec![],
+            Standing::Loses(what) => what.clone(),
+            Standing::Impossible(_) => {
+                return Err(TerminalError::new(found.describe(self.rows)).hint(
+                    "`tabellion data export`, with the program that wrote the data, writes it as lines of JSON",
+                ));
+            }
+            Standing::Newer | Standing::Foreign(_) => {
+                return Err(TerminalError::new(found.describe(self.rows)));
+            }
+        };
+        let backup = backup.map_or_else(|| self.backup_name(&file, &found.version), Path::to_owned);
+        records::backup(&file.folder, self.rows, &backup)?;
+        let migrated = Records::open(&file.folder, self.rows, Start::Migrate).map_err(|failure| {
+            let kept = format!("nothing has changed; the backup is `{}`", backup.display());
+            TerminalError::from(failure).hint(kept)
+        })?;
+        drop(migrated);
+        let mut said = vec![
+            format!(
+                "migrated `{}` from version {} to {}",
+                file.path.display(),
+                found.version,
+                self.rows.version
+            ),
+            format!("the data as it was is in `{}`", backup.display()),
+        ];
+        said.extend(dropped.iter().map(|what| format!("gone: {what}")));
+        self.show(
+            &said,
+            json!({
+                "file": file.path, "from": found.version, "to": self.rows.version, "backup": backup, "lost": dropped,
+            }),
+        )
+    }
+
+    /// Makes the tables of a damaged data file anew from its log.
+    pub(crate) fn recover(&self) -> Result<(), TerminalError> {
+        let file = self.file(CreateFolders::Nothing)?;
+        let recovered = records::recover(&file.folder, self.rows).map_err(|failure| {
+            TerminalError::from(failure).hint(
+                "the file is as it was. If its log can't be read, put a backup in its place, or `tabellion data import` an export",
+            )
+        })?;
+        let mut said = vec![
+            format!(
+                "made `{}` anew from its log: {}, {}",
+                file.path.display(),
+                counted(recovered.checked.changes, "change"),
+                counted(recovered.checked.rows, "row")
+            ),
+            format!("the file as it was is `{}`", recovered.kept.display()),
+        ];
+        if let Some(failure) = &recovered.cut_off {
+            said.push(format!("later entries are lost, because {failure}"));
+        }
+        self.show(
+            &said,
+            json!({
+                "file": file.path, "kept": recovered.kept, "changes": recovered.checked.changes,
+                "rows": recovered.checked.rows,
+                "cutOff": recovered.cut_off.as_ref().map(ToString::to_string),
+            }),
+        )
+    }
+
+    fn file(&self, create: CreateFolders) -> Result<DataFile, TerminalError> {
+        let data = DataFolder::choose(self.folder.as_deref()).map_err(TerminalError::new)?;
+        data.check(create).map_err(TerminalError::new)?;
+        Ok(DataFile {
+            path: records::path(&data.absolute(), self.rows),
+            folder: data.absolute(),
+        })
+    }
+
+    /// Returns the path of the backup before a migration.
+    fn backup_name(&self, file: &DataFile, version: &str) -> PathBuf {
+        let now = Utc::now().format("%Y%m%dT%H%M%SZ");
+        file.folder
+            .join(format!("{}-{version}-{now}.backup", self.rows.contract))
+    }
+
+    fn tell(&self, file: &DataFile, done: &str, checked: &Checked) -> Result<(), TerminalError> {
+        let (changes, rows) = (checked.changes, checked.rows);
+        let said = [
+            format!("`{}`: {done}", file.path.display()),
+            format!("{}, {}", counted(changes, "change"), counted(rows, "row")),
+        ];
+        self.show(
+            &said,
+            json!({ "file": file.path, "changes": changes, "rows": rows }),
+        )
+    }
+
+    fn show(&self, lines: &[String], json: Value) -> Result<(), TerminalError> {
+        if self.output.json {
+            return Ok(page::json(&json)?);
+        }
+        let mut shown = Page::new(self.output);
+        for line in lines {
+            shown.line(line);
+        }
+        Ok(shown.show()?)
+    }
+}
+
+/// Returns the number with the noun.
+fn counted(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A data file, which need not exist.
+struct DataFile {
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+/// A reader of standard output, who may leave before the end.
+struct Reader<W> {
+    out: W,
+    has_left: bool,
+}
+
+impl<W: Write> Reader<W> {
+    fn new(out: W) -> Self {
+        Self { out, has_left: false }
+    }
+
+    fn note<T>(&mut self, written: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &written {
+            self.has_left |= error.kind() == io::ErrorKind::BrokenPipe;
+        }
+        written
+    }
+}
+
+impl<W: Write> Write for Reader<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes);
+        self.note(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.out.flush();
+        self.note(flushed)
+    }
+}

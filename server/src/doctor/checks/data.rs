@@ -1,0 +1,211 @@
+//! The data folder, and the rows in it.
+
+use std::{fs, path::PathBuf};
+
+use tabellion_library::CreateFolders;
+use tabellion_platform as platform;
+use tabellion_records::{self as records, Records, Standing, Start};
+use tabellion_runtime::spec::RowsSpec;
+
+use super::{super::finding::Finding, super::holders, folder::of_file_system, sync};
+use crate::{contracts, data::DataFolder};
+
+/// Extension of a file that was replaced by `tabellion data recover`.
+const DAMAGED: &str = "damaged";
+
+/// Returns the rows of all contracts whose file is in the folder, with its path.
+fn present(folder: &DataFolder) -> Vec<(&'static RowsSpec, PathBuf)> {
+    let names = contracts::names_over_rows().into_iter();
+    let specs = names.filter_map(|name| contracts::spec(name)?.rows);
+    let files = specs.map(|spec| (spec, records::path(&folder.path, spec)));
+    files.filter(|(_, path)| path.exists()).collect()
+}
+
+/// Looks whether the folder can be meant, and is there.
+pub(super) fn folder(folder: &DataFolder) -> Vec<Finding> {
+    const ID: &str = "data";
+    let shown = folder.absolute();
+    let shown = shown.display();
+    vec![match folder.check(CreateFolders::Nothing) {
+        Ok(()) if present(folder).is_empty() => Finding::yellow(
+            ID,
+            format!("`{shown}` has no rows"),
+            "the first start of a server makes them; name another folder with `--data DIR`",
+        ),
+        Ok(()) => Finding::green(ID, format!("`{shown}`")),
+        Err(wrong) => Finding::red(
+            ID,
+            wrong,
+            "the first start of a server makes the system's place for it",
+        ),
+    }]
+}
+
+/// Looks who can read and write.
+pub(super) fn permissions(folder: &DataFolder) -> Vec<Finding> {
+    const ID: &str = "permissions";
+    let Ok(metadata) = fs::metadata(&folder.path) else {
+        return vec![];
+    };
+    let files = present(folder);
+    let of_files = files.iter().map(|(_, path)| (path.as_path(), fs::metadata(path)));
+    let all = [(folder.path.as_path(), Ok(metadata))]
+        .into_iter()
+        .chain(of_files);
+    let mut findings = vec![];
+    for (path, metadata) in all {
+        let shown = path.display();
+        match metadata {
+            Err(error) => findings.push(Finding::red(
+                ID,
+                format!("`{shown}` can't be read: {error}"),
+                "give your user access to it",
+            )),
+            Ok(metadata) if metadata.permissions().readonly() => findings.push(Finding::red(
+                ID,
+                format!("`{shown}` is read-only: changes are refused"),
+                format!("`chmod u+w {shown}`"),
+            )),
+            Ok(metadata) if platform::is_for_others(&metadata) => findings.push(Finding::yellow(
+                ID,
+                format!("other users of this machine can get at `{shown}`"),
+                format!("`chmod go= {shown}`"),
+            )),
+            Ok(_) => {}
+        }
+    }
+    if findings.is_empty() {
+        findings.push(Finding::green(ID, "your user alone can read and write the data"));
+    }
+    findings
+}
+
+/// Looks at the file system's type.
+pub(super) fn file_system(folder: &DataFolder) -> Vec<Finding> {
+    of_file_system(
+        &folder.absolute(),
+        "SQLite's locks do not reach other machines there; keep the data on a disk of this machine",
+    )
+}
+
+/// Looks for a service that synchronizes the folder.
+pub(super) fn service(folder: &DataFolder) -> Vec<Finding> {
+    const ID: &str = "sync";
+    vec![match sync::of(&folder.absolute()) {
+        None => Finding::green(ID, "no service that synchronizes the folder was recognized"),
+        Some(service) => Finding::yellow(
+            ID,
+            format!("{service} copies the data while it is in use, which can damage the copy"),
+            "keep the data elsewhere with `--data DIR`, and let it copy what `tabellion data backup FILE` writes",
+        ),
+    }]
+}
+
+/// Looks which version each file is of.
+pub(super) fn files(folder: &DataFolder) -> Vec<Finding> {
+    const ID: &str = "version";
+    let of_file = |(spec, path): &(&'static RowsSpec, PathBuf)| match records::inspect(&folder.path, spec) {
+        Err(failure) => Finding::red(ID, format!("`{}`: {failure}", path.display()), recovery(spec)),
+        Ok(found) => {
+            let said = found.describe(spec);
+            match found.standing {
+                Standing::Current | Standing::Adds => Finding::green(ID, said),
+                Standing::Loses(_) => Finding::red(
+                    ID,
+                    said,
+                    format!(
+                        "`tabellion data migrate --contract {}`, which makes a backup first",
+                        spec.contract
+                    ),
+                ),
+                Standing::Newer => Finding::red(ID, said, "the program that wrote the data can read it"),
+                Standing::Impossible(_) => Finding::red(
+                    ID,
+                    said,
+                    "`tabellion data export`, with the program that wrote the data",
+                ),
+                Standing::Foreign(_) => Finding::red(ID, said, "move the file, or use another folder"),
+            }
+        }
+    };
+    present(folder).iter().map(of_file).collect()
+}
+
+/// Looks whether the log gives the tables.
+pub(super) fn log(folder: &DataFolder) -> Vec<Finding> {
+    const ID: &str = "log";
+    let is_current = |spec: &'static RowsSpec| {
+        records::inspect(&folder.path, spec).is_ok_and(|found| found.standing == Standing::Current)
+    };
+    let present = present(folder).into_iter();
+    let current = present.filter(|(spec, _)| is_current(spec));
+    let of_file = |(spec, _): (&'static RowsSpec, PathBuf)| {
+        let checked = Records::open(&folder.path, spec, Start::Existing).and_then(|records| records.check());
+        match checked {
+            Ok(checked) => Finding::green(
+                ID,
+                format!(
+                    "the {} changes in the log of `{}` give its {} rows",
+                    checked.changes, spec.contract, checked.rows
+                ),
+            ),
+            Err(failure) => Finding::red(ID, failure.to_string(), recovery(spec)),
+        }
+    };
+    current.map(of_file).collect()
+}
+
+fn recovery(spec: &RowsSpec) -> String {
+    format!(
+        "stop the servers, then `tabellion data recover --contract {}`, or put a backup in its place",
+        spec.contract
+    )
+}
+
+/// Looks which processes use the data.
+pub(super) fn processes(folder: &DataFolder) -> Vec<Finding> {
+    const ID: &str = "processes";
+    if !holders::ARE_KNOWN {
+        return vec![];
+    }
+    let files = present(folder).into_iter();
+    let mut using: Vec<_> = files.flat_map(|(_, path)| holders::of(&path)).collect();
+    using.sort();
+    using.dedup();
+    vec![if using.is_empty() {
+        Finding::green(ID, "no process uses the data")
+    } else {
+        Finding::green(ID, format!("in use by {}", using.join(", ")))
+    }]
+}
+
+/// Looks for files that a recovery kept.
+pub(super) fn leftovers(folder: &DataFolder) -> Vec<Finding> {
+    const ID: &str = "leftovers";
+    let entries = fs::read_dir(&folder.path).into_iter().flatten().flatten();
+    let is_damaged = |path: &PathBuf| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let number = extension.and_then(|extension| extension.strip_prefix(DAMAGED));
+        number.is_some_and(|rest| {
+            rest.trim_start_matches('-')
+                .bytes()
+                .all(|byte| byte.is_ascii_digit())
+        })
+    };
+    let mut kept: Vec<_> = entries.map(|entry| entry.path()).filter(is_damaged).collect();
+    kept.sort();
+    let findings: Vec<_> = kept
+        .iter()
+        .map(|path| {
+            Finding::yellow(
+                ID,
+                format!("a recovery kept the damaged file `{}`", path.display()),
+                "delete it, with the files of that name beside it, when you miss nothing",
+            )
+        })
+        .collect();
+    if findings.is_empty() {
+        return vec![Finding::green(ID, "none")];
+    }
+    findings
+}

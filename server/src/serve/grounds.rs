@@ -1,0 +1,92 @@
+//! Which contracts are served over a library, and which over rows.
+
+use tabellion_runtime::ContractSpec;
+
+use super::Options;
+use crate::contracts;
+
+/// The contracts to serve, by what they read and change.
+pub(super) struct Specs {
+    /// Contracts over documents, which need a library.
+    pub(super) over_documents: Vec<&'static ContractSpec>,
+    /// Contracts over rows, which need the data folder.
+    pub(super) over_rows: Vec<&'static ContractSpec>,
+}
+
+impl Specs {
+    /// Returns the contracts of these names.
+    pub(super) fn of(names: &[String]) -> Self {
+        let specs = names.iter().filter_map(|name| contracts::spec(name));
+        let (over_rows, over_documents) = specs.partition(|spec| spec.rows.is_some());
+        Self {
+            over_documents,
+            over_rows,
+        }
+    }
+
+    /// Returns all of them.
+    pub(super) fn all(&self) -> Vec<&'static ContractSpec> {
+        [&self.over_documents[..], &self.over_rows].concat()
+    }
+}
+
+/// What is named on a command line for the contracts to be served.
+pub(crate) struct Needs<'a> {
+    /// Names of the contracts.
+    pub(crate) contracts: &'a [String],
+    pub(crate) has_library: bool,
+    pub(crate) has_document: bool,
+    pub(crate) has_data: bool,
+}
+
+impl<'a> From<&'a Options> for Needs<'a> {
+    fn from(options: &'a Options) -> Self {
+        Self {
+            contracts: &options.contracts,
+            has_library: !options.libraries.is_empty(),
+            has_document: options.document.is_some(),
+            has_data: options.data.is_some(),
+        }
+    }
+}
+
+/// Checks that what the contracts need is named, and nothing else.
+///
+/// # Errors
+/// What to add, or to leave out.
+pub(crate) fn check(needs: &Needs<'_>) -> Result<(), String> {
+    let specs = Specs::of(needs.contracts);
+    let others = contracts::names_over_rows().join("` or `--contract ");
+    if specs.over_rows.is_empty() && needs.has_data {
+        return Err(format!(
+            "`--data` is for contracts over rows, and none is served; leave it out, or add `--contract {others}`"
+        ));
+    }
+    if let (Some(spec), false) = (specs.over_documents.first(), needs.has_library) {
+        let id = spec.id;
+        let instead = if specs.over_rows.is_empty() {
+            format!("serve a contract over rows, which needs none: `--contract {others}`")
+        } else {
+            format!("leave out `--contract {id}`")
+        };
+        return Err(format!(
+            "contract `{id}` works on a library: name its folder with `--library <DIR>`, or {instead}"
+        ));
+    }
+    if specs.over_documents.is_empty() {
+        let unused = [
+            (needs.has_library, "a library"),
+            (needs.has_document, "`--document`"),
+        ];
+        if let Some((_, what)) = unused.iter().find(|(is_given, _)| *is_given) {
+            let names: Vec<_> = specs.over_rows.iter().map(|spec| spec.id).collect();
+            return Err(format!(
+                "{what} is for contracts over documents, and only `{}` is served, which keeps rows; leave it out, or add \
+                 `--contract {}`",
+                names.join("`, `"),
+                contracts::default()
+            ));
+        }
+    }
+    Ok(())
+}
