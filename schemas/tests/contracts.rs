@@ -146,7 +146,7 @@ fn descriptions_templates_and_the_codes_of_documented_errors_are_the_documents()
 }
 
 /// Tools of `mcb`'s source document that the contract does not offer yet.
-const NOT_YET_OFFERED: &[&str] = &["index", "search", "validate", "memory", "session", "agent", "vcs"];
+const NOT_YET_OFFERED: &[&str] = &["index", "validate", "vcs"];
 
 /// Returns the cells of a Markdown table's rows in `text`, without its head.
 fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
