@@ -12,6 +12,7 @@ mod load;
 mod measure;
 mod official;
 mod platforms;
+mod quality;
 mod readme;
 mod run;
 mod test;
@@ -90,6 +91,8 @@ enum Task {
     Demo,
     /// Time calls beside git, ripgrep and a minimal server, on libraries of several sizes
     Bench(bench::Options),
+    /// Show how well texts are found, on public collections of labelled queries
+    Quality(quality::Options),
     /// Call from many clients at once, over HTTP and over lines, and look for acknowledged changes on disk
     Load(load::Options),
 }
@@ -111,6 +114,7 @@ fn main() -> ExitCode {
         Task::Headings { paths } => headings::compare(&paths),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
         Task::Bench(options) => bench::all(&options),
+        Task::Quality(options) => quality::print(&options),
         Task::Load(options) => load::all(&options),
     };
     match done {

@@ -25,6 +25,55 @@ fn tool(name: &str) -> &'static ToolSpec {
     tools.into_iter().find(|tool| tool.name == name).expect("a tool")
 }
 
+/// Parses a file for the example with rows.
+fn of_rows(rest: &str) -> Result<Arc<Mapping>, AdapterError> {
+    let contract = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../codegen/examples/tracker/schemas/tracker"
+    );
+    Adapter::parse(&format!(
+        "[server]\nname = \"x\"\ncontract = \"{contract}\"\n{rest}"
+    ))
+}
+
+#[test]
+fn a_ledger_says_where_rows_are() {
+    let queries: String = ["org", "project", "issue", "comment", "access_key"]
+        .map(|entity| format!("[ledger.rows.{entity}]\nquery = \"SELECT * FROM my_{entity}\"\n"))
+        .concat();
+    let file = "[ledger]\nfile = \"{data}/x.db\"\ncommand = [\"export\", \"{data}\"]\n";
+    let mapping = of_rows(&format!(
+        "{file}{queries}[ledger.log]\nquery = \"SELECT id, rows FROM log\"\n"
+    ));
+    let mapping = mapping.expect("a good file");
+    assert!(!mapping.maps_tools());
+    let ledger = &mapping.server.ledger;
+    assert_eq!(ledger.file.as_deref(), Some("{data}/x.db"));
+    assert_eq!(ledger.command, ["export", "{data}"]);
+    assert_eq!(ledger.queries.rows["issue"], "SELECT * FROM my_issue");
+    assert_eq!(ledger.queries.log.as_deref(), Some("SELECT id, rows FROM log"));
+    for (rest, expected) in [
+        ("[ledger]\nfiel = \"x\"", "unknown key `fiel`"),
+        (
+            "[ledger.rows.isue]\nquery = \"x\"",
+            "there is no entity `isue`, but org, project",
+        ),
+        (
+            "[ledger]\nfile = \"x\"\n[ledger.rows.issue]\nquery = \"x\"",
+            "none for `org`: add `[ledger.rows.org]`",
+        ),
+        (&*queries, "queries need a database"),
+    ] {
+        let error = of_rows(rest).expect_err("a wrong file");
+        assert!(error.message.contains(expected), "{error}");
+    }
+    let error = parsed("[ledger]\nfile = \"x\"").expect_err("no rows");
+    assert!(
+        error.message.contains("`braindrive-markdown` has no rows"),
+        "{error}"
+    );
+}
+
 #[test]
 fn errors_have_a_line_and_a_description() {
     let read = |rest: &str| format!("[tools.read_markdown]\nname = \"r\"\n{rest}");

@@ -314,7 +314,7 @@ fn invalid_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         for (name, bytes) in &documents {
             let bytes = Bytes(bytes.clone());
             cases.push(Case::new(
-                format!("{kind:?}: {name}"),
+                format!("{kind}: {name}"),
                 InvalidDocument { kind: number, bytes },
             ));
         }
@@ -394,7 +394,7 @@ fn mode_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         }
         for mode in [0o600, 0o640, 0o644, 0o755, 0o700] {
             cases.push(Case::new(
-                format!("{kind:?}: {mode:o}"),
+                format!("{kind}: {mode:o}"),
                 ModeCase { effect, mode },
             ));
         }

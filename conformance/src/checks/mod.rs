@@ -372,6 +372,36 @@ mod tests {
     }
 
     #[test]
+    fn a_contract_with_rows_has_the_checks_of_rows_and_none_of_documents() {
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../codegen/examples/tracker/schemas/tracker"
+        );
+        let tracker = crate::contracts::find(folder).unwrap();
+        assert_eq!(not_judged(tracker), Vec::<String>::new());
+        let families: HashSet<_> = of(tracker).map(Check::family).collect();
+        let expected = [
+            "wire",
+            "http",
+            "schema",
+            "operations",
+            "pure",
+            "rows",
+            "orgs",
+            "secrets",
+            "budget",
+        ];
+        assert_eq!(families, HashSet::from(expected));
+        for contract in CONTRACTS {
+            assert!(
+                of(contract).all(|check| check.family() != "rows"),
+                "{}",
+                contract.id
+            );
+        }
+    }
+
+    #[test]
     fn ids_are_unique_and_begin_with_a_family() {
         let ids: HashSet<_> = all().map(|check| check.id).collect();
         assert_eq!(ids.len(), all().count());

@@ -224,7 +224,7 @@ fn refused_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         }
         let mut add = |name: &str, situation: Situation| {
             cases.push(Case::new(
-                format!("{kind:?}: {name}"),
+                format!("{kind}: {name}"),
                 RefusableChange { effect, situation },
             ));
         };

@@ -46,7 +46,7 @@ pub(super) fn cases(
                 content: content.name.clone(),
                 documents: fitting.map(|it| it.name.clone()).collect(),
             };
-            cases.push(Case::new(format!("{kind:?} with {}", content.name), row));
+            cases.push(Case::new(format!("{kind} with {}", content.name), row));
         }
     }
     Ok(cases)

@@ -31,10 +31,14 @@ impl Source {
     /// # Errors
     /// If they can't be read.
     pub fn read(&self, data: &Path, spec: &RowsSpec) -> Result<Option<RowLedger>, String> {
-        if self.is_command_alone() {
-            return self.exported(data, spec);
-        }
-        sqlite::read(Path::new(&self.file(data, spec)), spec, &self.queries)
+        let read = if self.is_command_alone() {
+            self.exported(data, spec)?
+        } else {
+            sqlite::read(Path::new(&self.file(data, spec)), spec, &self.queries)?
+        };
+        // A store that has not even the rows that it begins with is still being created.
+        let is_begun = |ledger: &RowLedger| spec.seeds.is_empty() || !ledger.tables.is_empty();
+        Ok(read.filter(is_begun))
     }
 
     /// Returns true if only a command reads the rows.

@@ -27,7 +27,7 @@ pub struct Queries {
     pub log: Option<String>,
 }
 
-/// Reads the database at `path` in one snapshot; `None` if there is no file.
+/// Reads the database at `path` in one snapshot; `None` if there is no file, or nothing in it yet.
 ///
 /// # Errors
 /// If it is no database, or lacks a table or a column.
@@ -41,8 +41,7 @@ pub(super) fn read(path: &Path, spec: &RowsSpec, queries: &Queries) -> Result<Op
         Err(error) if needs_writing(&error) => of_copy(path, spec, queries)?,
         read => read,
     };
-    let read = read.map_err(|error| format!("`{}`: {error}", path.display()));
-    read.map(Some)
+    read.map_err(|error| format!("`{}`: {error}", path.display()))
 }
 
 fn needs_writing(error: &rusqlite::Error) -> bool {
@@ -57,7 +56,11 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn of_copy(path: &Path, spec: &RowsSpec, queries: &Queries) -> Result<rusqlite::Result<RowLedger>, String> {
+fn of_copy(
+    path: &Path,
+    spec: &RowsSpec,
+    queries: &Queries,
+) -> Result<rusqlite::Result<Option<RowLedger>>, String> {
     let copied = || -> io::Result<_> {
         let folder = tempfile::tempdir()?;
         let copy = folder.path().join("copy.db");
@@ -80,8 +83,16 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-fn read_from(connection: &Connection, spec: &RowsSpec, queries: &Queries) -> rusqlite::Result<RowLedger> {
+fn read_from(
+    connection: &Connection,
+    spec: &RowsSpec,
+    queries: &Queries,
+) -> rusqlite::Result<Option<RowLedger>> {
     connection.execute_batch("BEGIN")?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables == 0 {
+        return Ok(None);
+    }
     let mut tables = Tables::default();
     for entity in spec.entities {
         let query = queries.rows.get(entity.name).cloned();
@@ -102,7 +113,7 @@ fn read_from(connection: &Connection, spec: &RowsSpec, queries: &Queries) -> rus
         (None, true) => Some(entries(connection, "SELECT id, rows FROM change ORDER BY seq")?),
         (None, false) => None,
     };
-    Ok(RowLedger { tables, log })
+    Ok(Some(RowLedger { tables, log }))
 }
 
 fn entries(connection: &Connection, query: &str) -> rusqlite::Result<Vec<Entry>> {

@@ -469,6 +469,31 @@ fn what_there_is_no_time_for_is_not_shown() {
     );
 }
 
+/// What a server does not have is known without a check.
+#[test]
+fn what_a_server_lacks_does_not_apply_when_the_time_runs_out() {
+    let place = Place::new(EMPTIES);
+    place.put("adapter.toml", EMPTIES_ADAPTER);
+    let checks = "preview/equals-result,mutation/log-entry,mutation/one-commit";
+    let said = place.tries(&[
+        "run",
+        "--only",
+        checks,
+        "--time-budget",
+        "0",
+        "--adapter",
+        "adapter.toml",
+    ]);
+    said.is(
+        exit::BROKEN,
+        &[
+            "not applicable preview-equals-result ",
+            "not applicable log-entry-per-mutation ",
+            "not shown      commit-per-mutation ",
+        ],
+    );
+}
+
 #[test]
 #[should_panic(expected = "it ended (exit status: 3) before it answered")]
 fn a_test_of_one_line_says_why_it_fails() {

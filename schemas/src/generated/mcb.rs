@@ -17361,24 +17361,24 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "consequences": { "type": "string", "maxLength": 1048576 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
     },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "description": {
       "anyOf": [
         { "type": "string", "maxLength": 1048576 },
@@ -17405,7 +17405,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
     "closed_reason": { "type": "string", "maxLength": 2000 },
@@ -17444,9 +17444,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "context": { "type": "string", "maxLength": 1048576 },
               "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -17469,9 +17469,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "dependency_type": {
                 "type": "string",
                 "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -17510,11 +17510,11 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 1048576 },
               "issue_type": {
@@ -17536,10 +17536,7 @@ mod schema {
               "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
               "notes": { "type": "string", "maxLength": 1048576 },
               "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-              },
+              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "closed_at": { "type": ["integer", "null"] },
@@ -17566,8 +17563,8 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "description": { "type": "string", "maxLength": 65536 },
               "sequence": { "type": "integer", "minimum": 0 },
@@ -17589,8 +17586,8 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
               "created_at": { "type": "integer" },
@@ -17606,24 +17603,24 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "consequences": { "type": "string", "maxLength": 1048576 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
     },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "description": {
       "anyOf": [
         { "type": "string", "maxLength": 1048576 },
@@ -17654,7 +17651,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
       "type": ["integer", "null"],
@@ -17705,9 +17702,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "context": { "type": "string", "maxLength": 1048576 },
               "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -17730,9 +17727,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "dependency_type": {
                 "type": "string",
                 "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -17771,11 +17768,11 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 1048576 },
               "issue_type": {
@@ -17797,10 +17794,7 @@ mod schema {
               "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
               "notes": { "type": "string", "maxLength": 1048576 },
               "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-              },
+              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "closed_at": { "type": ["integer", "null"] },
@@ -17827,8 +17821,8 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "description": { "type": "string", "maxLength": 65536 },
               "sequence": { "type": "integer", "minimum": 0 },
@@ -17850,8 +17844,8 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
               "created_at": { "type": "integer" },
@@ -17888,9 +17882,24 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["title", "decision"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "context": { "type": "string", "maxLength": 1048576 },
         "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -17918,9 +17927,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -17943,9 +17952,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -17978,9 +17987,24 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["from_issue_id", "to_issue_id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "from_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "to_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "dependency_type": {
           "type": "string",
           "enum": [
@@ -18007,9 +18031,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -18022,9 +18046,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -18057,10 +18081,30 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -18104,7 +18148,12 @@ mod schema {
         "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_reason": { "type": "string", "maxLength": 2000 }
       },
       "additionalProperties": false
@@ -18123,10 +18172,30 @@ mod schema {
       "type": "object",
       "required": ["title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -18178,7 +18247,12 @@ mod schema {
         },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_reason": { "type": "string", "maxLength": 2000 }
       },
       "additionalProperties": false
@@ -18217,11 +18291,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -18239,7 +18313,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -18274,11 +18348,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -18300,7 +18374,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -18336,8 +18410,18 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "description": { "type": "string", "maxLength": 65536 },
         "sequence": { "type": "integer", "minimum": 0 },
@@ -18373,8 +18457,18 @@ mod schema {
       "type": "object",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "description": { "type": "string", "maxLength": 65536 },
         "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -18419,8 +18513,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0 },
@@ -18451,8 +18545,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -18499,7 +18593,12 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["name", "path"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 }
       },
@@ -18515,8 +18614,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer" },
@@ -18528,8 +18627,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -18560,7 +18659,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -18575,7 +18681,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "decision" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -18600,7 +18706,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -18615,7 +18728,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "dependency" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -18640,7 +18753,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -18655,7 +18775,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "issue" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -18680,7 +18800,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -18695,7 +18822,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "phase" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -18728,7 +18855,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "project" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -18753,7 +18880,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -18776,9 +18910,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -18801,9 +18935,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -18835,7 +18969,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -18848,9 +18989,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -18863,9 +19004,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -18897,7 +19038,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -18933,11 +19081,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -18955,7 +19103,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -18990,11 +19138,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -19016,7 +19164,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -19051,7 +19199,14 @@ mod schema {
       "type": "object",
       "description": "Data payload for create/update",
       "required": ["id"],
-      "properties": { "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" } },
+      "properties": {
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
+      },
       "additionalProperties": false
     }
   },
@@ -19076,8 +19231,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0 },
@@ -19108,8 +19263,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -19161,8 +19316,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer" },
@@ -19174,8 +19329,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -19206,7 +19361,12 @@ mod schema {
       "type": "object",
       "description": "Additional filters for list",
       "properties": {
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
         "after": { "type": "integer", "minimum": 0 }
       },
@@ -19225,7 +19385,12 @@ mod schema {
     "filters": {
       "type": "object",
       "properties": {
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
         "after": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
       },
@@ -19261,9 +19426,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "context": { "type": "string", "maxLength": 1048576 },
           "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -19298,9 +19463,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "context": { "type": "string", "maxLength": 1048576 },
           "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -19339,7 +19504,12 @@ mod schema {
       "type": "object",
       "description": "Additional filters for list",
       "properties": {
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "dependency_type": {
           "type": "string",
           "enum": [
@@ -19371,7 +19541,12 @@ mod schema {
     "filters": {
       "type": "object",
       "properties": {
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "dependency_type": {
           "type": "string",
           "enum": [
@@ -19410,9 +19585,9 @@ mod schema {
         "type": "object",
         "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "dependency_type": {
             "type": "string",
             "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -19437,9 +19612,9 @@ mod schema {
         "type": "object",
         "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "dependency_type": {
             "type": "string",
             "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -19478,7 +19653,12 @@ mod schema {
       "type": "object",
       "description": "Additional filters for list",
       "properties": {
-        "phase_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "phase_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "issue_type": {
           "type": "string",
           "enum": [
@@ -19512,7 +19692,12 @@ mod schema {
         "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
         "assignee": { "type": "string", "maxLength": 200 },
         "label": { "type": "string" },
-        "parent_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "query": { "type": "string", "minLength": 1 },
         "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
         "after": { "type": "integer", "minimum": 0 }
@@ -19532,7 +19717,12 @@ mod schema {
     "filters": {
       "type": "object",
       "properties": {
-        "phase_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "phase_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "issue_type": {
           "type": "string",
           "enum": [
@@ -19566,7 +19756,12 @@ mod schema {
         "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
         "assignee": { "type": "string", "maxLength": 200 },
         "label": { "type": "string" },
-        "parent_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "query": { "type": "string", "minLength": 1 },
         "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
         "after": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -19616,11 +19811,11 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 1048576 },
           "issue_type": {
@@ -19642,7 +19837,7 @@ mod schema {
           "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
           "notes": { "type": "string", "maxLength": 1048576 },
           "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" },
           "closed_at": { "type": ["integer", "null"] },
@@ -19689,11 +19884,11 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 1048576 },
           "issue_type": {
@@ -19723,7 +19918,7 @@ mod schema {
           },
           "notes": { "type": "string", "maxLength": 1048576 },
           "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -19854,8 +20049,8 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "description": { "type": "string", "maxLength": 65536 },
           "sequence": { "type": "integer", "minimum": 0 },
@@ -19898,8 +20093,8 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "description": { "type": "string", "maxLength": 65536 },
           "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -20001,8 +20196,8 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
           "created_at": { "type": "integer" },
@@ -20026,8 +20221,8 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
           "created_at": {
@@ -20070,9 +20265,24 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "context": { "type": "string", "maxLength": 1048576 },
         "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -20097,9 +20307,24 @@ mod schema {
       "type": "object",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "context": { "type": "string", "maxLength": 1048576 },
         "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -20135,9 +20360,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -20160,9 +20385,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "context": { "type": "string", "maxLength": 1048576 },
     "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
@@ -20195,9 +20420,24 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "from_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "to_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "dependency_type": {
           "type": "string",
           "enum": [
@@ -20231,9 +20471,24 @@ mod schema {
       "type": "object",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "from_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "to_issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "dependency_type": {
           "type": "string",
           "enum": [
@@ -20268,9 +20523,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -20283,9 +20538,9 @@ mod schema {
   "type": "object",
   "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "from_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "to_issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
@@ -20318,11 +20573,36 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -20366,7 +20646,12 @@ mod schema {
         "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": { "type": "integer" },
         "updated_at": { "type": "integer" },
         "closed_at": { "type": ["integer", "null"] },
@@ -20390,11 +20675,36 @@ mod schema {
       "type": "object",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -20446,7 +20756,12 @@ mod schema {
         },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": {
           "type": "integer",
           "minimum": -9007199254740991,
@@ -20502,11 +20817,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -20524,7 +20839,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -20559,11 +20874,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -20585,7 +20900,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -20621,8 +20936,18 @@ mod schema {
       "description": "Data payload for create/update",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "description": { "type": "string", "maxLength": 65536 },
         "sequence": { "type": "integer", "minimum": 0 },
@@ -20664,8 +20989,18 @@ mod schema {
       "type": "object",
       "required": ["id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "description": { "type": "string", "maxLength": 65536 },
         "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -20732,8 +21067,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0 },
@@ -20764,8 +21099,8 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "description": { "type": "string", "maxLength": 65536 },
     "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -20812,8 +21147,18 @@ mod schema {
       "description": "Data payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
         "created_at": { "type": "integer" },
@@ -20837,8 +21182,18 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
         "created_at": {
@@ -20867,8 +21222,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer" },
@@ -20880,8 +21235,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -20946,9 +21301,9 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": {
       "anyOf": [
         { "type": "string", "minLength": 1, "maxLength": 200 },
@@ -20962,20 +21317,20 @@ mod schema {
     "secret": { "type": ["string", "null"] },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": { "type": "integer" },
     "released_at": { "type": ["integer", "null"] },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
     "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": {
       "anyOf": [
@@ -21001,22 +21356,22 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
     "closed_reason": { "type": "string", "maxLength": 2000 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
     "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": {
       "anyOf": [
         { "type": "string", "enum": ["lead", "member"] },
@@ -21026,13 +21381,13 @@ mod schema {
     "joined_at": { "type": "integer" },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "deleted": { "type": "boolean" },
     "resource": {
       "anyOf": [
@@ -21074,9 +21429,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "scopes_json": { "type": "string", "maxLength": 65536 },
               "expires_at": { "type": ["integer", "null"] },
@@ -21099,9 +21454,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "assigned_at": { "type": "integer" },
               "released_at": { "type": ["integer", "null"] },
               "seq": { "type": "integer", "minimum": 0 }
@@ -21124,9 +21479,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 255 },
               "is_default": { "type": "boolean" },
               "head_commit": {
@@ -21146,9 +21501,9 @@ mod schema {
             "type": "object",
             "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -21184,11 +21539,11 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 1048576 },
               "issue_type": {
@@ -21210,10 +21565,7 @@ mod schema {
               "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
               "notes": { "type": "string", "maxLength": 1048576 },
               "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-              },
+              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "closed_at": { "type": ["integer", "null"] },
@@ -21228,9 +21580,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 100 },
               "color": { "type": "string", "minLength": 1, "maxLength": 32 },
               "created_at": { "type": "integer" },
@@ -21244,8 +21596,8 @@ mod schema {
             "type": "object",
             "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
             "properties": {
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 },
               "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -21259,7 +21611,7 @@ mod schema {
             "type": "object",
             "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "slug": {
                 "type": "string",
@@ -21290,16 +21642,16 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 65536 },
               "status": {
                 "type": "string",
                 "enum": ["draft", "active", "executing", "completed", "archived"]
               },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -21323,9 +21675,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "url": { "type": ["string", "null"], "maxLength": 2000 },
               "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -21351,10 +21703,10 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
               "feedback": { "type": "string", "maxLength": 65536 },
               "created_at": { "type": "integer" },
@@ -21368,8 +21720,8 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "name", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -21382,8 +21734,8 @@ mod schema {
             "type": "object",
             "required": ["team_id", "user_id", "role", "joined_at", "seq"],
             "properties": {
-              "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "role": { "type": "string", "enum": ["lead", "member"] },
               "joined_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -21405,8 +21757,8 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
               "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -21432,13 +21784,13 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "version_number": { "type": "integer", "minimum": 0 },
               "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
               "change_summary": { "type": "string", "maxLength": 65536 },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
             }
@@ -21460,14 +21812,15 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
               "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
               "assigned_agent_id": {
                 "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
+                "minLength": 1,
+                "maxLength": 128
               },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
@@ -21482,9 +21835,9 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": {
       "anyOf": [
         { "type": "string", "minLength": 1, "maxLength": 200 },
@@ -21506,8 +21859,8 @@ mod schema {
     "secret": { "type": ["string", "null"] },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": {
       "type": "integer",
       "minimum": -9007199254740991,
@@ -21518,16 +21871,16 @@ mod schema {
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
     "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": {
       "anyOf": [
@@ -21557,7 +21910,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
       "type": ["integer", "null"],
@@ -21566,17 +21919,17 @@ mod schema {
     },
     "closed_reason": { "type": "string", "maxLength": 2000 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
     "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": {
       "anyOf": [
         { "type": "string", "enum": ["lead", "member"] },
@@ -21586,13 +21939,13 @@ mod schema {
     "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "deleted": { "type": "boolean" },
     "resource": {
       "anyOf": [
@@ -21634,9 +21987,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "scopes_json": { "type": "string", "maxLength": 65536 },
               "expires_at": { "type": ["integer", "null"] },
@@ -21659,9 +22012,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "assigned_at": { "type": "integer" },
               "released_at": { "type": ["integer", "null"] },
               "seq": { "type": "integer", "minimum": 0 }
@@ -21684,9 +22037,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 255 },
               "is_default": { "type": "boolean" },
               "head_commit": {
@@ -21706,9 +22059,9 @@ mod schema {
             "type": "object",
             "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -21744,11 +22097,11 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 1048576 },
               "issue_type": {
@@ -21770,10 +22123,7 @@ mod schema {
               "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
               "notes": { "type": "string", "maxLength": 1048576 },
               "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": {
-                "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-              },
+              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "closed_at": { "type": ["integer", "null"] },
@@ -21788,9 +22138,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 100 },
               "color": { "type": "string", "minLength": 1, "maxLength": 32 },
               "created_at": { "type": "integer" },
@@ -21804,8 +22154,8 @@ mod schema {
             "type": "object",
             "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
             "properties": {
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 },
               "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -21819,7 +22169,7 @@ mod schema {
             "type": "object",
             "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "slug": {
                 "type": "string",
@@ -21850,16 +22200,16 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "description": { "type": "string", "maxLength": 65536 },
               "status": {
                 "type": "string",
                 "enum": ["draft", "active", "executing", "completed", "archived"]
               },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -21883,9 +22233,9 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "url": { "type": ["string", "null"], "maxLength": 2000 },
               "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -21911,10 +22261,10 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
               "feedback": { "type": "string", "maxLength": 65536 },
               "created_at": { "type": "integer" },
@@ -21928,8 +22278,8 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "name", "created_at", "seq"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -21942,8 +22292,8 @@ mod schema {
             "type": "object",
             "required": ["team_id", "user_id", "role", "joined_at", "seq"],
             "properties": {
-              "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "role": { "type": "string", "enum": ["lead", "member"] },
               "joined_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
@@ -21965,8 +22315,8 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
               "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -21992,13 +22342,13 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "version_number": { "type": "integer", "minimum": 0 },
               "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
               "change_summary": { "type": "string", "maxLength": 65536 },
-              "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
               "created_at": { "type": "integer" },
               "seq": { "type": "integer", "minimum": 0 }
             }
@@ -22020,14 +22370,15 @@ mod schema {
               "seq"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
               "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
               "assigned_agent_id": {
                 "type": ["string", "null"],
-                "pattern": "^[A-Za-z0-9._:-]{1,128}$"
+                "minLength": 1,
+                "maxLength": 128
               },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" },
@@ -22063,8 +22414,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "user_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "scopes_json": { "type": "string", "maxLength": 65536 },
         "expires_at": { "type": ["integer", "null"] }
@@ -22086,8 +22447,18 @@ mod schema {
       "type": "object",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "user_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "scopes_json": { "type": "string", "maxLength": 65536 },
         "expires_at": {
@@ -22121,9 +22492,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": { "type": ["integer", "null"] },
@@ -22148,9 +22519,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": {
@@ -22192,9 +22563,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["agent_session_id"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "agent_session_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "worktree_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -22209,9 +22595,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": { "type": "integer" },
     "released_at": { "type": ["integer", "null"] },
     "seq": { "type": "integer", "minimum": 0 }
@@ -22221,9 +22607,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": {
       "type": "integer",
       "minimum": -9007199254740991,
@@ -22257,8 +22643,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 255 },
         "is_default": { "type": "boolean" },
         "head_commit": {
@@ -22291,9 +22687,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -22316,9 +22712,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -22351,9 +22747,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["content"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "author_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "content": { "type": "string", "minLength": 1, "maxLength": 1048576 }
       },
       "additionalProperties": false
@@ -22369,9 +22780,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -22381,9 +22792,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -22409,10 +22820,30 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -22456,7 +22887,12 @@ mod schema {
         "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_reason": { "type": "string", "maxLength": 2000 }
       },
       "additionalProperties": false
@@ -22476,10 +22912,30 @@ mod schema {
       "type": "object",
       "required": ["title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -22531,7 +22987,12 @@ mod schema {
         },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_reason": { "type": "string", "maxLength": 2000 }
       },
       "additionalProperties": false
@@ -22571,11 +23032,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -22593,7 +23054,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -22628,11 +23089,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -22654,7 +23115,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -22686,8 +23147,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 100 },
         "color": { "type": "string", "minLength": 1, "maxLength": 32 }
       },
@@ -22704,9 +23175,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer" },
@@ -22717,9 +23188,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -22751,8 +23222,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "label_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -22767,8 +23248,8 @@ mod schema {
   "type": "object",
   "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
   "properties": {
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -22779,8 +23260,8 @@ mod schema {
   "type": "object",
   "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
   "properties": {
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -22806,8 +23287,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
         "settings_json": { "type": "string", "maxLength": 65536 }
@@ -22825,7 +23316,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -22838,7 +23329,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -22867,8 +23358,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 65536 },
         "status": {
@@ -22886,7 +23387,12 @@ mod schema {
             "Archived"
           ]
         },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -22912,16 +23418,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -22942,16 +23448,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -22981,8 +23487,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "url": { "type": ["string", "null"], "maxLength": 2000 },
         "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -23015,9 +23531,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -23042,9 +23558,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -23074,9 +23590,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["verdict"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "plan_version_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "reviewer_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "verdict": {
           "type": "string",
           "enum": [
@@ -23112,10 +23643,10 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
     "created_at": { "type": "integer" },
@@ -23135,10 +23666,10 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -23164,7 +23695,12 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 }
       },
       "additionalProperties": false
@@ -23180,8 +23716,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -23191,8 +23727,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -23223,8 +23759,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "team_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "user_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "role": { "type": "string", "enum": ["lead", "member", "Lead", "Member"] }
       },
       "additionalProperties": false
@@ -23240,8 +23786,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -23251,8 +23797,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -23277,7 +23823,12 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["email", "display_name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
         "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "role": {
@@ -23298,8 +23849,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -23312,8 +23863,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -23346,12 +23897,27 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["content_json"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "plan_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "version_number": { "type": "integer", "minimum": 0 },
         "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
         "change_summary": { "type": "string", "maxLength": 65536 },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -23370,12 +23936,27 @@ mod schema {
       "type": "object",
       "required": ["content_json"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "plan_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
         "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
         "change_summary": { "type": "string", "maxLength": 65536 },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -23401,13 +23982,13 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
   }
@@ -23426,13 +24007,13 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
   }
@@ -23461,15 +24042,35 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": ["branch_id", "path"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "branch_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
         "status": {
           "type": "string",
           "enum": ["active", "in_use", "pruned", "Active", "InUse", "Pruned"]
         },
-        "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "assigned_agent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -23494,12 +24095,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -23519,12 +24120,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -23563,7 +24164,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "api_key" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23598,7 +24199,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "assignment" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23629,7 +24230,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "branch" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23664,7 +24265,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "comment" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23695,7 +24296,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "issue" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23726,7 +24327,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "label" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23761,8 +24362,8 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "label_assignment" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23792,7 +24393,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "org" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23823,7 +24424,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "plan" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23858,7 +24459,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "repository" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23888,7 +24489,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "team" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23923,8 +24524,8 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "team_member" },
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23954,7 +24555,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "user" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -23989,7 +24590,7 @@ mod schema {
   "properties": {
     "deleted": { "type": "boolean" },
     "resource": { "const": "worktree" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -24032,9 +24633,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": { "type": ["integer", "null"] },
@@ -24057,9 +24658,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": {
@@ -24107,9 +24708,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": { "type": "integer" },
     "released_at": { "type": ["integer", "null"] },
     "seq": { "type": "integer", "minimum": 0 }
@@ -24119,9 +24720,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": {
       "type": "integer",
       "minimum": -9007199254740991,
@@ -24172,9 +24773,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -24197,9 +24798,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -24239,9 +24840,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -24251,9 +24852,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -24309,11 +24910,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -24331,7 +24932,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -24366,11 +24967,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -24392,7 +24993,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -24431,9 +25032,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer" },
@@ -24444,9 +25045,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -24484,8 +25085,8 @@ mod schema {
   "type": "object",
   "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
   "properties": {
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -24496,8 +25097,8 @@ mod schema {
   "type": "object",
   "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
   "properties": {
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -24530,7 +25131,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -24543,7 +25144,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -24590,16 +25191,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -24620,16 +25221,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -24677,9 +25278,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -24704,9 +25305,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -24752,10 +25353,10 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
     "created_at": { "type": "integer" },
@@ -24775,10 +25376,10 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
     "feedback": { "type": "string", "maxLength": 65536 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -24811,8 +25412,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -24822,8 +25423,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -24860,8 +25461,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -24871,8 +25472,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -24905,8 +25506,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -24919,8 +25520,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -24970,13 +25571,13 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
   }
@@ -24995,13 +25596,13 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
   }
@@ -25047,12 +25648,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -25072,12 +25673,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -25132,9 +25733,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "scopes_json": { "type": "string", "maxLength": 65536 },
           "expires_at": { "type": ["integer", "null"] },
@@ -25169,9 +25770,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "scopes_json": { "type": "string", "maxLength": 65536 },
           "expires_at": {
@@ -25234,9 +25835,9 @@ mod schema {
         "type": "object",
         "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "assigned_at": { "type": "integer" },
           "released_at": { "type": ["integer", "null"] },
           "seq": { "type": "integer", "minimum": 0 }
@@ -25258,9 +25859,9 @@ mod schema {
         "type": "object",
         "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "assigned_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -25322,9 +25923,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 255 },
           "is_default": { "type": "boolean" },
           "head_commit": {
@@ -25363,9 +25964,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 255 },
           "is_default": { "type": "boolean" },
           "head_commit": {
@@ -25424,9 +26025,9 @@ mod schema {
         "type": "object",
         "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
           "created_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
@@ -25448,9 +26049,9 @@ mod schema {
         "type": "object",
         "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
           "created_at": {
             "type": "integer",
@@ -25521,11 +26122,11 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 1048576 },
           "issue_type": {
@@ -25547,7 +26148,7 @@ mod schema {
           "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
           "notes": { "type": "string", "maxLength": 1048576 },
           "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" },
           "closed_at": { "type": ["integer", "null"] },
@@ -25594,11 +26195,11 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 1048576 },
           "issue_type": {
@@ -25628,7 +26229,7 @@ mod schema {
           },
           "notes": { "type": "string", "maxLength": 1048576 },
           "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -25686,9 +26287,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 100 },
           "color": { "type": "string", "minLength": 1, "maxLength": 32 },
           "created_at": { "type": "integer" },
@@ -25711,9 +26312,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 100 },
           "color": { "type": "string", "minLength": 1, "maxLength": 32 },
           "created_at": {
@@ -25766,8 +26367,8 @@ mod schema {
         "type": "object",
         "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
         "properties": {
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 },
           "name": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -25790,8 +26391,8 @@ mod schema {
         "type": "object",
         "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
         "properties": {
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "label_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -25839,7 +26440,7 @@ mod schema {
         "type": "object",
         "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
           "settings_json": { "type": "string", "maxLength": 65536 },
@@ -25864,7 +26465,7 @@ mod schema {
         "type": "object",
         "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
           "settings_json": { "type": "string", "maxLength": 65536 },
@@ -25930,16 +26531,16 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 65536 },
           "status": {
             "type": "string",
             "enum": ["draft", "active", "executing", "completed", "archived"]
           },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
@@ -25972,16 +26573,16 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "description": { "type": "string", "maxLength": 65536 },
           "status": {
             "type": "string",
             "enum": ["draft", "active", "executing", "completed", "archived"]
           },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -26048,9 +26649,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "url": { "type": ["string", "null"], "maxLength": 2000 },
           "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -26087,9 +26688,9 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "url": { "type": ["string", "null"], "maxLength": 2000 },
           "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -26154,10 +26755,10 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
           "feedback": { "type": "string", "maxLength": 65536 },
           "created_at": { "type": "integer" },
@@ -26189,10 +26790,10 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "plan_version_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "reviewer_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
           "feedback": { "type": "string", "maxLength": 65536 },
           "created_at": {
@@ -26240,8 +26841,8 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "name", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "created_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
@@ -26263,8 +26864,8 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "name", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "created_at": {
             "type": "integer",
@@ -26316,8 +26917,8 @@ mod schema {
         "type": "object",
         "required": ["team_id", "user_id", "role", "joined_at", "seq"],
         "properties": {
-          "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "role": { "type": "string", "enum": ["lead", "member"] },
           "joined_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
@@ -26339,8 +26940,8 @@ mod schema {
         "type": "object",
         "required": ["team_id", "user_id", "role", "joined_at", "seq"],
         "properties": {
-          "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "role": { "type": "string", "enum": ["lead", "member"] },
           "joined_at": {
             "type": "integer",
@@ -26403,8 +27004,8 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
           "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -26438,8 +27039,8 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
           "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -26508,13 +27109,13 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "version_number": { "type": "integer", "minimum": 0 },
           "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
           "change_summary": { "type": "string", "maxLength": 65536 },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
         }
@@ -26545,13 +27146,13 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "plan_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
           "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
           "change_summary": { "type": "string", "maxLength": 65536 },
-          "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -26612,15 +27213,12 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
           "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-          "assigned_agent_id": {
-            "type": ["string", "null"],
-            "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-          },
+          "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" },
           "seq": { "type": "integer", "minimum": 0 }
@@ -26652,15 +27250,12 @@ mod schema {
           "seq"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
           "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-          "assigned_agent_id": {
-            "type": ["string", "null"],
-            "pattern": "^[A-Za-z0-9._:-]{1,128}$"
-          },
+          "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
@@ -26708,9 +27303,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": { "type": "integer" },
     "released_at": { "type": ["integer", "null"] },
     "seq": { "type": "integer", "minimum": 0 }
@@ -26720,9 +27315,9 @@ mod schema {
   "type": "object",
   "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "agent_session_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "worktree_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "assigned_at": {
       "type": "integer",
       "minimum": -9007199254740991,
@@ -26809,9 +27404,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": { "type": ["integer", "null"] },
@@ -26834,9 +27429,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "scopes_json": { "type": "string", "maxLength": 65536 },
     "expires_at": {
@@ -26874,9 +27469,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 255 },
         "is_default": { "type": "boolean" },
         "head_commit": {
@@ -26907,9 +27517,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 255 },
         "is_default": { "type": "boolean" },
         "head_commit": {
@@ -26950,9 +27575,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -26975,9 +27600,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 255 },
     "is_default": { "type": "boolean" },
     "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
@@ -27011,9 +27636,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "author_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
         "created_at": { "type": "integer" },
         "seq": { "type": "integer", "minimum": 0 }
@@ -27037,9 +27677,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "author_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
         "created_at": {
           "type": "integer",
@@ -27063,9 +27718,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -27075,9 +27730,9 @@ mod schema {
   "type": "object",
   "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "author_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -27104,11 +27759,36 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -27152,7 +27832,12 @@ mod schema {
         "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": { "type": "integer" },
         "updated_at": { "type": "integer" },
         "closed_at": { "type": ["integer", "null"] },
@@ -27178,11 +27863,36 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "phase_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 1048576 },
         "issue_type": {
@@ -27234,7 +27944,12 @@ mod schema {
         },
         "notes": { "type": "string", "maxLength": 1048576 },
         "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_issue_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": {
           "type": "integer",
           "minimum": -9007199254740991,
@@ -27291,11 +28006,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -27313,7 +28028,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
@@ -27348,11 +28063,11 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "phase_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 1048576 },
     "issue_type": {
@@ -27374,7 +28089,7 @@ mod schema {
     "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
     "notes": { "type": "string", "maxLength": 1048576 },
     "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
@@ -27407,9 +28122,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 100 },
         "color": { "type": "string", "minLength": 1, "maxLength": 32 },
         "created_at": { "type": "integer" },
@@ -27434,9 +28164,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 100 },
         "color": { "type": "string", "minLength": 1, "maxLength": 32 },
         "created_at": {
@@ -27461,9 +28206,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer" },
@@ -27474,9 +28219,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 100 },
     "color": { "type": "string", "minLength": 1, "maxLength": 32 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
@@ -27503,7 +28248,12 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
         "settings_json": { "type": "string", "maxLength": 65536 },
@@ -27529,7 +28279,12 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
         "settings_json": { "type": "string", "maxLength": 65536 },
@@ -27560,7 +28315,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -27573,7 +28328,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
     "settings_json": { "type": "string", "maxLength": 65536 },
@@ -27603,9 +28358,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 65536 },
         "status": {
@@ -27623,7 +28393,12 @@ mod schema {
             "Archived"
           ]
         },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": { "type": "integer" },
         "updated_at": { "type": "integer" },
         "seq": { "type": "integer", "minimum": 0 }
@@ -27647,9 +28422,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "description": { "type": "string", "maxLength": 65536 },
         "status": {
@@ -27667,7 +28457,12 @@ mod schema {
             "Archived"
           ]
         },
-        "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "created_by": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": {
           "type": "integer",
           "minimum": -9007199254740991,
@@ -27706,16 +28501,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -27736,16 +28531,16 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "description": { "type": "string", "maxLength": 65536 },
     "status": {
       "type": "string",
       "enum": ["draft", "active", "executing", "completed", "archived"]
     },
-    "created_by": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -27776,9 +28571,24 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "url": { "type": ["string", "null"], "maxLength": 2000 },
         "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -27809,9 +28619,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "url": { "type": ["string", "null"], "maxLength": 2000 },
         "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -27857,9 +28682,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -27884,9 +28709,9 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "url": { "type": ["string", "null"], "maxLength": 2000 },
     "local_path": { "type": ["string", "null"], "maxLength": 4096 },
@@ -27916,8 +28741,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "created_at": { "type": "integer" },
         "seq": { "type": "integer", "minimum": 0 }
@@ -27940,8 +28775,18 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "created_at": {
           "type": "integer",
@@ -27965,8 +28810,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -27976,8 +28821,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "created_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -28008,8 +28853,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "team_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "user_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "role": { "type": "string", "enum": ["lead", "member", "Lead", "Member"] },
         "joined_at": { "type": "integer" },
         "seq": { "type": "integer", "minimum": 0 }
@@ -28033,8 +28888,18 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "team_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "user_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "role": { "type": "string", "enum": ["lead", "member", "Lead", "Member"] },
         "joined_at": {
           "type": "integer",
@@ -28058,8 +28923,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -28069,8 +28934,8 @@ mod schema {
   "type": "object",
   "required": ["team_id", "user_id", "role", "joined_at", "seq"],
   "properties": {
-    "team_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "user_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "role": { "type": "string", "enum": ["lead", "member"] },
     "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
@@ -28096,8 +28961,18 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
         "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "role": {
@@ -28126,8 +29001,18 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
         "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "role": {
@@ -28161,8 +29046,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -28175,8 +29060,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
     "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
@@ -28210,15 +29095,35 @@ mod schema {
       "description": "JSON payload for create/update",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "branch_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
         "status": {
           "type": "string",
           "enum": ["active", "in_use", "pruned", "Active", "InUse", "Pruned"]
         },
-        "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "assigned_agent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": { "type": "integer" },
         "updated_at": { "type": "integer" },
         "seq": { "type": "integer", "minimum": 0 }
@@ -28242,15 +29147,35 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "repository_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "branch_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
         "status": {
           "type": "string",
           "enum": ["active", "in_use", "pruned", "Active", "InUse", "Pruned"]
         },
-        "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "assigned_agent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "created_at": {
           "type": "integer",
           "minimum": -9007199254740991,
@@ -28288,12 +29213,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" },
     "seq": { "type": "integer", "minimum": 0 }
@@ -28313,12 +29238,12 @@ mod schema {
     "seq"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "repository_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "branch_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
     "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }

@@ -142,14 +142,13 @@ pub(crate) fn create_file(path: &Path) -> io::Result<()> {
 pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).doing("open the data file")?;
-    configure(&connection)?;
-    match connection.query_row("PRAGMA schema_version", [], |_| Ok(())) {
+    match configure(&connection) {
         Err(error) if is_denied(&error) && is_on_read_only_system(path) => connect_unchanging(path),
-        read => read.doing("open the data file").map(|()| connection),
+        configured => configured.doing("open the data file").map(|()| connection),
     }
 }
 
-/// Opens a connection to a file that nobody can change, whose read-only file system has no place for what SQLite keeps beside it.
+/// Opens a connection to a file that can't change, because its file system is read-only; there is no place for what SQLite keeps beside it.
 fn connect_unchanging(path: &Path) -> Result<Connection, Failure> {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -163,7 +162,7 @@ fn connect_unchanging(path: &Path) -> Result<Connection, Failure> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(uri, flags).doing("open the data file")?;
-    configure(&connection)?;
+    configure(&connection).doing("open the data file")?;
     Ok(connection)
 }
 
@@ -193,17 +192,13 @@ fn opened_to_write(path: &Path) -> Option<io::ErrorKind> {
     opened.err().map(|error| error.kind())
 }
 
-fn configure(connection: &Connection) -> Result<(), Failure> {
-    connection
-        .busy_timeout(BUSY_TIMEOUT)
-        .doing("open the data file")?;
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CAPACITY);
-    connection
-        .execute_batch(
-            "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
-             PRAGMA temp_store = MEMORY",
-        )
-        .doing("open the data file")
+    connection.execute_batch(
+        "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
+         PRAGMA temp_store = MEMORY; PRAGMA schema_version",
+    )
 }
 
 /// Creates the tables, or compares them with the contract's.

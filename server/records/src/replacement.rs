@@ -1,7 +1,7 @@
-//! A data file made anew, put in the place of another one.
+//! A data file made anew, put in the place of the old one.
 //!
-//! It is made under another name, and renamed to `CONTRACT.ready` when it is whole and durable: from then on, whoever opens the
-//! data file first puts it in its place. The file that was there is kept, with its write-ahead log, as `CONTRACT.damaged`.
+//! It is made under another name, and renamed to `CONTRACT.ready` when it is whole and durable: from then on, a process that opens
+//! the data file first puts it in its place. The file that was there is kept, with its write-ahead log, as `CONTRACT.damaged`.
 
 use std::{
     fs,

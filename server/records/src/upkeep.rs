@@ -156,12 +156,12 @@ fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
 /// If the folder has a data file already, or a line is not what an export writes. Then no file is made.
 pub fn import(folder: &Path, spec: &'static RowsSpec, from: &mut dyn BufRead) -> Result<Checked, Failure> {
     let path = file::path(folder, spec);
-    let is_free = || match path.exists() || replacement::is_pending(&path) {
-        true => Err(refused(format!(
-            "`{}` is there already; name an empty folder",
-            path.display()
-        ))),
-        false => Ok(()),
+    let is_free = || {
+        if path.exists() || replacement::is_pending(&path) {
+            let message = format!("`{}` is there already; name an empty folder", path.display());
+            return Err(refused(message));
+        }
+        Ok(())
     };
     is_free()?;
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! Which processes use a data file: each holds a share of a lock, and whoever replaces or migrates the file holds all of it.
+//! Which processes use a data file: each holds a share of a lock, and one that replaces or migrates the file holds all of it.
 
 use std::{io, path::Path};
 

@@ -237,3 +237,175 @@ fn every_operation_is_answered_and_every_refused_pair_is_refused() {
     }
     assert_eq!((operations, pairs), (100, 21));
 }
+
+/// Creates a plan, with a key's user and with what the provenance says of the operator.
+fn planned(bench: &Bench, org: &str, user: Option<&str>, operator: Option<&str>) -> Result<Value, Value> {
+    static CREATE: RowOperation = RowOperation {
+        entity: "plan",
+        action: Action::Create,
+        ..RowOperation::EMPTY
+    };
+    static ANY: Schema = Schema::plain("{}");
+    static TOOL: ToolSpec = ToolSpec {
+        mutating: true,
+        errors: &["INVALID_PARAMS"],
+        ..ToolSpec::new(&ANY, &ANY)
+    };
+    let mut table = Table::new(&ROWS, &CREATE);
+    let provenance = json!({ "operator_id": operator });
+    table.facts.insert("provenance".into(), provenance);
+    let call = CallContext {
+        org: Some(org.into()),
+        user: user.map(Into::into),
+        ..CallContext::default()
+    };
+    let (store, plan): (&dyn Store<Rows>, _) = (&bench.records, json!({"project_id": "p", "title": "Plan"}));
+    let method = table::mutate::<ToolError>;
+    let outcome = wait(dispatch::mutate(&TOOL, &table, store, &call, plan, method));
+    Ok(refusal(outcome)?.response["created_by"].clone())
+}
+
+#[test]
+fn the_caller_is_the_user_of_its_key_or_else_the_one_that_it_names() {
+    let bench = Bench::new();
+    let unbound = CallContext::default();
+    let user = |id: &str, org: &str| {
+        let data = json!({"id": id, "email": format!("{id}@Example.org"), "display_name": id});
+        json!({"action": "create", "resource": "user", "org_id": org, "data": data})
+    };
+    let org = json!({"action": "create", "resource": "org", "data": {"id": "acme", "name": "Acme"}});
+    for request in [org, user("ada", "org_default"), user("bob", "acme")] {
+        bench.call(&unbound, "entity", request).unwrap();
+    }
+    for org in ["org_default", "acme"] {
+        let bound = CallContext {
+            org: Some(org.into()),
+            ..CallContext::default()
+        };
+        let project = json!({"action": "create", "resource": "project", "project_id": "p",
+            "data": {"name": "P", "path": "p"}});
+        bench.call(&bound, "project", project).unwrap();
+    }
+    for (org, user, operator, expected) in [
+        ("org_default", None, None, Ok("user_default")),
+        ("org_default", None, Some("ada"), Ok("ada")),
+        ("org_default", None, Some("ADA@example.org"), Ok("ada")),
+        (
+            "org_default",
+            None,
+            Some("somebody of this machine"),
+            Ok("user_default"),
+        ),
+        ("org_default", None, Some("bob"), Ok("user_default")),
+        ("org_default", Some("ada"), Some("user_default"), Ok("ada")),
+        ("org_default", Some("bob"), Some("ada"), Err("`bob`")),
+        ("acme", None, Some("bob@example.org"), Ok("bob")),
+        ("acme", None, Some("ada"), Err("`user_default`")),
+        ("acme", None, None, Err("`user_default`")),
+    ] {
+        let case = format!("{org} {user:?} {operator:?}");
+        match (planned(&bench, org, user, operator), expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{case}"),
+            (Err(error), Err(named)) => {
+                assert_eq!(
+                    (&error["rule"], &error["field"]),
+                    (&"no_such".into(), &"created_by".into())
+                );
+                let sentence = format!("the caller's user {named} is not in this org");
+                assert!(
+                    error["message"].as_str().unwrap().contains(&sentence),
+                    "{case}: {error}"
+                );
+            }
+            (found, _) => panic!("{case}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_list_says_what_it_leaves_out_and_continues_after_it() {
+    let bench = Bench::new();
+    let call = CallContext::default();
+    let create = |resource: &str, data: Value| {
+        let request = json!({"action": "create", "resource": resource, "project_id": "p", "data": data});
+        bench.call(&call, "project", request).unwrap();
+    };
+    create("project", json!({"name": "P", "path": "p"}));
+    for i in 0..23 {
+        create(
+            "issue",
+            json!({"id": format!("i{i}"), "title": "x", "priority": i % 2}),
+        );
+        // Phases are not listed in the order of their creation.
+        create(
+            "phase",
+            json!({"id": format!("f{i}"), "name": i.to_string(), "sequence": (i * 7) % 23}),
+        );
+    }
+    for (resource, filters, expected) in [
+        ("issue", json!({"limit": 5}), 23),
+        ("issue", json!({"limit": 4, "priority": 1}), 11),
+        ("phase", json!({"limit": 7}), 23),
+        ("phase", json!({}), 23),
+    ] {
+        let limit = filters["limit"].as_u64().unwrap_or(10);
+        let (mut found, mut after) = (vec![], Value::Null);
+        loop {
+            let mut filters = filters.clone();
+            if after.is_number() {
+                filters["after"] = after.clone();
+            }
+            let request =
+                json!({"action": "list", "resource": resource, "project_id": "p", "filters": filters});
+            let answer = bench.call(&call, "project", request).unwrap();
+            let items = answer.response["items"].as_array().unwrap().clone();
+            assert_eq!(answer.response["total"], expected, "{resource} {filters}");
+            let is_last = found.len() + items.len() == expected;
+            assert_eq!(
+                answer.meta.get("tabellion/truncated").is_none(),
+                is_last,
+                "{filters}"
+            );
+            let total = answer.meta.get("tabellion/total");
+            assert_eq!(total.cloned(), (!is_last).then(|| json!(expected)), "{filters}");
+            assert!(is_last || items.len() as u64 == limit, "{filters}");
+            after = items.last().map(|item| item["seq"].clone()).unwrap();
+            found.extend(items.iter().map(|item| item["id"].to_string()));
+            if is_last {
+                break;
+            }
+        }
+        let distinct: BTreeSet<_> = found.iter().collect();
+        assert_eq!(distinct.len(), expected, "{resource} {filters}");
+    }
+}
+
+#[test]
+fn what_changes_nothing_has_an_entry_of_its_own_and_a_base_must_hold() {
+    let bench = Bench::new();
+    for case in cases()["setup"].as_array().unwrap() {
+        assert_eq!(judge(&bench, case), None);
+    }
+    let mut changes = bench.records.check().unwrap().changes;
+    let get = json!({"action": "get", "resource": "project", "project_id": "p"});
+    let answer = bench.call(&CallContext::default(), "project", get).unwrap();
+    let base = answer.meta["tabellion/base"].as_str().unwrap().to_owned();
+    let update = |path: &str| json!({"action": "update", "resource": "project", "project_id": "p", "data": {"path": path}});
+    let meta = json!({ "tabellion/ifBase": base });
+    let meta = meta.as_object().unwrap();
+    let conditional = CallContext::from_meta(None, meta).unwrap();
+    for (call, path, refused) in [
+        (&CallContext::default(), "/src/alpha", false),
+        (&conditional, "/src/alpha", false),
+        (&conditional, "/new", false),
+        (&conditional, "/newer", true),
+    ] {
+        let answer = bench.call(call, "project", update(path));
+        match answer {
+            Ok(_) => changes += 1,
+            Err(ref error) => assert_eq!(error["rule"], "stale", "{error}"),
+        }
+        assert_eq!(answer.is_err(), refused, "{path}: {answer:?}");
+        assert_eq!(bench.records.check().unwrap().changes, changes, "{path}");
+    }
+}

@@ -1,8 +1,8 @@
 //! `tabellion doctor`: its arguments.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
-use clap::Args;
+use clap::{Args, builder::OsStringValueParser};
 
 use super::people::{Library, Show};
 use crate::{doctor, terminal::TerminalError};
@@ -13,10 +13,17 @@ pub(super) struct Arguments {
     #[command(flatten)]
     library: Library,
 
-    /// Look at a data folder instead, and at the rows in it; if none is named, at that of the environment variable
-    /// TABELLION_DATA, else at the system's place for the data of programs
-    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with_all = ["folder", "fix"])]
-    data: Option<Option<PathBuf>>,
+    /// Look at a data folder instead, and at the rows in it; without DIR, at that of the environment variable TABELLION_DATA, else
+    /// at the system's place for the data of programs
+    #[arg(
+        long,
+        value_name = "DIR",
+        num_args = 0..=1,
+        default_missing_value = "",
+        value_parser = OsStringValueParser::new(),
+        conflicts_with_all = ["folder", "fix"]
+    )]
+    data: Option<OsString>,
 
     /// Mend what can be mended, after a question each
     #[arg(long)]
@@ -34,7 +41,9 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<bool, TerminalError> {
     doctor::run(&doctor::Options {
         place: match &arguments.data {
-            Some(folder) => doctor::Place::Data(folder.clone()),
+            Some(folder) => doctor::Place::Data(
+                Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty()),
+            ),
             None => doctor::Place::Library(arguments.library.folder.clone()),
         },
         fix: arguments.fix,

@@ -180,9 +180,10 @@ impl Install {
 
     /// Returns the names of the contracts that the entry serves.
     fn served(&self) -> Vec<String> {
-        match self.contracts.is_empty() {
-            true => vec![contracts::default().into()],
-            false => self.contracts.clone(),
+        if self.contracts.is_empty() {
+            vec![contracts::default().into()]
+        } else {
+            self.contracts.clone()
         }
     }
 }

@@ -25,10 +25,13 @@ struct Served {
 /// Puts an implementation over what the contract reads and changes.
 enum Implementation {
     /// Over a library. The path is the document of contracts that work on one; `None` if such a contract is given none.
-    Documents(fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>),
+    Documents(OverDocuments),
     /// Over rows in a data folder.
-    Rows(fn(Arc<Records>) -> Result<Arc<dyn Contract>, Failure>),
+    Rows(OverRows),
 }
+
+type OverDocuments = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
+type OverRows = fn(Arc<Records>) -> Result<Arc<dyn Contract>, Failure>;
 
 static ALL: &[Served] = &[
     Served {

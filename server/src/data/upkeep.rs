@@ -168,8 +168,16 @@ impl Upkeep {
     /// Returns the path of the backup before a migration.
     fn backup_name(&self, file: &DataFile, version: &str) -> PathBuf {
         let now = Utc::now().format("%Y%m%dT%H%M%SZ");
-        file.folder
-            .join(format!("{}-{version}-{now}.backup", self.rows.contract))
+        let name = format!("{}-{version}-{now}", self.rows.contract);
+        let first = format!("{name}.backup");
+        let more = (2..).map(|number| format!("{name}-{number}.backup"));
+        let mut paths = [first.clone()]
+            .into_iter()
+            .chain(more)
+            .map(|name| file.folder.join(name));
+        paths
+            .find(|path| !path.exists())
+            .unwrap_or_else(|| file.folder.join(first))
     }
 
     fn tell(&self, file: &DataFile, done: &str, checked: &Checked) -> Result<(), TerminalError> {

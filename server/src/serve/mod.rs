@@ -71,13 +71,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     for library in &options.libraries {
         check_library(&library.folder, options.create)?.map_err(advised)?;
     }
-    let data = match specs.over_rows.is_empty() {
-        true => None,
-        false => Some(DataFolder::choose(options.data.as_deref())?),
-    };
-    if let Some(data) = &data {
+    let data = if specs.over_rows.is_empty() {
+        None
+    } else {
+        let data = DataFolder::choose(options.data.as_deref())?;
         data.check(options.create)?;
-    }
+        Some(data)
+    };
     let all = specs.all();
     let (document, approval) = (document(options, &all)?, approval(options, &all)?);
     let access = options.http.as_ref().map(|http| Ok((http, Access::new(http)?)));
@@ -135,6 +135,9 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build()
 }
 
+/// Contracts with what they are served from.
+type Contracts = Vec<Arc<dyn Contract>>;
+
 /// What is served at one path: contracts over a library, over rows, or over both.
 struct Opened {
     /// Name of the library, if it has one.
@@ -188,7 +191,7 @@ fn open_library(
     named: &Named,
     specs: &Specs,
     document: Option<&LibraryPath>,
-) -> Result<(Arc<Library>, Vec<Arc<dyn Contract>>), Box<dyn Error>> {
+) -> Result<(Arc<Library>, Contracts), Box<dyn Error>> {
     let (external, create) = (options.external, options.create);
     let library = Library::open(&named.folder, library::Options { external, create });
     let library = Arc::new(library.map_err(advised)?);
@@ -209,7 +212,7 @@ fn open_library(
     Ok((library, contracts.collect::<Result<_, _>>()?))
 }
 
-fn open_rows(specs: &Specs, data: Option<&DataFolder>) -> Result<Vec<Arc<dyn Contract>>, Box<dyn Error>> {
+fn open_rows(specs: &Specs, data: Option<&DataFolder>) -> Result<Contracts, Box<dyn Error>> {
     let Some(data) = data else {
         return Ok(vec![]);
     };

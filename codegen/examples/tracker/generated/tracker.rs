@@ -1479,19 +1479,19 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "project_id": {
       "anyOf": [
-        { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+        { "type": "string", "minLength": 1, "maxLength": 128 }
       ]
     },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": ["string", "null"] },
     "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -1501,7 +1501,7 @@ mod schema {
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "updated_at": { "type": "integer" },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
@@ -1518,9 +1518,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "label": { "type": "string", "minLength": 1, "maxLength": 100 },
               "expires_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" }
@@ -1533,9 +1533,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
               "score": { "type": "number" },
               "seq": { "type": "integer", "minimum": 0 },
@@ -1563,16 +1563,16 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "number": { "type": "integer", "minimum": 0 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "body": { "type": ["string", "null"], "maxLength": 8388608 },
               "state": { "type": "string", "enum": ["open", "started", "closed"] },
               "pinned": { "type": "boolean" },
               "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-              "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "closed_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" }
@@ -1585,7 +1585,7 @@ mod schema {
             "type": "object",
             "required": ["id", "name", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "created_at": { "type": "integer" }
             }
@@ -1606,8 +1606,8 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "settings": {},
               "labels": {
@@ -1628,12 +1628,12 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "project_id": {
       "anyOf": [
-        { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+        { "type": "string", "minLength": 1, "maxLength": 128 }
       ]
     },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
@@ -1644,7 +1644,7 @@ mod schema {
       "maximum": 9007199254740991
     },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -1654,7 +1654,7 @@ mod schema {
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -1675,9 +1675,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "label": { "type": "string", "minLength": 1, "maxLength": 100 },
               "expires_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" }
@@ -1690,9 +1690,9 @@ mod schema {
             "type": "object",
             "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
               "score": { "type": "number" },
               "seq": { "type": "integer", "minimum": 0 },
@@ -1720,16 +1720,16 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "number": { "type": "integer", "minimum": 0 },
               "title": { "type": "string", "minLength": 1, "maxLength": 500 },
               "body": { "type": ["string", "null"], "maxLength": 8388608 },
               "state": { "type": "string", "enum": ["open", "started", "closed"] },
               "pinned": { "type": "boolean" },
               "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-              "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
               "closed_at": { "type": ["integer", "null"] },
               "created_at": { "type": "integer" },
               "updated_at": { "type": "integer" }
@@ -1742,7 +1742,7 @@ mod schema {
             "type": "object",
             "required": ["id", "name", "created_at"],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "created_at": { "type": "integer" }
             }
@@ -1763,8 +1763,8 @@ mod schema {
               "updated_at"
             ],
             "properties": {
-              "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-              "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
               "name": { "type": "string", "minLength": 1, "maxLength": 200 },
               "settings": {},
               "labels": {
@@ -1797,8 +1797,18 @@ mod schema {
       "description": "The fields of the row",
       "required": ["label"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "label": { "type": "string", "minLength": 1, "maxLength": 100 },
         "expires_at": { "type": ["integer", "null"] }
       },
@@ -1818,8 +1828,18 @@ mod schema {
       "type": "object",
       "required": ["label"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "label": { "type": "string", "minLength": 1, "maxLength": 100 },
         "expires_at": {
           "type": ["integer", "null"],
@@ -1841,9 +1861,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "secret", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": ["string", "null"] },
     "expires_at": { "type": ["integer", "null"] },
@@ -1854,9 +1874,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "secret", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "secret": { "type": ["string", "null"] },
     "expires_at": {
@@ -1882,8 +1902,18 @@ mod schema {
       "description": "The fields of the row",
       "required": ["issue_id", "text"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
         "score": { "type": "number" }
       },
@@ -1900,9 +1930,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -1913,9 +1943,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -1937,15 +1967,30 @@ mod schema {
       "description": "The fields of the row",
       "required": ["project_id", "title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "number": { "type": "integer", "minimum": 0 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -1963,15 +2008,30 @@ mod schema {
       "type": "object",
       "required": ["project_id", "title"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        }
       },
       "additionalProperties": false
     },
@@ -2001,16 +2061,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -2034,16 +2094,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -2068,7 +2128,12 @@ mod schema {
       "description": "The fields of the row",
       "required": ["name"],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
         "labels": {
@@ -2090,8 +2155,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2104,8 +2169,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2137,7 +2202,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2162,7 +2227,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2187,7 +2252,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2212,7 +2277,7 @@ mod schema {
   "required": ["deleted", "id"],
   "properties": {
     "deleted": { "type": "boolean" },
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" }
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
   }
 }"#,
     );
@@ -2236,9 +2301,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" }
@@ -2248,9 +2313,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "label": { "type": "string", "minLength": 1, "maxLength": 100 },
     "expires_at": {
       "type": ["integer", "null"],
@@ -2282,9 +2347,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -2295,9 +2360,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -2340,16 +2405,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -2373,16 +2438,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -2414,7 +2479,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer" }
   }
@@ -2423,7 +2488,7 @@ mod schema {
   "type": "object",
   "required": ["id", "name", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
   }
@@ -2450,8 +2515,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2464,8 +2529,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -2509,9 +2574,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "label": { "type": "string", "minLength": 1, "maxLength": 100 },
           "expires_at": { "type": ["integer", "null"] },
           "created_at": { "type": "integer" }
@@ -2532,9 +2597,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "label": { "type": "string", "minLength": 1, "maxLength": 100 },
           "expires_at": {
             "type": ["integer", "null"],
@@ -2588,9 +2653,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
           "score": { "type": "number" },
           "seq": { "type": "integer", "minimum": 0 },
@@ -2612,9 +2677,9 @@ mod schema {
         "type": "object",
         "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
           "score": { "type": "number" },
           "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -2679,16 +2744,16 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "number": { "type": "integer", "minimum": 0 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "body": { "type": ["string", "null"], "maxLength": 8388608 },
           "state": { "type": "string", "enum": ["open", "started", "closed"] },
           "pinned": { "type": "boolean" },
           "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-          "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "closed_at": { "type": ["integer", "null"] },
           "created_at": { "type": "integer" },
           "updated_at": { "type": "integer" }
@@ -2723,16 +2788,16 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
           "title": { "type": "string", "minLength": 1, "maxLength": 500 },
           "body": { "type": ["string", "null"], "maxLength": 8388608 },
           "state": { "type": "string", "enum": ["open", "started", "closed"] },
           "pinned": { "type": "boolean" },
           "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-          "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
           "closed_at": {
             "type": ["integer", "null"],
             "minimum": -9007199254740991,
@@ -2788,7 +2853,7 @@ mod schema {
         "type": "object",
         "required": ["id", "name", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "created_at": { "type": "integer" }
         }
@@ -2808,7 +2873,7 @@ mod schema {
         "type": "object",
         "required": ["id", "name", "created_at"],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "created_at": {
             "type": "integer",
@@ -2865,8 +2930,8 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "settings": {},
           "labels": {
@@ -2903,8 +2968,8 @@ mod schema {
           "updated_at"
         ],
         "properties": {
-          "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-          "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
           "name": { "type": "string", "minLength": 1, "maxLength": 200 },
           "settings": {},
           "labels": {
@@ -2944,9 +3009,24 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
         "score": { "type": "number" },
         "seq": { "type": "integer", "minimum": 0 },
@@ -2970,9 +3050,24 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "issue_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
         "score": { "type": "number" },
         "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -2997,9 +3092,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0 },
@@ -3010,9 +3105,9 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "issue_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
     "score": { "type": "number" },
     "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
@@ -3035,16 +3130,36 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "number": { "type": "integer", "minimum": 0 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_at": { "type": ["integer", "null"] },
         "created_at": { "type": "integer" },
         "updated_at": { "type": "integer" }
@@ -3067,16 +3182,36 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "project_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
         "title": { "type": "string", "minLength": 1, "maxLength": 500 },
         "body": { "type": ["string", "null"], "maxLength": 8388608 },
         "state": { "type": "string", "enum": ["open", "started", "closed"] },
         "pinned": { "type": "boolean" },
         "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "parent_id": {
+          "type": ["string", "null"],
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "closed_at": {
           "type": ["integer", "null"],
           "minimum": -9007199254740991,
@@ -3122,16 +3257,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
     "updated_at": { "type": "integer" }
@@ -3155,16 +3290,16 @@ mod schema {
     "updated_at"
   ],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "project_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
     "title": { "type": "string", "minLength": 1, "maxLength": 500 },
     "body": { "type": ["string", "null"], "maxLength": 8388608 },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
     "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -3190,8 +3325,18 @@ mod schema {
       "description": "The fields of the row",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
         "labels": {
@@ -3221,8 +3366,18 @@ mod schema {
       "type": "object",
       "required": [],
       "properties": {
-        "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-        "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+        "id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
+        "org_id": {
+          "type": "string",
+          "minLength": 1,
+          "maxLength": 128,
+          "pattern": "^[A-Za-z0-9._:-]*$"
+        },
         "name": { "type": "string", "minLength": 1, "maxLength": 200 },
         "settings": {},
         "labels": {
@@ -3257,8 +3412,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
@@ -3271,8 +3426,8 @@ mod schema {
   "type": "object",
   "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
   "properties": {
-    "id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
-    "org_id": { "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" },
+    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
     "name": { "type": "string", "minLength": 1, "maxLength": 200 },
     "settings": {},
     "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },

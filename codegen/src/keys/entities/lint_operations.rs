@@ -15,9 +15,10 @@ use crate::{
 pub(super) fn all(lint: &mut Lint<'_>) {
     let (contract, entity) = (lint.contract, lint.entity);
     for (i, operations) in entity.file.operations.iter().enumerate() {
-        let at = match entity.document.value["operations"].is_array() {
-            true => format!("/operations/{i}"),
-            false => "/operations".into(),
+        let at = if entity.document.value["operations"].is_array() {
+            format!("/operations/{i}")
+        } else {
+            "/operations".into()
         };
         let Some(tool) = contract.tool(&operations.tool) else {
             let message = format!("there is no tool `{}`", operations.tool);

@@ -79,7 +79,7 @@ fn cases(bench: &Bench<'_>, fits: fn(&ToolSpec) -> bool) -> Result<Vec<Case>, St
         for path in [DOCUMENT].into_iter().chain(new) {
             let path = bench.subject.place(kind, path);
             let content = "## Scope\n\nLess of it.\n".to_owned();
-            let name = format!("{kind:?} of {path}");
+            let name = format!("{kind} of {path}");
             let effect = Mutation::Effect {
                 effect,
                 path,

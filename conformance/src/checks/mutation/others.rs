@@ -82,8 +82,8 @@ fn cases(bench: &Bench<'_>, states: &[&str]) -> Result<Vec<Case>, Stop> {
                 state: (*state).to_owned(),
             };
             let name = match *state {
-                "-" => format!("{kind:?}"),
-                state => format!("{kind:?}, {state}"),
+                "-" => format!("{kind}"),
+                state => format!("{kind}, {state}"),
             };
             cases.push(Case::new(name, change));
         }

@@ -57,7 +57,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             client: "client".into(),
         };
         let mut add = |what: &str, forgery: Forgery| {
-            cases.push(Case::new(format!("{kind:?}: {what}"), forgery));
+            cases.push(Case::new(format!("{kind}: {what}"), forgery));
         };
         for (how, forged) in [("lines", "{lines}"), ("a paragraph", "{paragraph}")] {
             let path = format!("notes/{forged}.md");

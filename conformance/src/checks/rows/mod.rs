@@ -1,4 +1,4 @@
-//! Checks of contracts whose store keeps rows: what becomes of the rows and their log, whoever serves them.
+//! Checks of contracts whose store keeps rows: what becomes of the rows and their log on the disk.
 //!
 //! | module | is for |
 //! |---|---|

@@ -144,7 +144,7 @@ fn step(
         is_it
     });
     let (entity, action) = chosen.copied().unwrap_or(operations[0]);
-    let row = match dice.u8(..20) {
+    let row = match dice.u8(..10) {
         0 => Choice::Missing,
         1 => Choice::Elsewhere(dice.usize(..8)),
         _ => Choice::Row(dice.usize(..8)),

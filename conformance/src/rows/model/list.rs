@@ -46,7 +46,6 @@ impl Model {
             let field = request.operation.limit.unwrap_or_default();
             return Outcome::Refused(Refused::Field(field.to_owned()));
         }
-        let mut rows = rows;
         if let Some(after) = &request.after {
             let Some(last) = self.by_key(entity, org, after) else {
                 return Outcome::Refused(Refused::NotThere);

@@ -12,12 +12,13 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 8] = [
+const PRODUCT: [&str; 9] = [
     "server/src",
     "server/platform/src",
     "server/markdown/src",
     "server/library/src",
     "server/records/src",
+    "server/retrieval/src",
     "server/mcp/src",
     "server/http/src",
     "server/clients/src",
@@ -200,6 +201,7 @@ fn the_servers_crates_depend_only_downwards() {
             &["tabellion-markdown", "tabellion-platform", "tabellion-runtime"],
         ),
         ("tabellion-records", &["tabellion-platform", "tabellion-runtime"]),
+        ("tabellion-retrieval", &["tabellion-platform"]),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-mcp", &["tabellion-runtime"]),
         (
@@ -216,7 +218,16 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
     for (dependency, users) in [
         ("rmcp", &["tabellion-mcp"][..]),
         ("gix", &["tabellion-library"]),
-        ("rusqlite", &["tabellion-library", "tabellion-records"]),
+        (
+            "rusqlite",
+            &[
+                "tabellion-conformance",
+                "tabellion-library",
+                "tabellion-records",
+                "tabellion-retrieval",
+            ],
+        ),
+        ("rust-stemmers", &["tabellion-retrieval"]),
         ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
@@ -277,11 +288,12 @@ const WRITES: [&str; 12] = [
 
 #[test]
 fn only_the_library_writes() {
-    // The guided tour creates the folder that it serves, and `man --out` one for its pages; API keys, the configurations of
-    // clients and the data folder are outside all libraries.
+    // The guided tour creates the folder that it serves, and `man --out` one for its pages; search indexes, API keys, the
+    // configurations of clients and the data folder are outside all libraries.
     for (folder, writers) in [
         ("server/markdown/src", &[][..]),
         ("server/records/src", &["file.rs", "replacement.rs", "upkeep.rs"]),
+        ("server/retrieval/src", &["file.rs"]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/clients/src", &["file.rs"]),

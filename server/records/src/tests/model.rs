@@ -9,7 +9,7 @@ use proptest::{prelude::*, test_runner::TestCaseError};
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     CallContext,
-    spec::{Action, EntitySpec, FieldSpec, FieldType, OnDelete, Scope},
+    spec::{Action, EntitySpec, FieldSpec, FieldType, OnDelete, RowRule, Scope, TextRule},
 };
 
 use super::tracker::{Bench, TRACKER, call, open};
@@ -96,6 +96,50 @@ impl Model {
                 }
             }
         }
+        for rule in entity.rules {
+            let pairs = rule
+                .fields()
+                .windows(2)
+                .map(|pair| (&row[pair[0]], &row[pair[1]]));
+            let is_broken = |(one, other): (&Value, &Value)| match rule {
+                RowRule::AnyOf(_) => one.is_null() && other.is_null(),
+                RowRule::Differ(_) => one == other && !one.is_null(),
+                RowRule::Ordered(_) => one
+                    .as_i64()
+                    .zip(other.as_i64())
+                    .is_some_and(|(one, other)| other < one),
+            };
+            if pairs.into_iter().any(is_broken) {
+                rules.insert("value");
+            }
+        }
+        for edges in entity.acyclic {
+            let kind = &row[edges.by.unwrap()];
+            let is_free = |among: &&str| serde_json::from_str::<Value>(among).unwrap() != *kind;
+            if edges.among.iter().all(is_free) {
+                continue;
+            }
+            let others = self.rows(entity.name).filter(|((of, other), it)| {
+                *of == org_of(entity, org) && other != id && it[edges.by.unwrap()] == *kind
+            });
+            let others: Vec<_> = others
+                .map(|(_, it)| (text(&it[edges.from]), text(&it[edges.to])))
+                .collect();
+            // All that can be reached from its end.
+            let mut reached = BTreeSet::from([text(&row[edges.to])]);
+            loop {
+                let further = others.iter().filter(|(from, _)| reached.contains(from));
+                let further: Vec<_> = further.map(|(_, to)| *to).collect();
+                let before = reached.len();
+                reached.extend(further);
+                if reached.len() == before {
+                    break;
+                }
+            }
+            if reached.contains(text(&row[edges.from])) {
+                rules.insert("circular");
+            }
+        }
         for unique in entity.uniques {
             let key = |row: &Row| {
                 let values = unique.fields.iter().map(|name| row[*name].to_string());
@@ -160,6 +204,14 @@ impl Model {
                     rules.insert("stale");
                 }
                 row.insert(field.name.into(), next);
+            }
+        }
+        for field in entity.fields {
+            if let Some(copy) = field.copy
+                && let Some(FieldType::Ref(reference)) = entity.field(copy.reference).map(|field| field.kind)
+            {
+                let target = self.get(reference.to, org, text(&row[copy.reference]));
+                row[field.name] = target.map_or(Value::Null, |target| target[copy.field].clone());
             }
         }
         if self.get("org", "", org).is_none() {
@@ -325,6 +377,7 @@ impl Model {
 
 fn is_made(field: &FieldSpec) -> bool {
     field.of_store
+        || field.copy.is_some()
         || matches!(
             field.kind,
             FieldType::Seq | FieldType::Now(_) | FieldType::Secret { .. }
@@ -336,7 +389,15 @@ fn fits(field: &FieldSpec, value: &Value) -> bool {
     match (field.kind, value) {
         (_, Value::Null) => field.optional,
         (FieldType::Id | FieldType::Ref(_), Value::String(id)) => !id.is_empty(),
-        (FieldType::Text { min, max }, Value::String(text)) => (min..=max).contains(&text.chars().count()),
+        (FieldType::Text { min, max }, Value::String(text)) => {
+            let keeps = |rule: &TextRule| match rule {
+                TextRule::NotBlank => text.chars().any(|char| !char.is_whitespace()),
+                TextRule::MaxBytes(max) => text.len() <= *max,
+                _ => true,
+            };
+            (min..=max).contains(&text.chars().count()) && field.text.iter().all(keeps)
+        }
+        (FieldType::Time, Value::Number(number)) => number.is_i64(),
         (FieldType::Integer { min, max }, Value::Number(number)) => number
             .as_i64()
             .is_some_and(|number| number >= min && number <= max && number.abs() < 1 << 53),
@@ -346,7 +407,10 @@ fn fits(field: &FieldSpec, value: &Value) -> bool {
         (FieldType::Number, Value::Number(_))
         | (FieldType::Boolean, Value::Bool(_))
         | (FieldType::Json, _) => true,
-        (FieldType::Enum(words), Value::String(word)) => words.contains(&word.as_str()),
+        (FieldType::Enum(words), Value::String(_)) => {
+            let word = in_form(field, value);
+            words.iter().any(|it| word == *it)
+        }
         (FieldType::List { max, .. }, Value::Array(items)) => {
             items.len() <= max && items.iter().all(Value::is_string)
         }
@@ -354,10 +418,13 @@ fn fits(field: &FieldSpec, value: &Value) -> bool {
     }
 }
 
-/// Returns the value as the store keeps it: numbers as floats where the field's are.
+/// Returns the value as the store keeps it: numbers as floats where the field's are, and words as the entity spells them.
 fn in_form(field: &FieldSpec, value: &Value) -> Value {
-    match (field.kind, value.as_f64()) {
-        (FieldType::Number, Some(number)) => json!(number),
+    match (field.kind, value.as_f64(), value.as_str()) {
+        (FieldType::Number, Some(number), _) => json!(number),
+        (FieldType::Enum(_), _, Some("Open" | "Closed")) if field.pascal_case => {
+            text(value).to_lowercase().into()
+        }
         _ => value.clone(),
     }
 }
@@ -382,8 +449,17 @@ fn value_of(field: &'static str) -> BoxedStrategy<Value> {
             vec![json!(""), Value::Null],
         ),
         "title" => one_of(texts(&["one", "𝕏'\""]), vec![json!("")]),
-        "body" => one_of(texts(&["note", "close it"]), vec![json!("")]),
-        "status" => one_of(texts(&["open", "closed"]), vec![json!("done")]),
+        "body" => one_of(
+            texts(&["note", "close it", "éééééé"]),
+            texts(&["", " \u{2003}", "ééééééé"]),
+        ),
+        "status" => one_of(
+            texts(&["open", "closed", "Open", "Closed"]),
+            texts(&["done", "OPEN"]),
+        ),
+        "from_id" | "to_id" => one_of(ids(), vec![json!("x"), Value::Null]),
+        "kind" => one_of(texts(&["needs", "needs", "like"]), texts(&["Needs"])),
+        "begun_at" | "ended_at" => one_of(vec![json!(1), json!(2), json!(3), Value::Null], vec![json!("1")]),
         "pinned" | "archived" => one_of(vec![json!(true), json!(false)], vec![json!(1)]),
         "estimate" => one_of(vec![json!(7), json!(0.25), Value::Null], vec![json!("7")]),
         "labels" => one_of(
@@ -432,6 +508,8 @@ fn step() -> impl Strategy<Value = Step> {
             &["number", "closed_at", "seq", "nonsense"])
             .prop_map(|data| ("issue", data)),
         3 => data(&["issue_id", "body"], &["id"], &["created_at"]).prop_map(|data| ("comment", data)),
+        4 => data(&["from_id", "to_id", "begun_at", "ended_at"], &["id", "kind"], &["seq"])
+            .prop_map(|data| ("link", data)),
         1 => data(&["name"], &["id"], &["secret"]).prop_map(|data| ("access_key", data)),
     ];
     let create = create.prop_map(|(entity, data)| (entity, Action::Create, data));
@@ -440,7 +518,9 @@ fn step() -> impl Strategy<Value = Step> {
         6 => data(&[], &["title", "status", "parent_id", "pinned", "estimate", "labels", "extra"],
             &["project_id", "number", "nonsense", "org_id"])
             .prop_map(|data| ("issue", data)),
-        1 => data(&[], &["body"], &["issue_id"]).prop_map(|data| ("comment", data)),
+        1 => data(&[], &["body"], &["issue_id", "project_id"]).prop_map(|data| ("comment", data)),
+        2 => data(&[], &["to_id", "kind", "begun_at", "ended_at"], &["from_id", "project_id"])
+            .prop_map(|data| ("link", data)),
     ];
     let update = update.prop_map(|(entity, data)| (entity, Action::Update, data));
     let others = prop::sample::select(vec![
@@ -448,6 +528,7 @@ fn step() -> impl Strategy<Value = Step> {
         ("issue", Action::Delete),
         ("issue", Action::Delete),
         ("comment", Action::Delete),
+        ("link", Action::Delete),
         ("issue", Action::Get),
         ("project", Action::Get),
     ]);
@@ -476,15 +557,23 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
         model.put("org", "", row);
     }
     let mut changes = 1_u64;
-    // Most calls would come to nothing without projects.
+    // Most calls would come to nothing without projects and issues.
     let first = ["org_default", "org_b"].map(|org| {
-        ["a", "b"].map(|id| Step {
-            entity: "project",
+        let step = |entity: &'static str, data: Value| Step {
+            entity,
             action: Action::Create,
             org,
             id: String::new(),
-            data: Row::from_iter([("id".to_owned(), id.into()), ("name".to_owned(), id.into())]),
-        })
+            data: data.as_object().cloned().unwrap_or_default(),
+        };
+        let issue = |id| step("issue", json!({"id": id, "project_id": "a", "title": "one"}));
+        [
+            step("project", json!({"id": "a", "name": "a"})),
+            step("project", json!({"id": "b", "name": "b"})),
+            issue("a"),
+            issue("b"),
+            issue("c"),
+        ]
     });
     for step in first.as_flattened().iter().chain(steps) {
         let mut request = json!({"org": step.org});

@@ -8,8 +8,8 @@ use tabellion_runtime::{
     ToolSpec, dispatch,
     rows::{Rows, Table, table},
     spec::{
-        Action, Also, Assigned, Assignment, EntitySpec, FieldSpec, FieldType, Hook, Moment, Next, OnDelete,
-        OrgSpec, Reference, RowOperation, RowsSpec, Scope, Seed, Unique,
+        Action, Also, Assigned, Assignment, Copied, Edges, EntitySpec, FieldSpec, FieldType, Hook, Moment,
+        Next, OnDelete, OrgSpec, Reference, RowOperation, RowRule, RowsSpec, Scope, Seed, TextRule, Unique,
     },
 };
 use tempfile::TempDir;
@@ -103,6 +103,7 @@ const ISSUES: EntitySpec = EntitySpec {
         text("title", 1, 9_000_000),
         FieldSpec {
             default: Some("\"open\""),
+            pascal_case: true,
             ..FieldSpec::new("status", FieldType::Enum(&["open", "closed"]))
         },
         FieldSpec {
@@ -190,7 +191,18 @@ const COMMENTS: EntitySpec = EntitySpec {
             fixed: true,
             ..reference("issue_id", "issue", OnDelete::Cascade, &[])
         },
-        text("body", 1, 1_000),
+        FieldSpec {
+            text: &[TextRule::NotBlank, TextRule::MaxBytes(12)],
+            ..text("body", 1, 1_000)
+        },
+        FieldSpec {
+            hidden: true,
+            copy: Some(Copied {
+                reference: "issue_id",
+                field: "project_id",
+            }),
+            ..FieldSpec::new("project_id", FieldType::Id)
+        },
         SEQ,
         CREATED,
     ],
@@ -206,6 +218,58 @@ const COMMENTS: EntitySpec = EntitySpec {
             if_null: false,
         }],
     }],
+    ..EntitySpec::EMPTY
+};
+const LINKS: EntitySpec = EntitySpec {
+    name: "link",
+    table: "links",
+    scope: Scope::Org("org_id"),
+    fields: &[
+        ID,
+        ORG,
+        FieldSpec {
+            fixed: true,
+            ..reference("from_id", "issue", OnDelete::Cascade, &[])
+        },
+        reference("to_id", "issue", OnDelete::Cascade, &["project_id"]),
+        FieldSpec {
+            default: Some("\"needs\""),
+            ..FieldSpec::new("kind", FieldType::Enum(&["needs", "like"]))
+        },
+        FieldSpec {
+            optional: true,
+            ..FieldSpec::new("begun_at", FieldType::Time)
+        },
+        FieldSpec {
+            optional: true,
+            ..FieldSpec::new("ended_at", FieldType::Time)
+        },
+        FieldSpec {
+            hidden: true,
+            copy: Some(Copied {
+                reference: "from_id",
+                field: "project_id",
+            }),
+            ..FieldSpec::new("project_id", FieldType::Id)
+        },
+        SEQ,
+    ],
+    uniques: &[Unique {
+        fields: &["from_id", "to_id", "kind"],
+        folded: &[],
+        while_null: None,
+    }],
+    acyclic: &[Edges {
+        from: "from_id",
+        to: "to_id",
+        by: Some("kind"),
+        among: &["\"needs\""],
+    }],
+    rules: &[
+        RowRule::Differ(&["from_id", "to_id"]),
+        RowRule::Ordered(&["begun_at", "ended_at"]),
+    ],
+    order: &["seq"],
     ..EntitySpec::EMPTY
 };
 const KEYS: EntitySpec = EntitySpec {
@@ -232,7 +296,7 @@ pub(crate) static TRACKER: RowsSpec = RowsSpec {
         default: "org_default",
     }),
     caller: None,
-    entities: &[ORGS, PROJECTS, ISSUES, COMMENTS, KEYS],
+    entities: &[ORGS, PROJECTS, ISSUES, COMMENTS, LINKS, KEYS],
     seeds: &[
         Seed {
             entity: "org",

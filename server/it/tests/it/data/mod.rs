@@ -70,7 +70,7 @@ impl Data {
 
     /// Runs `tabellion data COMMAND` on the folder; returns its exit code, standard output and standard error, with `~` for the
     /// folder above it.
-    fn upkeep(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+    pub(crate) fn upkeep(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         self.run(&["data"], arguments)
     }
 
@@ -91,21 +91,29 @@ impl Data {
 
     /// Returns the export, after a check that the log gives the tables.
     pub(crate) fn checked(&self) -> Export {
+        self.try_checked().unwrap_or_else(|said| panic!("{said}"))
+    }
+
+    /// As [`checked`](Self::checked); fails with what is said of data that is not whole.
+    pub(crate) fn try_checked(&self) -> Result<Export, String> {
         let (code, _, said) = self.upkeep(&["check"]);
-        assert_eq!(code, Some(0), "{said}");
-        let (code, lines, said) = self.upkeep(&["export"]);
-        assert_eq!(code, Some(0), "{said}");
-        Export::read(&lines)
+        if code != Some(0) {
+            return Err(said);
+        }
+        match self.upkeep(&["export"]) {
+            (Some(0), lines, _) => Ok(Export::read(&lines)),
+            (_, _, said) => Err(said),
+        }
     }
 
     /// Changes the file as another program might.
-    fn tamper(&self, sql: &str) {
+    pub(crate) fn tamper(&self, sql: &str) {
         let connection = Connection::open(self.file()).expect("a database");
         connection.execute_batch(sql).expect("changed");
     }
 
     /// Overwrites the pages of a table with nonsense.
-    fn damage(&self, table: &str) {
+    pub(crate) fn damage(&self, table: &str) {
         let connection = Connection::open(self.file()).expect("a database");
         connection
             .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::support::{Answer, Library, Outcome, Server, outcome};
 
-const EFFECTS: [Effect; 5] = [
+pub(super) const EFFECTS: [Effect; 5] = [
     Effect::Kill,
     Effect::Fail(Errno::ENOSPC),
     Effect::FailOn(Errno::ENOSPC),
@@ -87,7 +87,8 @@ fn a_fault_at_any_point_keeps_a_mutation_atomic() {
         if !effort.is_over()
             && let Some(struck) = sweep.strike(fault)
         {
-            report.add(sweep, fault, struck);
+            let calls = struck.calls.clone();
+            report.add(sweep.case.name, fault, &calls, sweep.judge(struck));
         }
     });
     report.finish(effort);
@@ -137,7 +138,8 @@ fn a_fault_at_any_point_keeps_a_recovery_atomic() {
             if !effort.is_over()
                 && let Some(struck) = sweep.strike_recovery(crashed, fault)
             {
-                report.add(sweep, fault, struck);
+                let calls = struck.calls.clone();
+                report.add(sweep.case.name, fault, &calls, sweep.judge(struck));
             }
         },
     );
@@ -148,7 +150,7 @@ fn a_fault_at_any_point_keeps_a_recovery_atomic() {
 type Kinds<'a> = BTreeMap<(&'static str, Vec<String>), (&'a Sweep, MountedLibrary)>;
 
 /// Does `work` for all of `what`, several concurrently.
-fn at_once<T: Send>(what: Vec<T>, work: impl Fn(T) + Sync) {
+pub(super) fn at_once<T: Send>(what: Vec<T>, work: impl Fn(T) + Sync) {
     let left = Mutex::new(what.into_iter());
     let next = || left.lock().expect("no panic").next();
     thread::scope(|scope| {
@@ -485,7 +487,7 @@ impl MountedLibrary {
 }
 
 /// The numbers of tried and of bad points for each case and effect.
-struct Report {
+pub(super) struct Report {
     of: &'static str,
     since: Instant,
     found: Mutex<Findings>,
@@ -498,7 +500,7 @@ struct Findings {
 }
 
 impl Report {
-    fn new(of: &'static str) -> Self {
+    pub(super) fn new(of: &'static str) -> Self {
         Self {
             of,
             since: Instant::now(),
@@ -506,26 +508,22 @@ impl Report {
         }
     }
 
-    /// Checks the result of a fault.
-    fn add(&self, sweep: &Sweep, fault: Fault, struck: FaultResult) {
-        let calls: Vec<_> = struck.calls.iter().map(|call| format!("    {call}\n")).collect();
-        let problems = sweep.judge(struck);
+    /// Adds the result of a fault: the calls up to it, and the problems that were found.
+    pub(super) fn add(&self, case: &'static str, fault: Fault, calls: &[Call], problems: Vec<String>) {
+        let calls: Vec<_> = calls.iter().map(|call| format!("    {call}\n")).collect();
         let Fault { at, effect } = fault;
         let mut found = self.found.lock().expect("no panic");
-        let (tried, bad) = found
-            .points
-            .entry((sweep.case.name, effect.to_string()))
-            .or_default();
+        let (tried, bad) = found.points.entry((case, effect.to_string())).or_default();
         *tried += 1;
         if !problems.is_empty() {
             *bad += 1;
             let (problems, calls) = (problems.join("\n  "), calls.concat());
-            found.bad += &format!("{}, {effect} at {at}:\n  {problems}\n{calls}", sweep.case.name);
+            found.bad += &format!("{case}, {effect} at {at}:\n  {problems}\n{calls}");
         }
     }
 
     /// Prints the results; fails if any point was bad.
-    fn finish(self, effort: Effort) {
+    pub(super) fn finish(self, effort: Effort) {
         let found = self.found.into_inner().expect("no panic");
         let all: usize = found.points.values().map(|(tried, _)| tried).sum();
         let seconds = self.since.elapsed().as_secs();

@@ -25,6 +25,8 @@ mod limits;
 #[cfg(target_os = "linux")]
 pub(crate) mod mount;
 mod person;
+#[cfg(target_os = "linux")]
+mod rows;
 mod states;
 
 use std::{

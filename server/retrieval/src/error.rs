@@ -1,0 +1,93 @@
+//! Errors of the index, each with what to do next.
+
+use std::{io, path::Path};
+
+use rusqlite::ErrorCode;
+
+use crate::SourceError;
+
+/// Why the index did not answer. The source is never affected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexError {
+    /// The index lacks changes, and no source was given to take them from.
+    #[error("the index has changes up to {at}, and {needed} is needed; bring it up to date first")]
+    Behind {
+        /// The last change that the index has.
+        at: i64,
+        /// The change that was asked for.
+        needed: i64,
+    },
+    /// The source has fewer changes than it was said to have.
+    #[error("the index can't be brought up to date: its source ends at change {end}, and {needed} is needed")]
+    SourceEnds {
+        /// The last change of the source.
+        end: i64,
+        /// The change that was asked for.
+        needed: i64,
+    },
+    /// The source could not be read.
+    #[error("the index can't be brought up to date: {0}")]
+    Source(#[source] SourceError),
+    /// Another process is writing, and did not finish in time.
+    #[error("another process is rebuilding the index; try again")]
+    Busy,
+    /// What the file has is no index. It is rebuilt when the index is next brought up to date.
+    #[error("the index is damaged: {0}; it is rebuilt at the next search")]
+    Damaged(String),
+    /// The file could not be read or written.
+    #[error("can't use the index: {0}")]
+    Sqlite(#[source] rusqlite::Error),
+    /// The file could not be created.
+    #[error("can't create `{path}`: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl IndexError {
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Io {
+            path: path.display().to_string(),
+            source,
+        }
+    }
+
+    pub(crate) fn damaged(what: impl Into<String>) -> Self {
+        Self::Damaged(what.into())
+    }
+
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged(_))
+    }
+}
+
+impl From<rusqlite::Error> for IndexError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::Error::{
+            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows,
+        };
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) => {
+                Self::Damaged(error.to_string())
+            }
+            // A table that is not as this program creates it.
+            Some(ErrorCode::Unknown) => Self::Damaged(error.to_string()),
+            None if matches!(
+                error,
+                QueryReturnedNoRows
+                    | InvalidColumnType(..)
+                    | FromSqlConversionFailure(..)
+                    | IntegralValueOutOfRange(..)
+            ) =>
+            {
+                Self::Damaged(error.to_string())
+            }
+            _ => Self::Sqlite(error),
+        }
+    }
+}

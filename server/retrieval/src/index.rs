@@ -1,0 +1,339 @@
+//! The index of a source: brought up to date, searched, rebuilt, and asked what it has.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+};
+
+use parking_lot::Mutex;
+use rusqlite::Connection;
+
+use crate::{
+    Change, Document, Hit, Hits, IndexError, Search, Source,
+    columns::Columns,
+    file::{self, State, in_transaction},
+    search,
+    write::Batch,
+};
+
+/// Number of connections that are kept for later searches.
+const MAX_IDLE: usize = 4;
+/// Attempts of one call at an index that is behind or damaged. Other processes may damage or replace it meanwhile.
+const MAX_ATTEMPTS: usize = 4;
+
+/// A search index in a file. Several threads and processes may use the same file.
+#[derive(Debug)]
+pub struct Index {
+    path: PathBuf,
+    /// How the caller makes documents of its rows.
+    recipe: String,
+    writer: Mutex<Connection>,
+    readers: Mutex<Vec<Connection>>,
+    columns: Mutex<Arc<Columns>>,
+    /// True once the source is known to be the one that the index was made of.
+    is_checked: AtomicBool,
+    /// The generation of the last emptying that was read.
+    cleared: AtomicI64,
+}
+
+/// What an index has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The change of the source up to which the index has everything; 0 if it has nothing.
+    pub at: i64,
+    /// The source's mark of that change.
+    pub mark: Option<String>,
+    /// Number of documents.
+    pub documents: usize,
+}
+
+impl Status {
+    /// Returns true if the index has everything up to the change `needed`.
+    pub fn is_current(&self, needed: i64) -> bool {
+        self.at >= needed
+    }
+}
+
+impl Index {
+    /// Opens the index in the file `path`, whose folder exists. A file that is missing, damaged, or made by a different version or
+    /// `recipe` becomes an empty index, which the next search fills.
+    ///
+    /// `recipe` names how the caller makes documents of its rows, and changes when that changes.
+    ///
+    /// # Errors
+    /// If the file can't be created or written.
+    pub fn open(path: &Path, recipe: &str) -> Result<Self, IndexError> {
+        let connection = file::open(path, recipe)?;
+        Ok(Self {
+            path: path.into(),
+            recipe: recipe.into(),
+            writer: Mutex::new(connection),
+            readers: Mutex::default(),
+            columns: Mutex::default(),
+            is_checked: AtomicBool::new(false),
+            cleared: AtomicI64::new(0),
+        })
+    }
+
+    /// Searches an index that has everything up to the change `needed`; brings it up to date first.
+    ///
+    /// # Errors
+    /// If the index can't be brought up to date, read or written.
+    pub fn search(&self, source: &dyn Source, needed: i64, search: &Search) -> Result<Hits, IndexError> {
+        if !self.is_checked.load(Ordering::Acquire) {
+            self.update(source, needed)?;
+        }
+        self.try_repeatedly(|| match self.search_as_is(needed, search) {
+            Err(IndexError::Behind { .. }) => {
+                self.update(source, needed)?;
+                self.search_as_is(needed, search)
+            }
+            outcome => outcome,
+        })
+    }
+
+    /// Returns the best hit.
+    ///
+    /// # Errors
+    /// As for [`Index::search`].
+    pub fn best(&self, source: &dyn Source, needed: i64, search: &Search) -> Result<Option<Hit>, IndexError> {
+        let search = Search {
+            limit: 1,
+            ..search.clone()
+        };
+        Ok(self.search(source, needed, &search)?.hits.into_iter().next())
+    }
+
+    /// Returns the number of hits.
+    ///
+    /// # Errors
+    /// As for [`Index::search`].
+    pub fn count(&self, source: &dyn Source, needed: i64, search: &Search) -> Result<usize, IndexError> {
+        let search = Search {
+            limit: 0,
+            ..search.clone()
+        };
+        Ok(self.search(source, needed, &search)?.total)
+    }
+
+    /// Searches what the index has, if that is everything up to the change `needed`.
+    ///
+    /// # Errors
+    /// [`IndexError::Behind`] if the index lacks changes; others if it can't be read.
+    pub fn search_as_is(&self, needed: i64, search: &Search) -> Result<Hits, IndexError> {
+        self.read(|connection, state| {
+            if state.at < needed {
+                return Err(IndexError::Behind { at: state.at, needed });
+            }
+            let columns = self.columns(connection, state)?;
+            search::search(connection, &columns, search)
+        })
+    }
+
+    /// Takes all changes up to at least `needed` from the source, in transactions as large as the source makes them. An index of a
+    /// different source, or of one that was replaced, is emptied first.
+    ///
+    /// # Errors
+    /// If the source can't be read or ends before `needed`, or the index can't be written.
+    pub fn update(&self, source: &dyn Source, needed: i64) -> Result<(), IndexError> {
+        self.try_repeatedly(|| {
+            while !self.take_some(source, needed)? {}
+            self.is_checked.store(true, Ordering::Release);
+            Ok(())
+        })
+    }
+
+    /// Takes the next changes; returns true if there is nothing left to take.
+    fn take_some(&self, source: &dyn Source, needed: i64) -> Result<bool, IndexError> {
+        self.write(|batch, state| {
+            if state.at > 0 && state.mark != source.mark(state.at).map_err(IndexError::Source)? {
+                batch.clear(state)?;
+            }
+            if state.at >= needed {
+                return Ok(true);
+            }
+            let taken = source.changes(state.at).map_err(IndexError::Source)?;
+            if taken.to <= state.at {
+                return Err(IndexError::SourceEnds {
+                    end: state.at,
+                    needed,
+                });
+            }
+            for change in &taken.changes {
+                batch.make(change)?;
+            }
+            state.at = taken.to;
+            state.mark = source.mark(taken.to).map_err(IndexError::Source)?;
+            Ok(state.at >= needed)
+        })
+    }
+
+    /// Applies changes that bring the index from its change `after` to `to`.
+    ///
+    /// # Errors
+    /// [`IndexError::Behind`] if the index has no change `after`; others if it can't be written.
+    pub fn apply(
+        &self,
+        changes: &[Change],
+        after: i64,
+        to: i64,
+        mark: Option<&str>,
+    ) -> Result<(), IndexError> {
+        self.write(|batch, state| {
+            if state.at < after {
+                let (at, needed) = (state.at, after);
+                return Err(IndexError::Behind { at, needed });
+            }
+            for change in changes {
+                batch.make(change)?;
+            }
+            if to > state.at {
+                (state.at, state.mark) = (to, mark.map(String::from));
+            }
+            Ok(())
+        })
+    }
+
+    /// Replaces all documents, in one transaction: others search the old ones until the new ones are complete.
+    ///
+    /// # Errors
+    /// If a document can't be read, or the index can't be written. The index is then as before.
+    pub fn rebuild(
+        &self,
+        documents: impl IntoIterator<Item = Result<Document, crate::SourceError>>,
+        at: i64,
+        mark: Option<&str>,
+    ) -> Result<(), IndexError> {
+        let mut documents = documents.into_iter();
+        self.repaired(|| {
+            self.write(|batch, state| {
+                batch.clear(state)?;
+                for document in &mut documents {
+                    batch.put(&document.map_err(IndexError::Source)?)?;
+                }
+                (state.at, state.mark) = (at, mark.map(String::from));
+                Ok(())
+            })
+        })
+    }
+
+    /// Returns what the index has. Nothing is said to be there that a search would not find.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn status(&self) -> Result<Status, IndexError> {
+        self.read(|connection, state| {
+            let sql = "SELECT count(*) FROM document WHERE id IS NOT NULL";
+            let documents: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+            Ok(Status {
+                at: state.at,
+                mark: state.mark.clone(),
+                documents: usize::try_from(documents).unwrap_or(0),
+            })
+        })
+    }
+
+    /// Returns the records of the snapshot that `connection` reads.
+    fn columns(&self, connection: &Connection, state: &State) -> Result<Arc<Columns>, IndexError> {
+        let mut kept = self.columns.lock();
+        if kept.generation == state.generation {
+            return Ok(Arc::clone(&kept));
+        }
+        if kept.generation > state.generation {
+            // The snapshot is older than what another thread has read meanwhile.
+            let mut columns = Columns::default();
+            columns.refresh(connection, state.generation)?;
+            return Ok(Arc::new(columns));
+        }
+        let mut columns = std::mem::take(&mut *kept);
+        if columns.generation < state.cleared {
+            columns = Arc::default();
+        }
+        Arc::make_mut(&mut columns).refresh(connection, state.generation)?;
+        *kept = Arc::clone(&columns);
+        Ok(columns)
+    }
+
+    fn state(&self, connection: &Connection) -> Result<State, IndexError> {
+        let state = State::read(connection)?;
+        self.cleared.store(state.cleared, Ordering::Release);
+        Ok(state)
+    }
+
+    /// Reads one snapshot.
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection, &State) -> Result<T, IndexError>,
+    ) -> Result<T, IndexError> {
+        let idle = self.readers.lock().pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => file::connect(&self.path)?,
+        };
+        connection.execute_batch("BEGIN")?;
+        let outcome = self
+            .state(&connection)
+            .and_then(|state| read(&connection, &state));
+        if connection.execute_batch("ROLLBACK").is_ok()
+            && !matches!(&outcome, Err(error) if error.is_damage())
+        {
+            let mut readers = self.readers.lock();
+            if readers.len() < MAX_IDLE {
+                readers.push(connection);
+            }
+        }
+        outcome
+    }
+
+    /// Changes the index in one transaction.
+    fn write<T>(
+        &self,
+        write: impl FnOnce(&mut Batch<'_>, &mut State) -> Result<T, IndexError>,
+    ) -> Result<T, IndexError> {
+        let connection = self.writer.lock();
+        in_transaction(&connection, || {
+            let before = self.state(&connection)?;
+            let mut state = State {
+                generation: before.generation + 1,
+                ..before.clone()
+            };
+            let mut batch = Batch::new(&connection, state.generation);
+            let outcome = write(&mut batch, &mut state)?;
+            batch.flush()?;
+            // Without a change, others need not read anything again.
+            let is_same = (state.cleared, state.at, &state.mark) == (before.cleared, before.at, &before.mark);
+            if batch.is_changed() || !is_same {
+                state.write(&connection)?;
+            }
+            Ok(outcome)
+        })
+    }
+
+    /// Repeats `work` as long as the index turns out to be damaged or behind, which repairing and other processes may cause.
+    fn try_repeatedly<T>(&self, work: impl Fn() -> Result<T, IndexError>) -> Result<T, IndexError> {
+        let mut outcome = self.repaired(&work);
+        for _ in 1..MAX_ATTEMPTS {
+            match outcome {
+                Err(IndexError::Behind { .. } | IndexError::Damaged(_)) => outcome = self.repaired(&work),
+                _ => break,
+            }
+        }
+        outcome
+    }
+
+    /// Does `work`; if the index turns out to be damaged, replaces it by an empty one for the next attempt.
+    fn repaired<T>(&self, work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
+        let outcome = work();
+        if matches!(&outcome, Err(error) if error.is_damage()) {
+            let mut writer = self.writer.lock();
+            self.readers.lock().clear();
+            *writer = file::repair(&self.path, &self.recipe, self.cleared.load(Ordering::Acquire))?;
+            *self.columns.lock() = Arc::default();
+            self.is_checked.store(false, Ordering::Release);
+        }
+        outcome
+    }
+}

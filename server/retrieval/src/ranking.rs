@@ -1,0 +1,53 @@
+//! How documents are ranked, and why each number is what it is.
+//!
+//! The value of a document is
+//!
+//! ```text
+//! own + NEIGHBORS[0] × (own of the documents beside it) + NEIGHBORS[1] × (own of those two away) + GROUP × group
+//! ```
+//!
+//! where *own* is BM25 of the document's words plus [`DATE`] × the rarity of the calendar units that it shares with dates in the
+//! query, and *group* is BM25 of all documents of its group taken together. The score is `value / (value + weight of the query)`.
+//!
+//! All statistics (how many documents and groups there are, how many have a word, how long they are) are those of the documents
+//! that pass the filters, so no score depends on what the caller may not see.
+
+/// How fast repeating a word stops to count, and how much length counts against a document.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bm25 {
+    pub(crate) k1: f32,
+    pub(crate) b: f32,
+}
+
+/// For single documents. Memories and chunks are short: that a word is repeated, or that others stand beside it, says less about
+/// them than about articles, for which 1.2 and 0.75 are usual.
+pub(crate) const DOCUMENT: Bm25 = Bm25 { k1: 0.6, b: 0.3 };
+/// For groups, whose lengths differ as those of articles do.
+pub(crate) const GROUP_TEXT: Bm25 = Bm25 { k1: 1.2, b: 0.75 };
+
+/// Share of the neighbours at distance 1 and 2. An answer often lacks the words of its question, which the sentence before it has.
+pub(crate) const NEIGHBORS: [f32; 2] = [0.5, 0.25];
+/// Share of the group's value: a conversation about the subject is a better place to look than one that mentions a word.
+pub(crate) const GROUP: f32 = 0.8;
+/// Share of a date's rarity. Less than a word's: events are written about later than they happen.
+pub(crate) const DATE: f32 = 0.7;
+
+impl Bm25 {
+    /// Returns how much `count` occurrences of a word say, from 0 up to `k1 + 1`; `length` is relative to the mean.
+    pub(crate) fn saturation(self, count: f32, length: f32) -> f32 {
+        count * (self.k1 + 1.0) / (count + self.k1 * (1.0 - self.b + self.b * length))
+    }
+}
+
+/// Returns the weight of a word that `having` of `all` documents have; always positive.
+pub(crate) fn rarity(all: usize, having: usize) -> f32 {
+    let (all, having) = (all.max(having) as f32, having as f32);
+    (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
+}
+
+/// Returns the score of a value: below 1, larger for larger values; 0.5 where the value equals the weight of all of the query's words,
+/// also of those that no document has.
+pub(crate) fn score(value: f32, query: f32) -> f64 {
+    let (value, query) = (f64::from(value), f64::from(query));
+    value / (value + query)
+}

@@ -1,0 +1,281 @@
+//! A search in one snapshot of the index: posting lists are read, counted, and added up in arrays with a place for each document.
+//!
+//! Time and memory are proportional to the number of documents and to the lengths of the posting lists of the query's words.
+
+use std::cmp::Ordering;
+
+use rusqlite::Connection;
+
+use crate::{
+    Filters, IndexError,
+    columns::{Columns, Record},
+    filter::{self, DocumentSet},
+    postings::{self, Postings, damaged},
+    ranking::{self, DATE, DOCUMENT, GROUP, GROUP_TEXT, NEIGHBORS, rarity},
+    terms::{self, QueryTerms},
+};
+
+// A document's neighbours are read without looking where its group ends.
+const _: () = assert!(NEIGHBORS.len() <= Columns::GAP);
+
+/// What is searched for. Any text is a query: it has no operators.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    /// The text.
+    pub query: String,
+    /// Conditions for all hits.
+    pub filters: Filters,
+    /// The largest number of hits to return.
+    pub limit: usize,
+    /// Hits below this score are left out, and not counted.
+    pub min_score: f64,
+}
+
+impl Search {
+    /// Makes a search without conditions.
+    pub fn new(query: impl Into<String>, limit: usize) -> Self {
+        Self {
+            query: query.into(),
+            limit,
+            ..Self::default()
+        }
+    }
+
+    /// Sets the conditions for all hits.
+    #[must_use]
+    pub fn filtered(mut self, filters: Filters) -> Self {
+        self.filters = filters;
+        self
+    }
+
+    /// Sets the lowest score.
+    #[must_use]
+    pub fn at_least(mut self, min_score: f64) -> Self {
+        self.min_score = min_score;
+        self
+    }
+}
+
+/// The documents that were found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hits {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// Number of hits without the limit.
+    pub total: usize,
+}
+
+/// A document that has a word of the query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The document's id.
+    pub id: String,
+    /// In (0, 1); see [`crate`] for its meaning.
+    pub score: f64,
+}
+
+/// Searches the snapshot that `connection` reads and `columns` belongs to.
+pub(crate) fn search(
+    connection: &Connection,
+    columns: &Columns,
+    search: &Search,
+) -> Result<Hits, IndexError> {
+    let query = terms::of_query(&search.query);
+    if query.words.is_empty() {
+        return Ok(Hits::default());
+    }
+    let passing = filter::passing(connection, columns, &search.filters)?;
+    let mut scorer = Scorer::new(columns, passing.as_ref());
+    let weight = scorer.add_query(connection, &query, passing.as_ref())?;
+    let mut found: Vec<(u32, f64)> = scorer
+        .candidates()
+        .map(|(document, value)| (document, ranking::score(value, weight)))
+        .filter(|(_, score)| *score >= search.min_score)
+        .collect();
+    let total = found.len();
+    let order = |a: &(u32, f64), b: &(u32, f64)| compare(columns, *a, *b);
+    if search.limit < found.len() {
+        found.select_nth_unstable_by(search.limit, order);
+        found.truncate(search.limit);
+    }
+    found.sort_unstable_by(order);
+    let mut select = connection.prepare_cached("SELECT id FROM document WHERE number = ?")?;
+    let hits = found.into_iter().map(|(document, score)| {
+        let id = select.query_row([document], |row| row.get(0))?;
+        Ok(Hit { id, score })
+    });
+    let hits = hits.collect::<Result<_, IndexError>>()?;
+    Ok(Hits { hits, total })
+}
+
+/// Best first; of equal scores, the newest first.
+fn compare(columns: &Columns, a: (u32, f64), b: (u32, f64)) -> Ordering {
+    let time = |document: u32| columns.records[document as usize].time;
+    let by_score = b.1.total_cmp(&a.1);
+    by_score
+        .then_with(|| time(b.0).cmp(&time(a.0)))
+        .then_with(|| a.0.cmp(&b.0))
+}
+
+/// Adds up what each document is worth.
+struct Scorer<'c> {
+    columns: &'c Columns,
+    /// Number of documents that pass the filters, and their mean length.
+    documents: usize,
+    mean_length: f32,
+    /// Number of groups with such documents, where a document without a group is one, and their mean length.
+    groups: usize,
+    mean_group_length: f32,
+    /// Length of each group, as far as its documents pass.
+    group_lengths: Vec<u32>,
+    /// By document: BM25 and dates.
+    own: Vec<f32>,
+    /// By group: BM25.
+    group: Vec<f32>,
+    /// By document without a group: BM25 of a group of one.
+    alone: Vec<f32>,
+    /// By group: occurrences of the current word.
+    counts: Vec<f32>,
+    /// Documents with a word of the query, in any order.
+    touched: Vec<u32>,
+}
+
+impl<'c> Scorer<'c> {
+    fn new(columns: &'c Columns, passing: Option<&DocumentSet>) -> Self {
+        let mut group_lengths = vec![0_u32; columns.groups];
+        let mut has_documents = vec![false; columns.groups];
+        let (mut documents, mut alone, mut length) = (0, 0, 0_u64);
+        for (number, record) in (0..).zip(&columns.records) {
+            if !record.is_document() || passing.is_some_and(|passing| !passing.contains(number)) {
+                continue;
+            }
+            documents += 1;
+            length += u64::from(record.length);
+            if record.group == 0 {
+                alone += 1;
+            } else {
+                let group = record.group as usize;
+                group_lengths[group] = group_lengths[group].saturating_add(record.length);
+                has_documents[group] = true;
+            }
+        }
+        let groups = alone + has_documents.iter().filter(|has| **has).count();
+        let mean = |count: usize| (length as f32 / count.max(1) as f32).max(1.0);
+        Self {
+            columns,
+            documents,
+            mean_length: mean(documents),
+            groups,
+            mean_group_length: mean(groups),
+            group_lengths,
+            own: vec![0.0; columns.records.len()],
+            group: vec![0.0; columns.groups],
+            alone: vec![0.0; if alone > 0 { columns.records.len() } else { 0 }],
+            counts: vec![0.0; columns.groups],
+            touched: vec![],
+        }
+    }
+
+    /// Adds the words and dates of the query; returns the weight of all its words.
+    fn add_query(
+        &mut self,
+        connection: &Connection,
+        query: &QueryTerms,
+        passing: Option<&DocumentSet>,
+    ) -> Result<f32, IndexError> {
+        let read = |term: &[u8]| -> Result<Postings, IndexError> {
+            let mut postings = postings::read(connection, term)?;
+            if let Some(passing) = passing {
+                postings.retain(|(document, _)| passing.contains(*document));
+            }
+            Ok(postings)
+        };
+        let mut weight = 0.0;
+        for term in &query.words {
+            let postings = read(term)?;
+            weight += rarity(self.documents, postings.len());
+            self.add_word(&postings)?;
+        }
+        for term in &query.dates {
+            let postings = read(term)?;
+            let weight = DATE * rarity(self.documents, postings.len());
+            for (document, _) in postings {
+                // Dates raise hits, and make none.
+                let own = self.own.get_mut(document as usize).ok_or_else(damaged)?;
+                if *own > 0.0 {
+                    *own += weight;
+                }
+            }
+        }
+        Ok(weight)
+    }
+
+    fn add_word(&mut self, postings: &Postings) -> Result<(), IndexError> {
+        let weight = rarity(self.documents, postings.len());
+        let mut groups = vec![];
+        let mut alone = 0;
+        for &(document, count) in postings {
+            let record = self.columns.records.get(document as usize).ok_or_else(damaged)?;
+            if !record.is_document() {
+                return Err(damaged());
+            }
+            let length = record.length as f32 / self.mean_length;
+            let own = &mut self.own[document as usize];
+            if *own == 0.0 {
+                self.touched.push(document);
+            }
+            *own += weight * DOCUMENT.saturation(count as f32, length);
+            if record.group == 0 {
+                alone += 1;
+                continue;
+            }
+            let counted = &mut self.counts[record.group as usize];
+            if *counted == 0.0 {
+                groups.push(record.group as usize);
+            }
+            *counted += count as f32;
+        }
+        let weight = GROUP * rarity(self.groups, groups.len() + alone);
+        for group in groups {
+            let length = self.group_lengths[group] as f32 / self.mean_group_length;
+            let count = std::mem::take(&mut self.counts[group]);
+            self.group[group] += weight * GROUP_TEXT.saturation(count, length);
+        }
+        if alone > 0 {
+            for &(document, count) in postings {
+                let record = &self.columns.records[document as usize];
+                if record.group == 0 {
+                    let length = record.length as f32 / self.mean_group_length;
+                    self.alone[document as usize] += weight * GROUP_TEXT.saturation(count as f32, length);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns each document with a word of the query, with its value.
+    fn candidates(&self) -> impl Iterator<Item = (u32, f32)> {
+        let record = |document: u32| &self.columns.records[document as usize];
+        let mut slots = vec![0.0; self.columns.slots];
+        for &document in &self.touched {
+            if let Some(slot) = self.columns.slot(record(document)) {
+                slots[slot] = self.own[document as usize];
+            }
+        }
+        self.touched.iter().map(move |&document| {
+            let own = self.own[document as usize];
+            (document, own + self.context(document, record(document), &slots))
+        })
+    }
+
+    /// Returns what the neighbours and the group add to a document.
+    fn context(&self, document: u32, record: &Record, slots: &[f32]) -> f32 {
+        let Some(slot) = self.columns.slot(record) else {
+            return self.alone[document as usize];
+        };
+        let neighbors = (1..).zip(NEIGHBORS);
+        let neighbors =
+            neighbors.map(|(distance, share)| share * (slots[slot - distance] + slots[slot + distance]));
+        neighbors.sum::<f32>() + self.group[record.group as usize]
+    }
+}

@@ -1,0 +1,86 @@
+//! Terms: the keys of posting lists, of documents and of queries.
+//!
+//! | first byte | of | example |
+//! |---|---|---|
+//! | `w` | a word of a text | `w` `header` |
+//! | `f` | a facet: length of the name, name, value | `f` 4 `kind` `note` |
+//! | `t` | a calendar unit of the document's time, as `dates` writes it | `t` `2023-05` |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    Document,
+    dates::{dates_in, units_of},
+    postings::push_number,
+    words::words,
+};
+
+/// Number of different words that are searched for; a longer query is cut after them.
+const MAX_QUERY_WORDS: usize = 128;
+
+/// The terms of a document, with how often each occurs.
+pub(crate) type Terms = BTreeMap<Vec<u8>, u32>;
+
+/// Returns a document's terms, and its length in words: stop words and parts of identifiers do not count.
+pub(crate) fn of_document(document: &Document) -> (Terms, u32) {
+    let mut terms = Terms::new();
+    let mut length: u32 = 0;
+    for text in document.texts.iter().filter(|text| text.weight > 0) {
+        for word in words(&text.text) {
+            let count = terms.entry(word_term(&word.term)).or_default();
+            *count = count.saturating_add(text.weight);
+            if !word.is_stop_word && !word.is_part {
+                length = length.saturating_add(text.weight);
+            }
+        }
+    }
+    for facet in &document.facets {
+        terms.insert(facet_term(&facet.name, &facet.value), 1);
+    }
+    for unit in document.time.iter().flat_map(|time| units_of(*time)) {
+        terms.insert(date_term(&unit), 1);
+    }
+    (terms, length)
+}
+
+/// What a query searches for.
+#[derive(Debug, Default)]
+pub(crate) struct QueryTerms {
+    /// Terms of words; a hit has at least one.
+    pub(crate) words: Vec<Vec<u8>>,
+    /// Terms of dates; they raise the scores of hits.
+    pub(crate) dates: Vec<Vec<u8>>,
+}
+
+/// Returns the terms of a query, each once. Stop words count if there are no other words.
+pub(crate) fn of_query(query: &str) -> QueryTerms {
+    let words = words(query);
+    let has_others = words.iter().any(|word| !word.is_stop_word);
+    let mut seen = BTreeSet::new();
+    let terms = words
+        .iter()
+        .filter(|word| !(has_others && word.is_stop_word) && seen.insert(&word.term))
+        .map(|word| word_term(&word.term))
+        .take(MAX_QUERY_WORDS);
+    QueryTerms {
+        words: terms.collect(),
+        dates: dates_in(query).iter().map(|unit| date_term(unit)).collect(),
+    }
+}
+
+fn word_term(word: &str) -> Vec<u8> {
+    [b"w", word.as_bytes()].concat()
+}
+
+fn date_term(unit: &str) -> Vec<u8> {
+    [b"t", unit.as_bytes()].concat()
+}
+
+pub(crate) fn facet_term(name: &str, value: &str) -> Vec<u8> {
+    let mut term = vec![b'f'];
+    // With its length, so that no name and value are another pair's.
+    push_number(&mut term, name.len() as u64);
+    term.extend_from_slice(name.as_bytes());
+    term.extend_from_slice(value.as_bytes());
+    term
+}

@@ -1,0 +1,9 @@
+//! Tests of the index as its callers use it.
+
+mod any_text;
+mod crash;
+mod damage;
+mod model;
+mod ranking;
+mod source;
+mod speed;

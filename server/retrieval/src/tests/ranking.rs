@@ -1,0 +1,218 @@
+//! What is ranked above what, and what scores do not depend on.
+
+use super::source::{Bench, Log, document, ids, member, with_facets};
+use crate::{Document, Filters, Search, Text};
+
+/// Documents, a query, and the ids of hits in order.
+type Case = (
+    &'static str,
+    fn() -> Vec<Document>,
+    &'static str,
+    &'static [&'static str],
+);
+
+const CASES: [Case; 9] = [
+    (
+        "more of the words, and rarer ones, come first",
+        || {
+            vec![
+                document("a", "red car"),
+                document("b", "red bicycle"),
+                document("c", "red car red"),
+                document("d", "red"),
+            ]
+        },
+        "bicycle red car",
+        &["b", "a", "c", "d"],
+    ),
+    (
+        "a shorter text comes before a longer one",
+        || {
+            vec![
+                document("long", "zebra with many other different things beside"),
+                document("short", "zebra"),
+            ]
+        },
+        "zebra",
+        &["short", "long"],
+    ),
+    (
+        "a title counts more than a text",
+        || {
+            let mut titled = document("titled", "about something");
+            titled.texts.push(Text::weighted("zebra", 3));
+            vec![document("plain", "zebra about something"), titled]
+        },
+        "zebra",
+        &["titled", "plain"],
+    ),
+    (
+        "an answer gains from the question before it",
+        || {
+            vec![
+                member("far", "g", 1, "yes, the red one"),
+                member("filler", "g", 2, "well"),
+                member("filler 2", "g", 3, "well"),
+                member("question", "g", 4, "did you paint the fence"),
+                member("answer", "g", 5, "yes, the red one"),
+            ]
+        },
+        "paint fence red",
+        &["question", "answer", "far"],
+    ),
+    (
+        "a group about the subject comes before one that mentions it",
+        || {
+            vec![
+                member("mention", "x", 1, "the garden is fine"),
+                member("other", "x", 2, "politics and taxes today"),
+                member("subject", "y", 1, "the garden is fine"),
+                member("between", "y", 2, "so we planted"),
+                member("between 2", "y", 3, "and sowed"),
+                member("more", "y", 4, "a garden of roses, a garden of herbs"),
+            ]
+        },
+        "garden",
+        &["more", "subject", "mention"],
+    ),
+    (
+        "a date in the question raises what is of that time",
+        || {
+            vec![
+                member("june", "a", 1_686_000_000, "we went hiking"),
+                member("may", "b", 1_683_500_000, "we went hiking"),
+            ]
+        },
+        "where did we hike in May 2023?",
+        &["may", "june"],
+    ),
+    (
+        "of equal scores, the newest comes first",
+        || {
+            (1..5)
+                .map(|time| member(&format!("{time}"), &format!("g{time}"), time, "same text"))
+                .collect()
+        },
+        "text",
+        &["4", "3", "2", "1"],
+    ),
+    (
+        "a date alone makes no hit",
+        || vec![member("may", "b", 1_683_500_000, "we went hiking")],
+        "anything in 2023",
+        &[],
+    ),
+    (
+        "neighbours of a different group add nothing",
+        || {
+            vec![
+                member("a", "x", 1, "paint the fence"),
+                member("b", "y", 1, "red"),
+                member("c", "z", 1, "red"),
+                member("d", "z", 2, "paint the fence"),
+            ]
+        },
+        "paint red",
+        &["c", "d", "b", "a"],
+    ),
+];
+
+#[test]
+fn documents_are_ranked_as_a_reader_would() {
+    for (what, documents, query, expected) in CASES {
+        let bench = Bench::of(documents());
+        assert_eq!(bench.find(query), expected, "{what}");
+    }
+}
+
+#[test]
+fn scores_do_not_depend_on_what_is_filtered_out() {
+    let owned = |owner: &str, count: i64, text: &str| {
+        let documents = (0..count).map(|at| {
+            let group = format!("{owner}/{}", at % 3);
+            let document = member(
+                &format!("{owner}/{at}"),
+                &group,
+                at,
+                &format!("{text} {}", at % 4),
+            );
+            with_facets(document, &[("org", owner)])
+        });
+        documents.collect::<Vec<_>>()
+    };
+    let ours = owned("ours", 20, "apples and pears");
+    let theirs = owned("theirs", 50, "apples, apples and secrets");
+    let alone = Bench::of(ours.clone());
+    let together = Bench::of(theirs.into_iter().chain(ours));
+    for query in ["apples", "pears 3", "secrets apples", "missing"] {
+        let filters = || Filters::default().with("org", "ours");
+        let mut found = together.search(query, filters());
+        let mut expected = alone.search(query, filters());
+        // Only the order of equals may differ.
+        for hits in [&mut found, &mut expected] {
+            hits.hits.sort_by(|a, b| a.id.cmp(&b.id));
+        }
+        assert_eq!(found, expected, "{query}");
+    }
+}
+
+#[test]
+fn a_score_says_how_much_of_the_query_is_there() {
+    let fillers = (0..50).map(|at| document(&format!("filler {at}"), "other words"));
+    let texts = [("all", "alpha beta gamma"), ("some", "alpha delta epsilon")];
+    let bench = Bench::of(fillers.chain(texts.map(|(id, text)| document(id, text))));
+    let score = |query: &str, id: &str| {
+        let hits = bench.search(query, Filters::default());
+        hits.hits.iter().find(|hit| hit.id == id).unwrap().score
+    };
+    assert!(score("alpha beta gamma", "all") > 0.5);
+    assert!(score("alpha beta gamma", "some") < 0.45);
+    // What no document has lowers all scores.
+    assert!(score("alpha missing", "all") < score("alpha", "all"));
+}
+
+#[test]
+fn best_and_count_are_those_of_the_search() {
+    let log = Log::of([
+        document("a", "apple"),
+        document("b", "apple pie with cream"),
+        document("c", "cream"),
+    ]);
+    let bench = Bench::new();
+    let search = Search::new("apple", 10);
+    let hits = bench.index.search(&log, 3, &search).unwrap();
+    assert_eq!(ids(&hits), ["a", "b"]);
+    assert_eq!(
+        bench.index.best(&log, 3, &search).unwrap(),
+        hits.hits.first().cloned()
+    );
+    assert_eq!(bench.index.count(&log, 3, &search).unwrap(), 2);
+    assert_eq!(
+        bench.index.best(&log, 3, &Search::new("missing", 10)).unwrap(),
+        None
+    );
+}
+
+#[test]
+fn facets_are_compared_as_they_are() {
+    let facets = [
+        ("a", "bc"),
+        ("ab", "c"),
+        ("a\0b", "c"),
+        ("a", "\0bc"),
+        ("", ""),
+        ("Kind", "é"),
+        ("kind", "e"),
+    ];
+    let documents = facets.iter().enumerate();
+    let bench =
+        Bench::of(documents.map(|(at, facet)| with_facets(document(&at.to_string(), "text"), &[*facet])));
+    for (at, (name, value)) in facets.iter().enumerate() {
+        let hits = bench.search("text", Filters::default().with(name, value));
+        assert_eq!(ids(&hits), [at.to_string()], "{name:?} {value:?}");
+    }
+    assert_eq!(
+        bench.search("text", Filters::default().with("kind", "E")).total,
+        0
+    );
+}

@@ -1,0 +1,204 @@
+//! Words: what a text is cut into before it is indexed, and a query before it is searched.
+//!
+//! Both go through [`words`], so any text finds itself. No character is an operator. What a word means in the ranking is
+//! left to `ranking`.
+//!
+//! | step | module | example |
+//! |---|---|---|
+//! | compatibility forms, case and diacritics are folded | `fold` | `Ｃａｆé` → `cafe` |
+//! | text is cut at blanks and punctuation; scripts without blanks into pairs of characters | `script` | `猫が好き` → `猫`, `猫が`, `が好`, `好`, `好き` |
+//! | identifiers are kept whole and cut into parts | here | `parseHTTPHeader` → `parsehttpheader`, `parse`, `http`, `header` |
+//! | English words are reduced to stems, irregular forms to their base | `stem` | `bought`, `buying` → `buy` |
+
+mod fold;
+mod irregular;
+mod script;
+mod stem;
+mod stop;
+
+pub(crate) use self::stop::is_stop_word;
+use self::{
+    fold::{fold_case, normalize},
+    script::{Class, class},
+    stem::Stems,
+};
+
+/// Characters of a term; what is longer is cut, in texts and queries alike.
+const MAX_TERM_CHARS: usize = 64;
+
+/// A word of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// What is indexed and searched.
+    pub(crate) term: String,
+    /// True for what says little about a text's subject: `the`, `did`, `what`.
+    pub(crate) is_stop_word: bool,
+    /// True for a part of an identifier whose whole is a word too.
+    pub(crate) is_part: bool,
+}
+
+/// Cuts a text into words, in their order.
+pub(crate) fn words(text: &str) -> Vec<Word> {
+    let text = normalize(text);
+    let mut cutter = Cutter::default();
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, char)) = chars.next() {
+        match class(char) {
+            Class::Letter => cutter.letter(char),
+            Class::Unspaced => cutter.unspaced(char),
+            Class::Mark => cutter.mark(char),
+            Class::Symbol => {
+                cutter.end();
+                cutter.push(char.to_string(), false, false);
+            }
+            Class::Apostrophe => cutter.apostrophe(char, &text[at + char.len_utf8()..]),
+            Class::Joiner => {
+                let next = chars.peek().map(|(_, next)| class(*next));
+                if next == Some(Class::Letter) {
+                    cutter.joiner();
+                } else {
+                    cutter.end();
+                }
+            }
+            Class::Separator => cutter.end(),
+        }
+    }
+    cutter.end();
+    cutter.words
+}
+
+/// Collects characters until a word ends.
+#[derive(Default)]
+struct Cutter {
+    words: Vec<Word>,
+    stems: Stems,
+    /// Parts of the identifier so far, as written.
+    parts: Vec<String>,
+    /// Characters of a script without blanks, each with its marks.
+    run: Vec<String>,
+    /// True after an apostrophe: the possessive's `s` is left out.
+    skips_s: bool,
+}
+
+impl Cutter {
+    fn letter(&mut self, char: char) {
+        self.end_run();
+        if std::mem::take(&mut self.skips_s) {
+            return;
+        }
+        match self.parts.last_mut() {
+            Some(part) if !part.is_empty() && !begins_part(part, char) => part.push(char),
+            Some(part) if part.is_empty() => part.push(char),
+            Some(part) => {
+                // `HTTPHeader`: the last capital belongs to the next part.
+                let capital = part.chars().next_back().filter(|last| last.is_uppercase());
+                let mut next = String::new();
+                if let Some(capital) = capital.filter(|_| char.is_lowercase()) {
+                    part.pop();
+                    next.push(capital);
+                }
+                next.push(char);
+                self.parts.push(next);
+            }
+            None => self.parts.push(char.to_string()),
+        }
+    }
+
+    fn unspaced(&mut self, char: char) {
+        self.end_identifier();
+        self.run.push(char.to_string());
+    }
+
+    fn mark(&mut self, char: char) {
+        if let Some(last) = self.run.last_mut().or_else(|| self.parts.last_mut()) {
+            last.push(char);
+        }
+    }
+
+    /// Joins `snake_case` and `kebab-case`.
+    fn joiner(&mut self) {
+        self.end_run();
+        if self.parts.last().is_some_and(|part| !part.is_empty()) {
+            self.parts.push(String::new());
+        }
+    }
+
+    /// Leaves an apostrophe out: `don't` is one word, `Ann's` is `Ann`.
+    fn apostrophe(&mut self, char: char, rest: &str) {
+        self.end_run();
+        let mut rest = rest.chars();
+        let next = rest.next();
+        let ends = rest
+            .next()
+            .is_none_or(|after| !matches!(class(after), Class::Letter | Class::Apostrophe | Class::Mark));
+        let is_inside = !self.parts.is_empty() && next.is_some_and(char::is_alphabetic);
+        match next {
+            Some('s' | 'S') if ends && is_inside => self.skips_s = true,
+            _ if is_inside && char != '`' => {}
+            _ => self.end(),
+        }
+    }
+
+    fn end(&mut self) {
+        self.end_identifier();
+        self.end_run();
+    }
+
+    fn end_identifier(&mut self) {
+        self.skips_s = false;
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.retain(|part| !part.is_empty());
+        if parts.len() > 1 {
+            self.push(parts.concat(), true, false);
+        }
+        let is_part = parts.len() > 1;
+        for part in parts {
+            self.push(part, true, is_part);
+        }
+    }
+
+    /// Ends a run of a script without blanks: single ideographs, and pairs of neighbouring characters.
+    fn end_run(&mut self) {
+        let run = std::mem::take(&mut self.run);
+        for (at, char) in run.iter().enumerate() {
+            if run.len() == 1 || char.starts_with(script::is_ideograph) {
+                self.push(char.clone(), false, run.len() > 1);
+            }
+            if let Some(next) = run.get(at + 1) {
+                self.push(format!("{char}{next}"), false, false);
+            }
+        }
+    }
+
+    fn push(&mut self, written: String, is_language: bool, is_part: bool) {
+        let mut term = fold_case(&written);
+        if let Some((end, _)) = term.char_indices().nth(MAX_TERM_CHARS) {
+            term.truncate(end);
+        }
+        let is_stop_word = is_language && is_stop_word(&term);
+        if is_language {
+            term = self.stems.stem(term);
+        }
+        if !term.is_empty() {
+            self.words.push(Word {
+                term,
+                is_stop_word,
+                is_part,
+            });
+        }
+    }
+}
+
+/// Returns true if `char` begins a new part of an identifier after `part`.
+fn begins_part(part: &str, char: char) -> bool {
+    let Some(last) = part.chars().next_back() else {
+        return false;
+    };
+    let capitals = part.chars().rev().take_while(|char| char.is_uppercase()).count();
+    (last.is_lowercase() && char.is_uppercase())
+        || (capitals > 1 && char.is_lowercase())
+        || last.is_numeric() != char.is_numeric()
+}
+
+#[cfg(test)]
+mod tests;
