@@ -124,9 +124,9 @@ pub(super) struct Entry {
     pub(super) session_id: Option<String>,
     pub(super) file_path: Option<String>,
     pub(super) at: At,
-    /// Of patterns alone.
+    /// The category of a pattern.
     pub(super) category: Option<String>,
-    /// Of patterns alone.
+    /// How often a pattern occurred.
     pub(super) occurrences: Option<i64>,
 }
 

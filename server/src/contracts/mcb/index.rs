@@ -19,7 +19,7 @@ pub(super) trait MemoryIndex: Send + Sync {
 /// A question. Filters hold before the rows are ranked and cut.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct MemoryQuery {
-    /// Key of the org: what is in another one is not there.
+    /// Key of the org: rows of other orgs are not there.
     pub(super) org: String,
     /// Name of the entity: `observation`, `error_pattern` or `session_summary`.
     pub(super) entity: &'static str,

@@ -169,9 +169,10 @@ async fn newest(
     selection: &Selection,
     limit: u64,
 ) -> Result<(Vec<(Entry, f64)>, i64), RowError> {
-    let counted = match selection.is_of_fields() {
-        true => Some(call.count(selection.select()?).await?),
-        false => None,
+    let counted = if selection.is_of_fields() {
+        Some(call.count(selection.select()?).await?)
+    } else {
+        None
     };
     let (mut entries, mut seen) = (vec![], 0);
     let walk = Walk {

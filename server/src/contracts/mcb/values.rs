@@ -11,7 +11,7 @@ use super::call::Provenance;
 /// Adds an argument to the data, which may give the same value.
 ///
 /// # Errors
-/// If the data gives another one.
+/// If the data gives a different value.
 pub(super) fn join(data: &mut Row, field: &'static str, argument: Option<String>) -> Result<(), RowError> {
     let Some(argument) = argument else { return Ok(()) };
     match data.get(field) {

@@ -30,7 +30,7 @@ const ENTITIES: [&str; 3] = [OBSERVATION, ERROR_PATTERN, SESSION_SUMMARY];
 
 /// Names of facets.
 const ORG: &str = "org";
-const ENTITY: &str = "entity";
+const ENTITY: &str = "of";
 const TYPE: &str = "type";
 const TAG: &str = "tag";
 const PROJECT_ID: &str = "project_id";

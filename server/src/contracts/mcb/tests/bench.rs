@@ -20,7 +20,7 @@ pub(super) struct Bench {
     pub(super) records: Arc<Records>,
 }
 
-/// Who calls.
+/// The caller of a tool.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Caller {
     org: Option<&'static str>,

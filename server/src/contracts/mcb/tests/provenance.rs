@@ -34,12 +34,13 @@ fn what_is_missing_is_said_in_one_sentence_and_in_order() {
         left_out.push(vec!["model_id", "session_id", "repo_path"]);
         for missing in left_out {
             for is_blank in [false, true] {
-                let caller = missing
-                    .iter()
-                    .fold(Caller::new(), |caller, field| match is_blank {
-                        true => caller.with(field, "  "),
-                        false => caller.without(field),
-                    });
+                let caller = missing.iter().fold(Caller::new(), |caller, field| {
+                    if is_blank {
+                        caller.with(field, "  ")
+                    } else {
+                        caller.without(field)
+                    }
+                });
                 let error = bench.answer(&caller, tool, asked.clone()).unwrap_err();
                 let named: Vec<_> = FIELDS
                     .into_iter()
@@ -116,7 +117,7 @@ fn what_a_session_was_created_with_holds_for_later_calls_of_it() {
         (&row["project_id"], &row["repo_id"], &row["session_id"]),
         (&json!("shop"), &json!("r-1"), &session)
     );
-    let unknown = later.with("session_id", "nobody's");
+    let unknown = later.with("session_id", "unknown");
     let error = bench
         .answer(&unknown, MEMORY, request("list", "observation", json!({})))
         .unwrap_err();

@@ -53,7 +53,7 @@ fn a_session_is_created_of_any_agent_and_read_with_all_its_fields() {
     });
     assert_eq!(read, expected);
     assert!(read["started_at"].as_i64() > Some(1_700_000_000) && read["session_summary_id"].is_string());
-    // A parent that nobody knew is registered in the same change.
+    // An unknown parent is registered in the same change.
     assert_eq!(get(&bench, "s-0")["agent_type"], "unknown");
 }
 
