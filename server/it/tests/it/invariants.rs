@@ -215,7 +215,10 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
     for (dependency, users) in [
         ("rmcp", &["tabellion-mcp"][..]),
         ("gix", &["tabellion-library"]),
-        ("rusqlite", &["tabellion-library", "tabellion-records"]),
+        (
+            "rusqlite",
+            &["tabellion-conformance", "tabellion-library", "tabellion-records"],
+        ),
         ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
