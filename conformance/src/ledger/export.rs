@@ -67,10 +67,8 @@ mod tests {
 
     static SPEC: RowsSpec = RowsSpec {
         contract: "pages",
-        version: "1.0.0",
-        org: None,
         entities: &[PAGE],
-        seeds: &[],
+        ..RowsSpec::EMPTY
     };
 
     #[test]

@@ -72,10 +72,8 @@ mod tests {
 
     static SPEC: RowsSpec = RowsSpec {
         contract: "pages",
-        version: "1.0.0",
-        org: None,
         entities: &[PAGE],
-        seeds: &[],
+        ..RowsSpec::EMPTY
     };
 
     fn entry(before: &Value, after: &Value) -> Entry {

@@ -115,6 +115,7 @@ static SPEC: RowsSpec = RowsSpec {
         },
     ],
     seeds: &[],
+    ..RowsSpec::EMPTY
 };
 
 const fn tool(entity: &'static str, action: Action) -> ToolSpec {
