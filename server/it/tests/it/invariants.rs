@@ -218,7 +218,12 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         ("gix", &["tabellion-library"]),
         (
             "rusqlite",
-            &["tabellion-conformance", "tabellion-library", "tabellion-records"],
+            &[
+                "tabellion-conformance",
+                "tabellion-library",
+                "tabellion-records",
+                "xtask",
+            ],
         ),
         ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
