@@ -120,7 +120,8 @@ fn the_desk_keeps_its_contract() {
 /// A contract whose store keeps rows, judged by its tables and its log.
 #[test]
 fn the_tracker_keeps_every_guarantee() {
-    let contract = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../codegen/examples/tracker/schemas/tracker");
+    let contract =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../codegen/examples/tracker/schemas/tracker");
     tabellion_conformance::check(&*contract, [env!("CARGO_BIN_EXE_tracker"), "{data}"]);
 }
 
