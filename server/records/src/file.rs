@@ -4,6 +4,7 @@ use std::{
     fs::{DirBuilder, OpenOptions},
     io,
     path::{Path, PathBuf, absolute},
+    time::Duration,
 };
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, config::DbConfig, params};
@@ -91,6 +92,16 @@ fn existing(path: PathBuf, spec: &'static RowsSpec) -> Result<Opened, Failure> {
     replacement::finish(&path)?;
     let connection = connect(&path)?;
     compare(&connection, spec, Start::Existing)?;
+    // A server that uses the file will move its log.
+    connection
+        .busy_timeout(Duration::ZERO)
+        .doing("open the data file")?;
+    if check_writable(&connection).is_ok() {
+        moves_log_when_closed(&connection, true)?;
+    }
+    connection
+        .busy_timeout(BUSY_TIMEOUT)
+        .doing("open the data file")?;
     Ok(Opened {
         path,
         connection,
@@ -153,7 +164,7 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
 }
 
 /// Sets whether closing the last connection to the file moves the log of writes into it.
-fn moves_log_when_closed(connection: &Connection, moves: bool) -> Result<(), Failure> {
+pub(crate) fn moves_log_when_closed(connection: &Connection, moves: bool) -> Result<(), Failure> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !moves)
         .doing("open the data file")
