@@ -4,9 +4,10 @@ use std::{
     fs::{DirBuilder, OpenOptions},
     io,
     path::{Path, PathBuf, absolute},
+    time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, config::DbConfig, params};
 use tabellion_platform::{self as platform, for_owner_alone, lock_file};
 use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
 
@@ -72,6 +73,8 @@ pub(crate) fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Resu
     create_file(&path).map_err(at("create", &path))?;
     let connection = connect(&path)?;
     set_up(&connection, spec, start)?;
+    check_writable(&connection)?;
+    moves_log_when_closed(&connection, true)?;
     sync(folder)?;
     drop(lock);
     Ok(Opened {
@@ -89,6 +92,16 @@ fn existing(path: PathBuf, spec: &'static RowsSpec) -> Result<Opened, Failure> {
     replacement::finish(&path)?;
     let connection = connect(&path)?;
     compare(&connection, spec, Start::Existing)?;
+    // A server that uses the file will move its log.
+    connection
+        .busy_timeout(Duration::ZERO)
+        .doing("open the data file")?;
+    if check_writable(&connection).is_ok() {
+        moves_log_when_closed(&connection, true)?;
+    }
+    connection
+        .busy_timeout(BUSY_TIMEOUT)
+        .doing("open the data file")?;
     Ok(Opened {
         path,
         connection,
@@ -142,10 +155,26 @@ pub(crate) fn create_file(path: &Path) -> io::Result<()> {
 pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).doing("open the data file")?;
+    // If the log of writes could not be read, closing would take it for empty and remove it.
+    moves_log_when_closed(&connection, false)?;
     match configure(&connection) {
         Err(error) if is_denied(&error) && is_on_read_only_system(path) => connect_unchanging(path),
         configured => configured.doing("open the data file").map(|()| connection),
     }
+}
+
+/// Sets whether closing the last connection to the file moves the log of writes into it.
+pub(crate) fn moves_log_when_closed(connection: &Connection, moves: bool) -> Result<(), Failure> {
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !moves)
+        .doing("open the data file")
+        .map(drop)
+}
+
+/// Checks that the file can be changed. After a failure to open its index, SQLite would only read, and fail at each change.
+fn check_writable(connection: &Connection) -> Result<(), Failure> {
+    let tried = connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
+    tried.doing("open the data file")
 }
 
 /// Opens a connection to a file that can't change, because its file system is read-only; there is no place for what SQLite keeps beside it.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, config::DbConfig};
+use rusqlite::Connection;
 use tabellion_runtime::{Failure, rows::Select, spec::RowsSpec};
 
 use crate::{
@@ -47,11 +47,8 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
             cut_off,
         });
     }
+    // Closing it leaves its log of writes, which is kept with it.
     let damaged = file::connect(&path)?;
-    // Closing it must leave its write-ahead log, which is kept with it.
-    damaged
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-        .doing("read the log")?;
     let (kept, (checked, cut_off)) = replacement::replace(&path, spec, &usage, move |connection| {
         let mut read = 0;
         let cut_off = log::for_each(&damaged, |entry| {

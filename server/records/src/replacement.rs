@@ -55,6 +55,7 @@ fn make<T>(
 ) -> Result<T, Failure> {
     file::create_file(new).map_err(at("create", new))?;
     let connection = file::connect(new)?;
+    file::moves_log_when_closed(&connection, true)?;
     file::create(&connection, spec)?;
     let made = file::in_transaction(&connection, || fill(&connection))?;
     // The file is opened in this mode from now on; closing it leaves no file beside it.

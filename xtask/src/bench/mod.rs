@@ -2,10 +2,11 @@
 //! histories of several lengths. Each row has the minimum, the median and the 99th percentile of alternating calls.
 //!
 //! Ratios are of medians of the same run, so that they are comparable between machines. `table.rs` prints, `library.rs`
-//! creates libraries, `peers.rs` has what Tabellion is compared to.
+//! creates libraries, `peers.rs` has what Tabellion is compared to. `rows.rs` measures contracts that keep rows.
 
 mod library;
 mod peers;
+mod rows;
 mod table;
 
 use std::{
@@ -39,6 +40,12 @@ pub(crate) struct Options {
     /// Lengths of their histories, in commits; the longer ones are measured on the middle size
     #[arg(long, value_delimiter = ',', default_value = "10,100000")]
     commits: Vec<usize>,
+    /// Numbers of rows in the data folder, for the contract that keeps rows
+    #[arg(long, value_delimiter = ',', default_value = "10000,1000000")]
+    rows: Vec<usize>,
+    /// Measure only rows, or only documents
+    #[arg(long, value_name = "WHAT")]
+    only: Option<Only>,
     /// Number of calls to time of each kind
     #[arg(long, value_name = "N", default_value_t = 100)]
     calls: usize,
@@ -48,6 +55,13 @@ pub(crate) struct Options {
     /// File to which to write the figures as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench.json")]
     json: PathBuf,
+}
+
+/// A part of what is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Only {
+    Documents,
+    Rows,
 }
 
 /// Measures, prints a table for each library, and writes all of them.
@@ -62,6 +76,22 @@ pub(crate) fn all(options: &Options) -> Outcome {
         "--example",
         "floor",
     ])?;
+    let mut tables = Vec::new();
+    if options.only != Some(Only::Rows) {
+        tables.extend(over_libraries(options)?);
+    }
+    if options.only != Some(Only::Documents) {
+        tables.extend(rows::all(&options.within, &options.rows, options.calls)?);
+    }
+    let tables: Vec<_> = tables.iter().map(Table::to_json).collect();
+    let path = root().join(&options.json);
+    fs::write(&path, serde_json::to_string_pretty(&tables)? + "\n")?;
+    println!("written to {}", path.display());
+    Ok(())
+}
+
+/// Measures contracts over documents.
+fn over_libraries(options: &Options) -> Outcome<Vec<Table>> {
     let middle = options.files.get(options.files.len() / 2).copied().unwrap_or(100);
     let shortest = options.commits.iter().min().copied().unwrap_or(10);
     let mut tables = Vec::new();
@@ -71,13 +101,10 @@ pub(crate) fn all(options: &Options) -> Outcome {
         let library = Library::make(&options.within, files, commits)?;
         let table = measure(&library, options.calls)?;
         println!("{table}");
-        tables.push(table.to_json());
+        tables.push(table);
     }
-    tables.push(documents(&options.within, options.calls)?.to_json());
-    let path = root().join(&options.json);
-    fs::write(&path, serde_json::to_string_pretty(&tables)? + "\n")?;
-    println!("written to {}", path.display());
-    Ok(())
+    tables.push(documents(&options.within, options.calls)?);
+    Ok(tables)
 }
 
 fn measure(library: &Library, calls: usize) -> Outcome<Table> {

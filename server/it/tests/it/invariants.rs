@@ -225,6 +225,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
                 "tabellion-library",
                 "tabellion-records",
                 "tabellion-retrieval",
+                "xtask",
             ],
         ),
         ("rust-stemmers", &["tabellion-retrieval"]),

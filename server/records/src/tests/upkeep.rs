@@ -284,13 +284,15 @@ fn what_loses_data_needs_a_command_and_the_rest_is_refused() {
         with("issue", "2.0.0", |issue| issue.table = "tickets"),
     ] {
         let bench = filled();
-        let failure = Records::open(&data(&bench), spec, Start::Migrate).unwrap_err();
+        let place = data(&bench);
+        let _folder = bench.closed();
+        let failure = Records::open(&place, spec, Start::Migrate).unwrap_err();
         assert!(
             failure.message.contains("can't be migrated"),
             "{}",
             failure.message
         );
-        Records::open(&data(&bench), &TRACKER, Start::Serve)
+        Records::open(&place, &TRACKER, Start::Serve)
             .unwrap()
             .check()
             .unwrap();

@@ -35,6 +35,8 @@ pub(super) struct FaultResult {
     /// Its answer, if there is one.
     answer: Option<Outcome<Answer>>,
     pub(super) calls: Vec<Call>,
+    /// Whether a server that was killed may have made the change before.
+    may_be_made: bool,
 }
 
 /// Runs each case once without a fault; `None`, with a message, if a program can't be stepped through.
@@ -154,7 +156,11 @@ impl Sweep {
             effect: Effect::Kill,
         };
         let killed = self.strike(kill)?;
-        self.struck(killed.data, Work::Start, fault)
+        let struck = self.struck(killed.data, Work::Start, fault)?;
+        Some(FaultResult {
+            may_be_made: true,
+            ..struck
+        })
     }
 
     fn struck(&self, data: Data, work: Work, fault: Fault) -> Option<FaultResult> {
@@ -190,6 +196,7 @@ impl Sweep {
             server: server.filter(|_| !is_killed),
             answer,
             calls,
+            may_be_made: false,
         })
     }
 
@@ -201,6 +208,7 @@ impl Sweep {
             server,
             answer,
             calls,
+            may_be_made,
         } = struck;
         let is_once = calls
             .iter()
@@ -209,7 +217,8 @@ impl Sweep {
             if refusal.code != -32603 {
                 problems.push(format!("the error is the client's: {refusal:?}"));
             }
-            if is_once && self.is_after(&data, "after the error", &mut problems) == Some(true) {
+            if is_once && !may_be_made && self.is_after(&data, "after the error", &mut problems) == Some(true)
+            {
                 problems.push(format!(
                     "an error was answered, and the change was made: {refusal:?}"
                 ));
@@ -233,7 +242,7 @@ impl Sweep {
             (Some(Ok(answer)), Some(false)) => {
                 problems.push(format!("{} was acknowledged, and is gone", answer.response));
             }
-            (Some(Err(refusal)), Some(true)) => {
+            (Some(Err(refusal)), Some(true)) if !may_be_made => {
                 problems.push(format!("refused, and made all the same: {refusal:?}"));
             }
             _ => {}
