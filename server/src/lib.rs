@@ -25,6 +25,7 @@ mod data;
 mod demo;
 mod doctor;
 mod handshake;
+mod provenance;
 mod serve;
 mod terminal;
 

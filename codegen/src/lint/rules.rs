@@ -18,7 +18,7 @@ pub(crate) fn satisfiable(authored: &Authored<'_>, problems: &mut Vec<Problem>) 
         document, at, schema, ..
     } = authored;
     admits_something(schema, at, document, problems);
-    // No rule stands in a schema that nobody wrote.
+    // Derived schemas have no rules.
     let has_rules = !matches!(authored.kind, SchemaKind::Derived | SchemaKind::Union);
     if has_rules && !is_covered(&views::wire(schema), &views::enforced(schema)) {
         problems.push(document.problem(

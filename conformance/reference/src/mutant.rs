@@ -167,7 +167,6 @@ pub enum Mutant {
     AnyNumber,
     ForgetsHook,
     PinsStay,
-    KeepsTheTime,
     RoundsNumbers,
     TakesNul,
     NamesNoField,

@@ -393,10 +393,7 @@ fn mode_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             continue;
         }
         for mode in [0o600, 0o640, 0o644, 0o755, 0o700] {
-            cases.push(Case::new(
-                format!("{kind}: {mode:o}"),
-                ModeCase { effect, mode },
-            ));
+            cases.push(Case::new(format!("{kind}: {mode:o}"), ModeCase { effect, mode }));
         }
     }
     Ok(cases)

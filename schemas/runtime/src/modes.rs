@@ -27,21 +27,21 @@ pub fn check(
     };
     let mode = mode(contract, modes, call);
     let sentence = if !modes.names.contains(&&*mode) {
-        modes.unknown
+        unknown(modes, &mode)
     } else if !tool.modes.contains(&&*mode) {
-        modes.refused
+        let values = json!({ "tool": tool.name, "mode": mode, "allowed": tool.modes.join(", ") });
+        template::render(modes.refused, &values)
     } else {
         return Ok(());
     };
-    let values = json!({
-        "tool": tool.name,
-        "mode": mode,
-        "allowed": tool.modes.join(", "),
-        "names": modes.names.join(", "),
-    });
-    let sentence = template::render(sentence, &values);
     let data = Map::from_iter([("rule".into(), RULE.into()), ("mode".into(), mode.into())]);
     Err(contract.reject(modes.error, tool, sentence, data))
+}
+
+/// Returns the contract's sentence about a mode that is none of its modes; `None` if the sentence has a placeholder of its own.
+pub fn unknown(modes: &ModesSpec, mode: &str) -> Option<String> {
+    let values = json!({ "mode": mode, "names": modes.names.join(", ") });
+    template::render(modes.unknown, &values)
 }
 
 /// Returns the mode of a call: the operator's, else its header's, else the transport's.

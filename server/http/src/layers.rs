@@ -1,6 +1,6 @@
 //! The layers that a request passes before its handler. [`router`](super::router) says in which order.
 
-use std::{net::IpAddr, sync::Arc, time::Instant};
+use std::{collections::BTreeSet, net::IpAddr, sync::Arc, time::Instant};
 
 use axum::{
     Extension,
@@ -22,7 +22,7 @@ use tabellion_mcp::streamable::Refusal;
 /// The header that holds a request's id. A client may choose the id.
 const REQUEST_ID: &str = "x-request-id";
 
-/// What pages of allowed origins may send (`METHODS`, `HEADERS`) and read (`READABLE`).
+/// What pages of allowed origins may send (`METHODS`, `HEADERS` and those that contracts read) and read (`READABLE`).
 const METHODS: &str = "GET, POST, DELETE";
 const HEADERS: &str = "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-api-key, x-request-id";
 const READABLE: &str = "mcp-session-id, retry-after, www-authenticate, x-request-id";
@@ -71,7 +71,7 @@ pub(super) async fn guard(
     let origin = site.guard.admit(request.uri(), request.headers())?;
     // A browser's preflight request carries no credentials, so it is answered here.
     let mut response = if request.method() == Method::OPTIONS {
-        preflight()
+        preflight(&site.allowed_headers)
     } else {
         next.run(request).await
     };
@@ -84,10 +84,20 @@ pub(super) async fn guard(
     Ok(response)
 }
 
-fn preflight() -> Response {
+/// Returns [`HEADERS`] and those that contracts read.
+pub(super) fn allowed_headers<'a>(of_contracts: impl Iterator<Item = &'a str>) -> HeaderValue {
+    let names: BTreeSet<_> = of_contracts.map(str::to_ascii_lowercase).collect();
+    let all: Vec<_> = [HEADERS]
+        .into_iter()
+        .chain(names.iter().map(String::as_str))
+        .collect();
+    HeaderValue::from_str(&all.join(", ")).expect("names of headers are visible ASCII")
+}
+
+fn preflight(allowed: &HeaderValue) -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS)),
-        (ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(HEADERS)),
+        (ACCESS_CONTROL_ALLOW_HEADERS, allowed.clone()),
         (ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600")),
     ];
     (StatusCode::NO_CONTENT, headers).into_response()

@@ -15,6 +15,7 @@ use hyper::{HeaderMap, StatusCode, Uri, header::HeaderValue};
 use super::{
     Credentials, Guard, Limits,
     credentials::{self, Caller},
+    layers,
     metrics::LibraryCounts,
     upload::Uploads,
 };
@@ -44,6 +45,8 @@ pub struct Site {
     pub(super) credentials: Credentials,
     /// By path.
     pub(super) mounts: BTreeMap<String, Mount>,
+    /// The headers that pages of allowed origins may send.
+    pub(super) allowed_headers: HeaderValue,
     pub(super) uploads: Uploads,
     pub(super) rates: Arc<Rates>,
     failures: Failures,
@@ -65,6 +68,9 @@ impl Site {
         Self {
             guard,
             credentials,
+            allowed_headers: layers::allowed_headers(
+                mounts.values().flat_map(|mount| mount.endpoint.headers()),
+            ),
             mounts,
             uploads: Uploads::new(limits),
             rates: Arc::new(Rates::new(limits.reads, limits.writes)),

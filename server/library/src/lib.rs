@@ -27,6 +27,7 @@
 //! | `inspection` | what can be wrong with a library, as facts |
 //! | `maintenance` | git's own housekeeping |
 //! | `counts` | what was done, in numbers |
+//! | [`workspace`] | facts about the repository around a folder, whether or not it is a library |
 //! | `session` | the exclusive right to change the library |
 //! | `blocking` | blocking calls in an asynchronous runtime |
 //! | `failures` | errors of the system and of git, as failures |
@@ -73,6 +74,7 @@ mod tree;
 mod versions;
 pub mod walk;
 mod working_tree;
+pub mod workspace;
 
 use std::{ops::ControlFlow, path::Path, sync::Arc, thread, time::Duration};
 

@@ -10,7 +10,7 @@ use rmcp::{
     model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult},
     service::{NotificationContext, RequestContext},
 };
-use tabellion_runtime::Contract;
+use tabellion_runtime::{Contract, ContractSpec, Environment};
 use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
 
@@ -57,7 +57,25 @@ impl Adapter {
         })
     }
 
-    /// Returns an adapter for another client. It has its own subscriptions in a session; limits and counts are shared.
+    /// Gives calls what the server knows that no request says. Only the first call of this has an effect.
+    #[must_use]
+    pub fn with_environment(self, environment: Arc<dyn Environment>) -> Self {
+        let _ = self.handler.shared.environment.set(environment);
+        self
+    }
+
+    /// Returns the declarations of the contracts, in their order.
+    pub fn contracts(&self) -> Vec<&'static ContractSpec> {
+        self.handler.shared.catalog.contracts().to_vec()
+    }
+
+    /// Returns the names of the HTTP headers that a contract reads.
+    pub(super) fn headers(&self) -> impl Iterator<Item = &'static str> {
+        self.handler.shared.catalog.headers()
+    }
+
+    /// Returns an adapter for another client. It has its own connection, and its own subscriptions in a session; limits and
+    /// counts are shared.
     pub fn for_another(&self) -> Self {
         Self {
             handler: self.handler.for_another(),

@@ -1,13 +1,13 @@
 //! The catalog: the lists that clients see, and the contract behind each name. Built once, at start-up.
 
 use std::{
-    collections::{HashMap, HashSet, hash_map::Entry},
+    collections::{BTreeSet, HashMap, HashSet, hash_map::Entry},
     fmt,
     sync::Arc,
 };
 
 use rmcp::model::{JsonObject, Prompt, PromptArgument, Resource, ServerCapabilities, Tool, ToolAnnotations};
-use tabellion_runtime::{Contract, PromptSpec, ResourceSpec, Schema, ToolSpec};
+use tabellion_runtime::{Contract, ContractSpec, PromptSpec, ResourceSpec, Schema, ToolSpec};
 
 /// Two contracts have a tool, resource or prompt of the same name, which makes requests ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,6 +80,10 @@ pub(super) struct Catalog {
     pub(super) prompts: CatalogSection<Prompt, PromptSpec>,
     /// Labels of the contracts' tools and operations that are not offered.
     withheld: HashSet<&'static str>,
+    /// The declarations of the contracts.
+    contracts: Vec<&'static ContractSpec>,
+    /// Names of the HTTP headers that a contract reads.
+    headers: BTreeSet<&'static str>,
 }
 
 /// Everything of one kind.
@@ -99,6 +103,8 @@ impl Catalog {
         let mut catalog = Self::default();
         for contract in &contracts {
             let spec = contract.spec();
+            catalog.contracts.push(spec);
+            catalog.headers.extend(headers_of(spec));
             for tool in spec.tools {
                 if !offer.has(tool) {
                     catalog.withheld.insert(tool.name);
@@ -130,6 +136,16 @@ impl Catalog {
     /// Returns true if a contract has this tool, but it is not offered because it changes something.
     pub(super) fn withholds(&self, tool: &str) -> bool {
         self.withheld.contains(tool)
+    }
+
+    /// Returns the declarations of the contracts, in their order.
+    pub(super) fn contracts(&self) -> &[&'static ContractSpec] {
+        &self.contracts
+    }
+
+    /// Returns the names of the HTTP headers that a contract reads.
+    pub(super) fn headers(&self) -> impl Iterator<Item = &'static str> {
+        self.headers.iter().copied()
     }
 
     /// Returns the capabilities that the contracts need.
@@ -209,6 +225,15 @@ impl<Listed, Spec> Default for CatalogSection<Listed, Spec> {
             routes: HashMap::new(),
         }
     }
+}
+
+/// Returns the names of the headers from which a contract takes modes and provenance.
+fn headers_of(spec: &'static ContractSpec) -> impl Iterator<Item = &'static str> {
+    let modes = spec.modes.and_then(|modes| modes.header);
+    let fields = spec.provenance.map_or(&[][..], |provenance| provenance.fields);
+    modes
+        .into_iter()
+        .chain(fields.iter().flat_map(|field| field.headers.iter().copied()))
 }
 
 fn listed_tool(spec: &ToolSpec) -> Tool {

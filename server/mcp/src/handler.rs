@@ -7,6 +7,7 @@ use rmcp::{
     model::*,
     service::{RequestContext, SubscriptionContext},
 };
+use tabellion_runtime::Connection;
 use tokio::task::JoinSet;
 
 use super::{
@@ -27,6 +28,8 @@ pub(super) struct Handler {
     pub(super) shared: Arc<Shared>,
     /// The subscriptions of this client's session.
     subscriptions: Arc<Mutex<Subscriptions>>,
+    /// What this client's calls have in common.
+    connection: Arc<Connection>,
 }
 
 impl Handler {
@@ -35,6 +38,7 @@ impl Handler {
         Self {
             shared,
             subscriptions: Arc::default(),
+            connection: connection(),
         }
     }
 
@@ -43,6 +47,7 @@ impl Handler {
         Self {
             shared: self.shared.clone(),
             subscriptions: Arc::default(),
+            connection: connection(),
         }
     }
 
@@ -103,6 +108,23 @@ impl Handler {
             ErrorData::invalid_params(message, None)
         })
     }
+}
+
+/// Returns a connection with an id that no other one has: a UUID of random bits.
+fn connection() -> Arc<Connection> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("the system gives random bytes");
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let digits = format!("{:032x}", u128::from_be_bytes(bytes));
+    let parts = [
+        &digits[..8],
+        &digits[8..12],
+        &digits[12..16],
+        &digits[16..20],
+        &digits[20..],
+    ];
+    Arc::new(Connection::new(parts.join("-")))
 }
 
 /// Returns the client's era, if it is known.
@@ -181,7 +203,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let era = self.offered::<CallToolRequestMethod>(&cx)?;
-        requests::call(&self.shared, era, params, &cx).await
+        requests::call(&self.shared, &self.connection, era, params, &cx).await
     }
 
     async fn list_resources(

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rmcp::{
     ErrorData,
-    model::{ErrorCode, Extensions},
+    model::{ErrorCode, Extensions, JsonObject},
 };
 use serde_json::json;
-use tabellion_runtime::{ContractSpec, rates::RETRY_AFTER, token_bucket::seconds};
+use tabellion_runtime::{CallOrigin, ContractSpec, Transport, rates::RETRY_AFTER, token_bucket::seconds};
 
 use super::access::{Access, Budget, Grant};
 
@@ -18,9 +18,14 @@ pub(super) struct RequestOrigin {
     pub(super) request: Arc<str>,
     /// Caller and permissions; `None` without authentication, which permits everything.
     pub(super) grant: Option<Arc<dyn Grant>>,
+    /// The headers of its HTTP request that a contract reads.
+    pub(super) headers: Arc<[(String, String)]>,
     /// Budget of the caller; `None` if requests are not limited.
     pub(super) budget: Option<Arc<dyn Budget>>,
 }
+
+/// Ends the e-mail addresses of keys that were made without one.
+const MADE_UP: &str = ".localhost";
 
 /// Error code for a caller without the needed scope.
 pub(super) const FORBIDDEN: ErrorCode = ErrorCode(403);
@@ -36,6 +41,32 @@ pub(super) fn grant(request: &Extensions) -> Option<&Arc<dyn Grant>> {
 pub(super) fn counted_as(request: &Extensions) -> Option<&Arc<str>> {
     let budget = request.get::<RequestOrigin>()?.budget.as_ref();
     budget.map(|budget| budget.caller())
+}
+
+/// Returns where a request comes from, but for what its client's requests have in common.
+pub(super) fn of(request: &Extensions, meta: &JsonObject) -> CallOrigin {
+    let meta = Arc::new(meta.clone());
+    let Some(origin) = request.get::<RequestOrigin>() else {
+        return CallOrigin {
+            meta,
+            ..CallOrigin::default()
+        };
+    };
+    let holder = origin.grant.as_ref().map(|grant| grant.author());
+    let holder = holder.map(|author| {
+        if author.email.ends_with(MADE_UP) {
+            author.name
+        } else {
+            author.email
+        }
+    });
+    CallOrigin {
+        transport: Transport::Http,
+        meta,
+        headers: origin.headers.clone(),
+        holder: holder.map(Arc::from),
+        ..CallOrigin::default()
+    }
 }
 
 /// Refuses a request for which the caller lacks the scope.

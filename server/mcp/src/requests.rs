@@ -1,10 +1,10 @@
 //! Requests that contracts answer: tool calls, resource reads, prompts and completions.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use rmcp::{ErrorData, RoleServer, model::*, service::RequestContext};
 use serde_json::Value;
-use tabellion_runtime::{CallContext, ContractSpec, Rejection};
+use tabellion_runtime::{CallContext, CallOrigin, Connection, ContractSpec, Rejection};
 
 use super::{
     exact_error::ExactError,
@@ -17,6 +17,7 @@ use crate::access::Access;
 /// Calls a tool.
 pub(super) async fn call(
     shared: &Shared,
+    connection: &Arc<Connection>,
     era: Era,
     params: CallToolRequestParams,
     cx: &RequestContext<RoleServer>,
@@ -54,6 +55,11 @@ pub(super) async fn call(
     let outcome = async {
         let (mut call, reports) = context(contract.spec(), cx)?;
         call.approver = approver;
+        call.origin = CallOrigin {
+            connection: Some(connection.clone()),
+            environment: shared.environment.get().cloned(),
+            ..request_origin::of(&cx.extensions, &cx.meta)
+        };
         let answer = contract.call(&call, tool.name, arguments);
         reports.until(tool.name, answer).await
     };

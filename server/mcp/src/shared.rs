@@ -1,9 +1,10 @@
 //! What all clients of one adapter share, and the two eras of the protocol.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{Implementation, MetaObject, ServerConfig};
 use serde_json::{Value, json};
+use tabellion_runtime::Environment;
 
 use super::{
     approval::{ApprovalPolicy, Approvals},
@@ -31,6 +32,8 @@ pub(super) struct Shared {
     pub(super) approvals: Arc<Approvals>,
     pub(super) calls: Calls,
     pub(super) config: ServerConfig,
+    /// What the server knows that no request says.
+    pub(super) environment: OnceLock<Arc<dyn Environment>>,
     /// Value of [`SERVER_INFO`] in `_meta` of results since 2026-07-28.
     signature: Value,
 }
@@ -55,6 +58,7 @@ impl Shared {
             approvals: Arc::new(Approvals::new(approval)),
             calls: Calls::default(),
             config,
+            environment: OnceLock::new(),
             signature,
         }
     }

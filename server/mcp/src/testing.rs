@@ -1,4 +1,4 @@
-//! Two contracts in memory for tests, implemented by hand: one for each error channel.
+//! Contracts in memory for tests, implemented by hand: one for each error channel, and one that answers with where calls come from.
 
 use std::{
     sync::{Arc, Mutex},
@@ -8,7 +8,8 @@ use std::{
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Annotations, Answer, Approval, BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, ErrorChannel,
-    ErrorSpec, Failure, Progress, Rejection, Schema, ToolSpec,
+    ErrorSpec, Failure, Progress, Rejection, Schema, ToolSpec, Transport,
+    spec::{MissingProvenance, ModesSpec, ProvenanceField, ProvenanceSpec, ProvenanceType, ProvenanceUse},
 };
 use tokio::sync::{Semaphore, watch};
 
@@ -243,6 +244,97 @@ static RPC_TOOLS: [ToolSpec; 4] = [
 pub static NOTES: ContractSpec = spec("notes", ErrorChannel::Result, &TOOLS);
 /// A contract whose errors are sent as JSON-RPC errors.
 pub static RPC: ContractSpec = spec("rpc", ErrorChannel::JsonRpc, &RPC_TOOLS);
+
+/// A contract that answers each call with where it comes from.
+#[derive(Debug, Default)]
+pub struct Origins {
+    /// The ids of connections, in the order of their first calls.
+    connections: Mutex<Vec<String>>,
+}
+
+impl Contract for Origins {
+    fn spec(&self) -> &'static ContractSpec {
+        &ORIGINS
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a CallContext,
+        _: &'a str,
+        _: Value,
+    ) -> BoxFuture<'a, Result<Answer, Rejection>> {
+        let origin = &call.origin;
+        let meta = origin.meta.iter().filter(|(key, _)| !key.starts_with("io."));
+        let meta: Map<_, _> = meta.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let connection = origin.connection.as_ref().map(|connection| {
+            let mut connections = self.connections.lock().unwrap();
+            let known = connections.iter().position(|id| id == connection.id());
+            known.unwrap_or_else(|| {
+                connections.push(connection.id().to_owned());
+                connections.len() - 1
+            })
+        });
+        let mode = origin
+            .environment
+            .as_ref()
+            .and_then(|environment| environment.mode(&ORIGINS));
+        let said = json!({
+            "http": origin.transport == Transport::Http,
+            "meta": meta,
+            "headers": &*origin.headers,
+            "holder": origin.holder,
+            "connection": connection,
+            "mode": mode,
+        });
+        Box::pin(async move {
+            Ok(Answer {
+                response: json!({ "text": said.to_string() }),
+                meta: Map::new(),
+            })
+        })
+    }
+}
+
+static ORIGIN_MODES: ModesSpec = ModesSpec {
+    names: &["day", "night"],
+    env: None,
+    header: Some("X-Shift"),
+    lines: "day",
+    http: "day",
+    error: "INVALID_REQUEST",
+    refused: "'{tool}' sleeps",
+    unknown: "there is no '{mode}'",
+};
+static WRITER: [ProvenanceField; 1] = [ProvenanceField {
+    name: "writer",
+    kind: ProvenanceType::String,
+    keys: &["writer"],
+    headers: &["X-Writer", "X-Author"],
+    from: &[],
+    discover: None,
+    default: None,
+}];
+static ORIGIN_PROVENANCE: ProvenanceSpec = ProvenanceSpec {
+    fields: &WRITER,
+    session: None,
+    required: &[],
+    also_if: &[],
+    missing: MissingProvenance {
+        error: "INVALID_REQUEST",
+        message: "who? {fields}",
+    },
+};
+static ORIGIN_TOOLS: [ToolSpec; 1] = [ToolSpec {
+    modes: &["day"],
+    provenance: Some(ProvenanceUse::Kept),
+    ..tool("tell_origin", false)
+}];
+/// A contract with modes and provenance.
+pub static ORIGINS: ContractSpec = ContractSpec {
+    modes: Some(&ORIGIN_MODES),
+    provenance: Some(&ORIGIN_PROVENANCE),
+    ..spec("origins", ErrorChannel::Result, &ORIGIN_TOOLS)
+};
 
 /// Returns an adapter that serves `contracts`.
 pub fn adapter(contracts: Vec<Arc<dyn Contract>>, approval: ApprovalPolicy) -> Adapter {

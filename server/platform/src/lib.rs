@@ -328,6 +328,24 @@ pub fn outlive_file_size_limit() {
     }
 }
 
+/// Returns the name of the machine, if it has one that is text.
+pub fn host_name() -> Option<String> {
+    #[cfg(unix)]
+    {
+        // POSIX bounds names by 255 bytes and the NUL at their end.
+        let mut name = [0u8; 256];
+        // SAFETY: the buffer is as long as is said, and longer than any name.
+        let status = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len()) };
+        let name = (status == 0).then(|| std::ffi::CStr::from_bytes_until_nul(&name).ok())??;
+        name.to_str()
+            .ok()
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 /// Returns true if users other than the owner may read or change a file. On Windows this is unknown, and returns false.
 pub fn is_for_others(metadata: &Metadata) -> bool {
     #[cfg(unix)]

@@ -293,7 +293,7 @@ fn the_caller_is_the_user_of_its_key_or_else_the_one_that_it_names() {
         (
             "org_default",
             None,
-            Some("somebody of this machine"),
+            Some("a user of this machine"),
             Ok("user_default"),
         ),
         ("org_default", None, Some("bob"), Ok("user_default")),

@@ -21,6 +21,7 @@ use tabellion_mcp::{ApprovalMode, Offer};
 
 use crate::{
     contracts,
+    provenance::{self, Discovery},
     serve::{HttpOptions, OAuthOptions, Options, libraries::Named},
 };
 
@@ -95,6 +96,16 @@ pub(super) struct Arguments {
     /// What to do, before a change, with a file that was changed outside of the server and not committed
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = External::Adopt)]
     external: External,
+
+    /// Mode of operation, for contracts that have modes: which of their tools may be called. If omitted: the contract's environment
+    /// variable, else per request the contract's header, else the default of the transport
+    #[arg(long, value_name = "NAME")]
+    mode: Option<String>,
+
+    /// Whether provenance that a call does not carry is discovered, for contracts that have provenance. If omitted: `discover` on
+    /// standard input and output, `strict` over HTTP
+    #[arg(long, value_name = "HOW", value_enum)]
+    provenance: Option<Discovery>,
 
     /// Serve over HTTP at this address, at `/mcp`, until interrupted or terminated. A port alone, and `localhost`, mean
     /// 127.0.0.1; port 0 chooses a free port
@@ -258,6 +269,10 @@ impl From<Arguments> for Options {
             external: match arguments.external {
                 External::Adopt => ExternalPolicy::Adopt,
                 External::Refuse => ExternalPolicy::Refuse,
+            },
+            environment: provenance::Options {
+                mode: arguments.mode,
+                discovery: arguments.provenance,
             },
             http,
         }

@@ -31,6 +31,7 @@ use crate::{
     console::say,
     contracts::{self, Grounds},
     data::DataFolder,
+    provenance::{self, ServerEnvironment},
 };
 use tabellion_library::{
     self as library, CreateFolders, Created, Library, OpenError,
@@ -79,10 +80,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         Some(data)
     };
     let all = specs.all();
+    provenance::check(&options.environment, &all)?;
     let (document, approval) = (document(options, &all)?, approval(options, &all)?);
     let access = options.http.as_ref().map(|http| Ok((http, Access::new(http)?)));
     let access: Option<(_, Access)> = access.transpose().map_err(|error: Box<dyn Error>| error)?;
     let opened = open(options, &specs, data.as_ref(), document.as_ref(), &approval)?;
+    let opened = in_environment(opened, &options.environment)?;
 
     let runtime = runtime()?;
     let served = match access {
@@ -240,6 +243,20 @@ fn info(specs: &[&ContractSpec]) -> ServerInfo {
         version: env!("CARGO_PKG_VERSION").into(),
         instructions: Some(instructions(specs)),
     }
+}
+
+/// Gives what is served what this server knows of where calls come from.
+fn in_environment(
+    opened: Vec<Opened>,
+    options: &provenance::Options,
+) -> Result<Vec<Opened>, provenance::ConfigError> {
+    let given = opened.into_iter().map(|opened| {
+        let contracts = opened.adapter.contracts();
+        let environment = ServerEnvironment::new(options, &contracts, &opened.folders)?;
+        let adapter = opened.adapter.with_environment(Arc::new(environment));
+        Ok(Opened { adapter, ..opened })
+    });
+    given.collect()
 }
 
 /// Returns the message of an error, with the option that helps.

@@ -11,6 +11,7 @@ use tabellion_library::{CreateFolders, ExternalPolicy};
 use tabellion_mcp::{ApprovalMode, Offer};
 
 use super::libraries::Named;
+use crate::provenance;
 
 /// Libraries, contracts and clients to serve.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub(crate) struct Options {
     pub(crate) approve: Vec<String>,
     /// What to do with uncommitted bytes of a file before a change.
     pub(crate) external: ExternalPolicy,
+    /// The mode of operation, and whether provenance is discovered.
+    pub(crate) environment: provenance::Options,
     /// Options for HTTP; `None` serves standard input and output only.
     pub(crate) http: Option<HttpOptions>,
 }

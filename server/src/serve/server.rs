@@ -5,6 +5,7 @@ use std::{
     fmt,
     net::SocketAddr,
     path::{Path, PathBuf},
+    slice::from_ref,
     sync::Arc,
 };
 
@@ -13,6 +14,8 @@ use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, Offer, ServerInfo};
 use tabellion_platform::parent::Parent;
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, spec::RowsSpec};
+
+use crate::provenance::ServerEnvironment;
 
 use super::{
     HttpOptions, Opened, folder, instructions,
@@ -234,7 +237,10 @@ impl<S> Server<S> {
             instructions: self.info.instructions.or_else(|| Some(instructions(&specs))),
             ..self.info
         };
+        let environment = ServerEnvironment::new(&Default::default(), &specs, from_ref(&self.folder));
+        let environment = environment.map_err(ServerError::new)?;
         let adapter = Adapter::new(self.contracts, self.offer, info, self.approval);
+        let adapter = adapter.map(|adapter| adapter.with_environment(Arc::new(environment)));
         Ok(Opened {
             name: None,
             folders: vec![self.folder],

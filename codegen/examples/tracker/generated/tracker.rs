@@ -1087,7 +1087,6 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
         argument: Some("org_id"),
         default: "home",
     }),
-    caller: None,
     entities: &[
         spec::EntitySpec {
             name: "org",

@@ -171,11 +171,8 @@ impl Check<'_> {
         }
         if let Some(session) = &provenance.session {
             self.known("/provenance/session", session);
-            if provenance
-                .fields
-                .get(session)
-                .is_some_and(|field| field.kind != ProvenanceType::String)
-            {
+            let field = provenance.fields.get(session);
+            if field.is_some_and(|field| field.kind != ProvenanceType::String) {
                 let message = format!("`{session}` is not of type `string`");
                 self.say("/provenance/session", message, "a session has an id");
             }

@@ -357,7 +357,11 @@ struct Judged {
 impl Judged {
     /// Judges the rows and the log as they are now.
     fn judge(&self, bench: &Bench<'_>, scene: &Scene<'_>, when: &str) -> Judgement {
-        let found = client::ledger(scene)?;
+        // Rows that can't be read are not there.
+        let found = client::ledger(scene).map_err(|stop| match stop {
+            Stop::Harness(why) => fail(format!("{when}, the rows can't be read: {why}")),
+            stop => stop,
+        })?;
         let learned = self
             .after
             .clone()

@@ -51,6 +51,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let scene = Scene::of_rows(bench.subject, &bench.trace)?;
     let (mut rows, stepper) = stepped::start(bench, &scene, Counting::WhenArmed)?;
     let request = mutation.prepare(bench, &mut rows)?;
+    // What is still written for earlier calls is not of this one.
+    rows.wake()?;
     stepper.record_with_output();
     let reply = rows.send(&request)?;
     let calls = stepper.disarm();

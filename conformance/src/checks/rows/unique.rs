@@ -7,9 +7,10 @@ use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Unique};
 use super::{entity, has, must_be_refused, some, spec, start};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
-    judgement::{Judgement, Stop},
+    judgement::{Judgement, Stop, ensure},
     ledger::rows::Row,
     rows::{RowsClient, client, requests},
+    scene::Scene,
 };
 
 pub(super) const CHECK: Check = Check {
@@ -19,7 +20,7 @@ pub(super) const CHECK: Check = Check {
     states: "Only one row of an org has the values that the contract says are unique, and the key.",
     explains: "For the key and each unique of each entity: a second row with the same values is refused, on creation and update, also \
                with letters of the other case where the contract ignores case. A row keeps its own values, and takes those of a row \
-               that was deleted.",
+               that was deleted. A mark that only one row can have goes from one to the other.",
     cases,
     judge,
     shrink: as_small_as_can_be,
@@ -30,6 +31,9 @@ pub(super) const CHECK: Check = Check {
 struct Of {
     entity: String,
     unique: Option<usize>,
+    /// Name of a mark that only one row can have.
+    #[serde(default)]
+    mark: Option<String>,
 }
 
 fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
@@ -42,7 +46,27 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         for unique in all.filter(|unique| can_be_given(entity, fields(entity, *unique))) {
             let name = format!("{}: {}", entity.name, fields(entity, unique).join(" and "));
             let entity = entity.name.to_owned();
-            cases.push(Case::new(name, Of { entity, unique }));
+            cases.push(Case::new(
+                name,
+                Of {
+                    entity,
+                    unique,
+                    mark: None,
+                },
+            ));
+        }
+        let marks = entity
+            .fields
+            .iter()
+            .filter(|field| !field.one_true_in.is_empty() && !field.is_of_store());
+        for mark in marks {
+            let name = format!("{}: one with {}", entity.name, mark.name);
+            let of = Of {
+                entity: entity.name.to_owned(),
+                unique: None,
+                mark: Some(mark.name.to_owned()),
+            };
+            cases.push(Case::new(name, of));
         }
     }
     some(cases, "no operation creates a row with a unique value")
@@ -62,6 +86,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let of: Of = case.read()?;
     let entity = entity(bench, &of.entity)?;
     let (scene, mut rows) = start(bench)?;
+    if let Some(mark) = &of.mark {
+        return judge_mark(&scene, &mut rows, entity, mark);
+    }
     let names = fields(entity, of.unique);
     let unique = of.unique.map(|at| &entity.uniques[at]);
     let first = with_all(&mut rows, entity, names, unique)?;
@@ -111,6 +138,39 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 .is_some_and(|it| matches!(it.kind, FieldType::Next(_)))
         });
         rows.create(entity, given)?;
+    }
+    Ok(())
+}
+
+/// Fails unless a mark that only one row can have goes from one to the other.
+fn judge_mark(
+    scene: &Scene<'_>,
+    rows: &mut RowsClient<'_>,
+    entity: &'static EntitySpec,
+    mark: &str,
+) -> Judgement {
+    let beside = entity.field(mark).map_or(&[][..], |field| field.one_true_in);
+    let mut given = Row::from_iter([(mark.to_owned(), true.into())]);
+    let first = rows.create(entity, given.clone())?;
+    let same = |name: &&str| Some(((*name).to_owned(), first.get(*name)?.clone()));
+    given.extend(beside.iter().filter_map(same));
+    let second = rows.create(entity, given)?;
+    let found = client::ledger(scene)?;
+    for (row, expected) in [(&first, false), (&second, true)] {
+        let key = requests::key_of(entity, row);
+        let is_it = |row: &&Row| key.iter().all(|(name, value)| row.get(name) == Some(value));
+        let value = found
+            .tables
+            .of(entity.name)
+            .find(is_it)
+            .and_then(|row| row.get(mark));
+        ensure(value == Some(&expected.into()), || {
+            let value = value.cloned().unwrap_or_default();
+            format!(
+                "of two {} that were created with `{mark}`, one has {value} instead of {expected}",
+                entity.name
+            )
+        })?;
     }
     Ok(())
 }

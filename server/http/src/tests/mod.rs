@@ -3,6 +3,7 @@
 
 mod credentials;
 mod limits;
+mod origins;
 mod requests;
 mod routes;
 mod tls;
@@ -19,10 +20,12 @@ use tokio::{
 
 use super::{Credentials, Guard, Limits, Mount, OAuth, Site, serve};
 use crate::{keys::KeyRing, tls::Certificates};
+use tabellion_runtime::Contract;
+
 use tabellion_mcp::{
     ApprovalPolicy,
     streamable::{self, Endpoint},
-    testing::{Memory, NOTES, adapter},
+    testing::{Memory, NOTES, Origins, adapter},
 };
 
 /// Longer than any answer takes, and much shorter than a test may.
@@ -63,7 +66,8 @@ impl Server {
         certificates: Option<Arc<Certificates>>,
     ) -> Self {
         let notes = Memory::new(&NOTES);
-        let adapter = adapter(vec![notes.clone()], ApprovalPolicy::default());
+        let contracts: Vec<Arc<dyn Contract>> = vec![notes.clone(), Arc::new(Origins::default())];
+        let adapter = adapter(contracts, ApprovalPolicy::default());
         let endpoint = Endpoint::new(adapter, streamable::Limits::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

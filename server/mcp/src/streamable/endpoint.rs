@@ -92,6 +92,7 @@ impl Endpoint {
         let origin = RequestOrigin {
             request: name,
             grant,
+            headers: self.read_headers(&head.headers),
             budget,
         };
         let answer = match head.method {
@@ -102,6 +103,21 @@ impl Endpoint {
             _ => Err(Refusal::method_not_allowed(METHODS)),
         };
         answer.unwrap_or_else(Response::from)
+    }
+
+    /// Returns the names of the headers that a contract reads, beside those of HTTP and MCP.
+    pub fn headers(&self) -> impl Iterator<Item = &'static str> {
+        self.adapter.headers()
+    }
+
+    /// Returns the values of these headers in a request. What is not text is no value.
+    fn read_headers(&self, headers: &HeaderMap) -> Arc<[(String, String)]> {
+        let values = self.headers().flat_map(|name| {
+            let values = headers.get_all(name).iter();
+            let values = values.filter_map(|value| str::from_utf8(value.as_bytes()).ok());
+            values.map(move |value| (name.to_owned(), value.to_owned()))
+        });
+        values.collect()
     }
 
     /// Refuses further requests, and releases those that wait for a person or for notifications.

@@ -12,6 +12,7 @@ mod life;
 mod offers;
 mod official;
 mod operations;
+mod origin;
 mod page;
 mod revisions;
 mod streamable;

@@ -19,6 +19,7 @@ use crate::{
     console,
     contracts::{self, Grounds},
     data::DataFolder,
+    provenance::ServerEnvironment,
     serve,
 };
 
@@ -68,6 +69,16 @@ impl Call {
                 .collect();
             TerminalError::new(said.join("; "))
         })?;
+        let folders: Vec<_> = match &self.place {
+            Place::Library(folder) => vec![folder.clone()],
+            Place::Data(_) => grounds.data.iter().cloned().collect(),
+        };
+        let environment = ServerEnvironment::new(&Default::default(), &[self.contract], &folders);
+        let environment = environment.map_err(TerminalError::new)?;
+        let context = CallContext {
+            origin: environment.into_origin(),
+            ..context
+        };
         let context = context.with_approver(Arc::new(AtTerminal {
             yes: self.yes,
             colour: self.output.colour,

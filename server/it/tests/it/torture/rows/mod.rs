@@ -99,7 +99,7 @@ fn a_change_is_synced_before_it_is_answered() {
             .expect("an answer");
         let unsynced = unsynced(&calls[..answered]);
         assert!(unsynced.is_empty(), "{}: {unsynced:?} in {calls:#?}", case.name);
-        let written = calls[..answered].iter().any(|call| is_write(call));
+        let written = calls[..answered].iter().any(is_write);
         assert!(written, "{}: {calls:#?}", case.name);
     }
 }

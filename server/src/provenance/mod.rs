@@ -1,0 +1,294 @@
+//! What this server knows of where calls come from: the mode that it was started in, what is configured, and what it finds out about
+//! the folder, the person and the machine that it runs for. What of it counts is the runtime's to decide.
+
+mod config;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde_json::Value;
+use tabellion_library::workspace;
+use tabellion_platform as platform;
+use tabellion_runtime::{
+    BoxFuture, CallOrigin, Connection, ContractSpec, Discovered, Environment, Transport, modes,
+};
+use tokio::sync::OnceCell;
+
+use self::config::Config;
+pub(crate) use self::config::ConfigError;
+
+/// Environment variables with the name of the person, of the shells of several systems.
+const PERSON: [&str; 3] = ["USER", "LOGNAME", "USERNAME"];
+/// Environment variables with the name of the machine, likewise.
+const MACHINE: [&str; 2] = ["HOSTNAME", "COMPUTERNAME"];
+
+/// Whether provenance that no one says is discovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Discovery {
+    /// What a call does not carry, and is not configured, is missing
+    Strict,
+    /// The server finds out what it can: repository, person, machine, client
+    Discover,
+}
+
+/// What the operator says of modes and provenance.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    /// The mode of operation.
+    pub(crate) mode: Option<String>,
+    /// Whether provenance is discovered, whatever the transport.
+    pub(crate) discovery: Option<Discovery>,
+}
+
+/// What this server knows.
+#[derive(Debug)]
+pub(crate) struct ServerEnvironment {
+    options: Options,
+    config: Config,
+    workspace: PathBuf,
+    discovered: OnceCell<Arc<Discovered>>,
+}
+
+impl ServerEnvironment {
+    /// Returns what a server knows that is started in the working directory, serves these contracts, and keeps what they change in
+    /// these folders.
+    ///
+    /// # Errors
+    /// If a configuration is wrong.
+    pub(crate) fn new(
+        options: &Options,
+        contracts: &[&'static ContractSpec],
+        folders: &[PathBuf],
+    ) -> Result<Self, ConfigError> {
+        let workspace = env::current_dir().unwrap_or_default();
+        let fields = contracts.iter().filter_map(|contract| contract.provenance);
+        let fields: Vec<_> = fields.flat_map(|provenance| provenance.fields).collect();
+        Ok(Self {
+            options: options.clone(),
+            config: Config::read(&workspace, folders, &fields)?,
+            workspace,
+            discovered: OnceCell::new(),
+        })
+    }
+
+    /// Returns where a call from this process comes from, such as one that a person types.
+    pub(crate) fn into_origin(self) -> CallOrigin {
+        let id = format!("terminal-{}", std::process::id());
+        CallOrigin {
+            connection: Some(Arc::new(Connection::new(id))),
+            environment: Some(Arc::new(self)),
+            ..CallOrigin::default()
+        }
+    }
+}
+
+/// Why a server can't be started with these options.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OptionError {
+    /// An option has no effect.
+    #[error("`--{option}` is for contracts with {what}, and none is served; omit it")]
+    Unused {
+        /// The option.
+        option: &'static str,
+        /// What it is about.
+        what: &'static str,
+    },
+    /// No served contract has the mode.
+    #[error("`--mode`: {0}")]
+    UnknownMode(String),
+}
+
+/// Checks that options have an effect on the contracts that are served.
+///
+/// # Errors
+/// What to choose, or to leave out.
+pub(crate) fn check(options: &Options, contracts: &[&'static ContractSpec]) -> Result<(), OptionError> {
+    let modes: Vec<_> = contracts.iter().filter_map(|contract| contract.modes).collect();
+    if let Some(mode) = &options.mode {
+        let Some(first) = modes.first() else {
+            let (option, what) = ("mode", "modes of operation");
+            return Err(OptionError::Unused { option, what });
+        };
+        if !modes.iter().any(|modes| modes.names.contains(&mode.as_str())) {
+            // In the contract's words, as a call is refused.
+            let sentence = modes::unknown(first, mode).unwrap_or_default();
+            return Err(OptionError::UnknownMode(sentence));
+        }
+    }
+    let has_provenance = contracts.iter().any(|contract| contract.provenance.is_some());
+    if options.discovery.is_some() && !has_provenance {
+        let (option, what) = ("provenance", "provenance");
+        return Err(OptionError::Unused { option, what });
+    }
+    Ok(())
+}
+
+impl Environment for ServerEnvironment {
+    fn mode(&self, contract: &ContractSpec) -> Option<String> {
+        let of_environment = || variable(contract.modes?.env?);
+        self.options.mode.clone().or_else(of_environment)
+    }
+
+    fn configured(&self, field: &str) -> Option<Value> {
+        self.config.value(field).cloned()
+    }
+
+    fn discovers(&self, transport: Transport) -> bool {
+        match self.options.discovery {
+            Some(discovery) => discovery == Discovery::Discover,
+            // Over HTTP the client is elsewhere.
+            None => transport == Transport::Lines,
+        }
+    }
+
+    fn discover(&self) -> BoxFuture<'_, Arc<Discovered>> {
+        Box::pin(async {
+            let found = self.discovered.get_or_init(|| async {
+                let workspace = self.workspace.clone();
+                let found = tokio::task::spawn_blocking(move || discover(&workspace)).await;
+                Arc::new(found.unwrap_or_default())
+            });
+            found.await.clone()
+        })
+    }
+}
+
+/// Finds out where the server runs.
+fn discover(workspace: &Path) -> Discovered {
+    let facts = workspace::facts(workspace);
+    Discovered {
+        project: facts.project,
+        repository: Some(facts.repository),
+        repository_path: Some(facts.top.to_string_lossy().into_owned()),
+        work_tree: Some(facts.work_tree),
+        operator: PERSON.into_iter().find_map(variable),
+        machine: MACHINE
+            .into_iter()
+            .find_map(variable)
+            .or_else(platform::host_name),
+    }
+}
+
+/// Returns the value of an environment variable that is not blank.
+fn variable(name: &str) -> Option<String> {
+    let value = env::var_os(name)?.to_string_lossy().into_owned();
+    (!value.trim().is_empty()).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice::from_ref;
+
+    use tabellion_runtime::spec::{
+        MissingProvenance, ModesSpec, ProvenanceField, ProvenancePlace, ProvenanceSpec, ProvenanceType,
+    };
+
+    use super::*;
+
+    static MODES: ModesSpec = ModesSpec {
+        names: &["day", "night"],
+        env: Some("TABELLION_TEST_NO_SUCH_SHIFT"),
+        header: None,
+        lines: "day",
+        http: "night",
+        error: "",
+        refused: "",
+        unknown: "there is no '{mode}'; choose {names}",
+    };
+    static FIELD: ProvenanceField = ProvenanceField {
+        name: "writer",
+        kind: ProvenanceType::String,
+        keys: &[],
+        headers: &[],
+        from: &[ProvenancePlace::Config],
+        discover: None,
+        default: None,
+    };
+    static PROVENANCE: ProvenanceSpec = ProvenanceSpec {
+        fields: std::slice::from_ref(&FIELD),
+        session: None,
+        required: &[],
+        also_if: &[],
+        missing: MissingProvenance {
+            error: "",
+            message: "",
+        },
+    };
+    static WITH_BOTH: ContractSpec = ContractSpec {
+        modes: Some(&MODES),
+        provenance: Some(&PROVENANCE),
+        ..ContractSpec::EMPTY
+    };
+
+    fn options(mode: Option<&str>, discovery: Option<Discovery>) -> Options {
+        let mode = mode.map(str::to_owned);
+        Options { mode, discovery }
+    }
+
+    #[test]
+    fn options_without_effect_are_refused() {
+        let neither: &[&ContractSpec] = &[&ContractSpec::EMPTY];
+        let both: &[&ContractSpec] = &[&ContractSpec::EMPTY, &WITH_BOTH];
+        let strict = Some(Discovery::Strict);
+        for (mode, discovery, contracts, expected) in [
+            (None, None, neither, ""),
+            (Some("day"), strict, both, ""),
+            (
+                Some("day"),
+                None,
+                neither,
+                "`--mode` is for contracts with modes of operation, and none is served; omit it",
+            ),
+            (
+                None,
+                strict,
+                neither,
+                "`--provenance` is for contracts with provenance, and none is served; omit it",
+            ),
+            (
+                Some("dusk"),
+                None,
+                both,
+                "`--mode`: there is no 'dusk'; choose day, night",
+            ),
+        ] {
+            let checked = check(&options(mode, discovery), contracts);
+            let said = checked.err().map_or_else(String::new, |error| error.to_string());
+            assert_eq!(said, expected, "{mode:?} {discovery:?}");
+        }
+    }
+
+    #[test]
+    fn lines_are_discovered_and_http_is_not_unless_the_operator_says_so() {
+        for (discovery, lines, http) in [
+            (None, true, false),
+            (Some(Discovery::Strict), false, false),
+            (Some(Discovery::Discover), true, true),
+        ] {
+            let options = options(Some("night"), discovery);
+            let environment =
+                ServerEnvironment::new(&options, from_ref(&&WITH_BOTH), &[]).expect("it is fine");
+            assert_eq!(environment.discovers(Transport::Lines), lines, "{discovery:?}");
+            assert_eq!(environment.discovers(Transport::Http), http, "{discovery:?}");
+            assert_eq!(environment.mode(&WITH_BOTH).as_deref(), Some("night"));
+        }
+        let unset = ServerEnvironment::new(&Options::default(), &[&WITH_BOTH], &[]).expect("it is fine");
+        assert_eq!(unset.mode(&WITH_BOTH), None);
+    }
+
+    #[test]
+    fn the_folder_and_the_machine_are_found_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let found = discover(folder.path());
+        let path = platform::canonicalize(folder.path()).expect("a path");
+        assert_eq!(found.repository_path.as_deref(), path.to_str());
+        assert_eq!(found.work_tree.as_deref(), Some("main"));
+        assert!(
+            found.project.is_some() && found.repository.is_some() && found.machine.is_some(),
+            "{found:?}"
+        );
+    }
+}
