@@ -97,7 +97,16 @@ impl Caller {
 
 impl Bench {
     pub(super) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::over(tempfile::tempdir().unwrap())
+    }
+
+    /// Ends the contract, and returns its folder.
+    pub(super) fn close(self) -> TempDir {
+        self.folder
+    }
+
+    /// Serves the contract from a folder that may have data already.
+    pub(super) fn over(folder: TempDir) -> Self {
         let records = Arc::new(Records::open(&folder.path().join("data"), &ROWS, Start::Serve).unwrap());
         let index = Arc::new(Words::open(Arc::clone(&records)).unwrap());
         let store: Arc<dyn Store<Rows>> = records.clone();

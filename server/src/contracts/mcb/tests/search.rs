@@ -1,5 +1,7 @@
 //! Searching: filters, scores, and any text as a query.
 
+use std::{fs, path::Path};
+
 use serde_json::{Value, json};
 
 use super::{
@@ -174,6 +176,70 @@ fn what_is_in_another_org_or_session_is_found_only_by_its_own() {
     ] {
         assert_eq!(search(&bench, &caller, "alpha", json!({}))["total"], total);
     }
+}
+
+#[test]
+fn what_has_changed_is_found_as_it_is_now() {
+    let (bench, caller) = (Bench::with_project(), Caller::new());
+    let id = note(&bench, &caller, "alpha", json!({ "tags": ["x"] }));
+    assert_eq!(
+        ids(&search(&bench, &caller, "alpha", json!({ "tags": ["x"] }))),
+        [id.as_str()]
+    );
+    assert_eq!(
+        search(&bench, &caller, "alpha", json!({ "tags": ["y"] }))["total"],
+        0
+    );
+    note(&bench, &caller, "alpha", json!({ "tags": ["y"] }));
+    assert_eq!(
+        ids(&search(&bench, &caller, "alpha", json!({ "tags": ["x", "y"] }))),
+        [id.as_str()]
+    );
+    let pattern = |description: &str| {
+        let data = json!({ "pattern_signature": "E1", "description": description });
+        store(&bench, &caller, "error_pattern", data);
+    };
+    let found = |query: &str| {
+        let asked = request("get", "error_pattern", json!({ "query": query }));
+        bench.call(&caller, MEMORY, asked)["count"].as_i64().unwrap()
+    };
+    pattern("borrowed twice");
+    assert_eq!((found("borrowed"), found("moved")), (1, 0));
+    pattern("moved away");
+    assert_eq!((found("borrowed"), found("moved")), (0, 1));
+}
+
+#[test]
+fn an_index_that_is_missing_or_damaged_is_made_anew() {
+    let mut bench = Bench::with_project();
+    let caller = Caller::new();
+    // More changes than one transaction of the index takes.
+    for at in 0..1100 {
+        bench.add("observation", observation(at));
+    }
+    let file = bench.records.path().with_file_name("mcb-words.db");
+    let spoils: [fn(&Path); 3] = [
+        |_| {},
+        |file| fs::remove_file(file).unwrap(),
+        |file| fs::write(file, "no index").unwrap(),
+    ];
+    for spoil in spoils {
+        assert_eq!(
+            search(&bench, &caller, "alpha", json!({ "limit": 1 }))["total"],
+            1100
+        );
+        let folder = bench.close();
+        spoil(&file);
+        bench = Bench::over(folder);
+    }
+    assert_eq!(search(&bench, &caller, "zebra", json!({}))["total"], 1);
+}
+
+fn observation(at: usize) -> Value {
+    json!({
+        "project_id": "shop", "content": if at == 1099 { "alpha zebra" } else { "alpha" }, "observation_type": "code", "content_hash": "0".repeat(64),
+        "session_id": "s-1",
+    })
 }
 
 #[test]
