@@ -22,7 +22,7 @@ pub struct WorkspaceFacts {
     /// Name of the linked work tree, or `main`.
     pub work_tree: String,
     /// The project as its remote repository spells it, such as `owner/name`; the name of the top folder if there is no remote.
-    pub project: Option<String>,
+    pub project: String,
     /// UUID (version 5) of the repository's first commit, which is the same in all clones. Where that is not known, as in a
     /// shallow clone, of the remote repository's URL, or else of the path.
     pub repository: String,
@@ -52,7 +52,7 @@ pub fn facts(folder: &Path) -> WorkspaceFacts {
     WorkspaceFacts {
         top: top.to_owned(),
         work_tree: work_tree(&git),
-        project: of_remote.or_else(|| name_of(top)),
+        project: of_remote.unwrap_or_else(|| name_of(top)),
         repository: uuid(NAMESPACE, &identity),
     }
 }
@@ -62,7 +62,7 @@ fn work_tree(git: &gix::Repository) -> String {
     let absolute = |path: &Path| platform::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let git_dir = absolute(git.git_dir());
     let name = (git_dir != absolute(git.common_dir())).then(|| name_of(&git_dir));
-    name.flatten().unwrap_or_else(|| MAIN.into())
+    name.unwrap_or_else(|| MAIN.into())
 }
 
 /// Returns the id of the first commit that the branch follows from, by first parents; `None` before there is one, and in a shallow
@@ -97,8 +97,10 @@ fn project(url: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-fn name_of(folder: &Path) -> Option<String> {
-    Some(folder.file_name()?.to_string_lossy().into_owned())
+/// Returns the name of a folder; its path if it has none, as `/`.
+fn name_of(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or(folder.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 /// Returns the UUID, version 5, of a name in a namespace (RFC 9562, section 5.5).
@@ -177,17 +179,11 @@ mod tests {
         let at = |name: &str| folder.join(name);
         fs::create_dir_all(at("engine/src/deep")).expect("folders");
         let nothing = facts(&at("engine/src"));
-        assert_eq!(
-            (&nothing.top, nothing.project.as_deref()),
-            (&at("engine/src"), Some("src"))
-        );
+        assert_eq!((&nothing.top, &*nothing.project), (&at("engine/src"), "src"));
 
         git(&at("engine"), &["init", "-q"]);
         let unborn = facts(&at("engine/src/deep"));
-        assert_eq!(
-            (&unborn.top, unborn.project.as_deref()),
-            (&at("engine"), Some("engine"))
-        );
+        assert_eq!((&unborn.top, &*unborn.project), (&at("engine"), "engine"));
         for message in ["first", "second", "third"] {
             git(&at("engine"), &["commit", "-q", "--allow-empty", "-m", message]);
         }
@@ -209,9 +205,9 @@ mod tests {
         ] {
             let found = facts(&at(path));
             assert_eq!((&found.top, &*found.work_tree), (&at(top), work_tree), "{path}");
-            let expected = found.project.as_deref().unwrap_or_default();
-            assert!(project.is_empty() || expected == project, "{path}: {expected}");
             assert_eq!(found.repository == id, is_known, "{path}");
+            let expected = found.project;
+            assert!(project.is_empty() || expected == project, "{path}: {expected}");
         }
     }
 }

@@ -328,6 +328,41 @@ pub fn outlive_file_size_limit() {
     }
 }
 
+/// Returns the name of the account that the process runs as: `uid-N` if the system knows no name, as in some containers. `None` on
+/// Windows, where an environment variable has it.
+pub fn account_name() -> Option<String> {
+    #[cfg(unix)]
+    {
+        // SAFETY: the call has no precondition, and can't fail.
+        let uid = unsafe { libc::getuid() };
+        Some(name_of_account(uid).unwrap_or_else(|| format!("uid-{uid}")))
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// Returns the name in the system's table of accounts.
+#[cfg(unix)]
+fn name_of_account(uid: libc::uid_t) -> Option<String> {
+    let mut found = std::ptr::null_mut();
+    let mut account = std::mem::MaybeUninit::<libc::passwd>::uninit();
+    let mut texts = vec![0u8; 16 << 10];
+    // SAFETY: all pointers are to values that outlive the call, and the length is the buffer's.
+    let status = unsafe {
+        let (texts, len) = (texts.as_mut_ptr().cast(), texts.len());
+        libc::getpwuid_r(uid, account.as_mut_ptr(), texts, len, &mut found)
+    };
+    if status != 0 || found.is_null() {
+        return None;
+    }
+    // SAFETY: the call succeeded, so that `account` is filled in, and its name is a text in `texts` that ends with NUL.
+    let name = unsafe { std::ffi::CStr::from_ptr(account.assume_init().pw_name) };
+    name.to_str()
+        .ok()
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+}
+
 /// Returns the name of the machine, if it has one that is text.
 pub fn host_name() -> Option<String> {
     #[cfg(unix)]

@@ -25,6 +25,9 @@ const PERSON: [&str; 3] = ["USER", "LOGNAME", "USERNAME"];
 /// Environment variables with the name of the machine, likewise.
 const MACHINE: [&str; 2] = ["HOSTNAME", "COMPUTERNAME"];
 
+/// Name of a machine without one.
+const LOCAL: &str = "localhost";
+
 /// Whether provenance that no one says is discovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Discovery {
@@ -160,15 +163,19 @@ impl Environment for ServerEnvironment {
 fn discover(workspace: &Path) -> Discovered {
     let facts = workspace::facts(workspace);
     Discovered {
-        project: facts.project,
+        project: Some(facts.project),
         repository: Some(facts.repository),
         repository_path: Some(facts.top.to_string_lossy().into_owned()),
         work_tree: Some(facts.work_tree),
-        operator: PERSON.into_iter().find_map(variable),
+        operator: PERSON
+            .into_iter()
+            .find_map(variable)
+            .or_else(platform::account_name),
         machine: MACHINE
             .into_iter()
             .find_map(variable)
-            .or_else(platform::host_name),
+            .or_else(platform::host_name)
+            .or_else(|| Some(LOCAL.into())),
     }
 }
 
@@ -280,15 +287,25 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_and_the_machine_are_found_out() {
+    fn all_is_found_out_wherever_the_server_runs() {
         let folder = tempfile::tempdir().expect("a folder");
-        let found = discover(folder.path());
-        let path = platform::canonicalize(folder.path()).expect("a path");
-        assert_eq!(found.repository_path.as_deref(), path.to_str());
-        assert_eq!(found.work_tree.as_deref(), Some("main"));
-        assert!(
-            found.project.is_some() && found.repository.is_some() && found.machine.is_some(),
-            "{found:?}"
-        );
+        for workspace in [folder.path(), Path::new("/"), Path::new("/no/such/folder")] {
+            let found = discover(workspace);
+            let path = platform::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
+            assert_eq!(found.repository_path.as_deref(), path.to_str());
+            assert_eq!(found.work_tree.as_deref(), Some("main"));
+            for (name, fact) in [
+                ("project", &found.project),
+                ("repository", &found.repository),
+                ("operator", &found.operator),
+                ("machine", &found.machine),
+            ] {
+                assert!(
+                    fact.as_ref().is_some_and(|fact| !fact.trim().is_empty()),
+                    "{name}: {found:?}"
+                );
+            }
+        }
+        assert!(platform::account_name().is_some() || cfg!(windows));
     }
 }

@@ -209,7 +209,7 @@ impl<'a> Sources<'a> {
             Discovery::Session => Some(self.call.origin.connection.as_ref()?.id().to_owned()),
             // The version follows.
             Discovery::Client => {
-                let client = self.call.client.as_deref()?;
+                let client = self.call.client.as_deref().unwrap_or(UNKNOWN);
                 Some(
                     client
                         .rsplit_once('/')
