@@ -309,7 +309,9 @@ fn indexes(entity: &EntitySpec) -> BTreeMap<String, String> {
         }
         names
     };
-    for (field, _) in entity.references() {
+    // The key begins with the org, and is an index of that reference.
+    let is_org = |name: &str| entity.org_field() == Some(name);
+    for (field, _) in entity.references().filter(|(field, _)| !is_org(field.name)) {
         let names = ordered(Some(field.name));
         // A row that refers to none costs no page of the index.
         let filter = format!(" WHERE {} IS NOT NULL", quoted(field.name));
