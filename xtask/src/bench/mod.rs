@@ -67,15 +67,6 @@ enum Only {
 /// Measures, prints a table for each library, and writes all of them.
 pub(crate) fn all(options: &Options) -> Outcome {
     run::cargo(&["build", "--release", "--quiet", "--bin", "tabellion"])?;
-    run::cargo(&[
-        "build",
-        "--release",
-        "--quiet",
-        "--package",
-        "tabellion-conformance",
-        "--example",
-        "floor",
-    ])?;
     let mut tables = Vec::new();
     if options.only != Some(Only::Rows) {
         tables.extend(over_libraries(options)?);
@@ -92,6 +83,15 @@ pub(crate) fn all(options: &Options) -> Outcome {
 
 /// Measures contracts over documents.
 fn over_libraries(options: &Options) -> Outcome<Vec<Table>> {
+    run::cargo(&[
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "tabellion-conformance",
+        "--example",
+        "floor",
+    ])?;
     let middle = options.files.get(options.files.len() / 2).copied().unwrap_or(100);
     let shortest = options.commits.iter().min().copied().unwrap_or(10);
     let mut tables = Vec::new();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Limits, Server, call, status};
 use crate::keys::{KeyFile, KeyRing};
 
-/// What is reported of a call with these lines of headers.
+/// Returns what the server makes of a call with these lines of headers.
 async fn told(server: &Server, headers: &str) -> Value {
     let call = call("tell_origin", "");
     let (first, rest) = call.split_once("\r\n").unwrap();

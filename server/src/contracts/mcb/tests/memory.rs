@@ -249,16 +249,21 @@ fn each_run_is_kept_and_read_newest_first() {
     });
     assert_eq!(row, &expected);
     // Both ids name the run; in whatever order, the newest is first.
-    let ids = json!([first["observation_id"], "none", "run-2", second["observation_id"]]);
-    let read = get(&bench, &caller, "execution", json!({ "ids": ids }));
-    let found: Vec<_> = read["executions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|run| &run["execution_id"])
-        .collect();
-    assert_eq!(found, [&json!("run-2"), &first["execution_id"]]);
-    assert_eq!(read["missing"], json!(["none"]));
+    let none = json!("none");
+    let mut ids = vec![
+        &first["observation_id"],
+        &none,
+        &second["execution_id"],
+        &second["observation_id"],
+    ];
+    for _ in 0..2 {
+        let read = get(&bench, &caller, "execution", json!({ "ids": ids }));
+        let runs = read["executions"].as_array().unwrap();
+        let found: Vec<_> = runs.iter().map(|run| &run["execution_id"]).collect();
+        assert_eq!(found, [&second["execution_id"], &first["execution_id"]]);
+        assert_eq!(read["missing"], json!(["none"]));
+        ids.reverse();
+    }
     let observed = get(
         &bench,
         &caller,
