@@ -6,7 +6,9 @@ mod config;
 use std::{
     env,
     path::{Path, PathBuf},
+    process,
     sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::Value;
@@ -79,7 +81,9 @@ impl ServerEnvironment {
 
     /// Returns where a call from this process comes from, such as one that a person types.
     pub(crate) fn into_origin(self) -> CallOrigin {
-        let id = format!("terminal-{}", std::process::id());
+        // A process id is used again, and not at the same time.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let id = format!("terminal-{:x}-{}", since.as_millis(), process::id());
         CallOrigin {
             connection: Some(Arc::new(Connection::new(id))),
             environment: Some(Arc::new(self)),
