@@ -473,7 +473,7 @@ fn a_full_disk_changes_nothing() {
     assert_eq!(error["kind"], "io");
     let message = error["message"].as_str().unwrap();
     assert!(
-        message.contains("the disk is full; nothing has changed"),
+        message.contains("the disk is full; free some space; nothing has changed"),
         "{message}"
     );
     assert_eq!(bench.export(), before);
