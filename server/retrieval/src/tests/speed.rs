@@ -112,7 +112,7 @@ fn measure(count: u64) {
         .rebuild((0..count).map(|at| Ok(observation(&mut random, at))), 1, None)
         .unwrap();
     let bytes = fs::metadata(bench.folder.path().join("index.db")).unwrap().len();
-    println!(
+    eprintln!(
         "{count} documents: rebuilt in {:.1?}, {} MB; memory {}",
         start.elapsed(),
         bytes >> 20,
@@ -129,7 +129,7 @@ fn measure(count: u64) {
             times.push(start.elapsed());
         }
         totals.sort_unstable();
-        println!(
+        eprintln!(
             "  search {what}: {}; {} hits (p50), {} (p95)",
             percentiles(times),
             totals[150],
@@ -163,12 +163,12 @@ fn measure(count: u64) {
         bench.index.search_as_is(to, &search).unwrap();
         after.push(start.elapsed());
     }
-    println!(
+    eprintln!(
         "  one more document: {}; a search after it: {}",
         percentiles(stores),
         percentiles(after)
     );
-    println!("  memory {}", resident());
+    eprintln!("  memory {}", resident());
 }
 
 /// The same texts and queries in FTS5, ordered by `bm25()`.
@@ -201,7 +201,7 @@ fn fts5(count: u64) {
         assert!(found.len() <= 10);
         start.elapsed()
     });
-    println!("  search in FTS5: {}", percentiles(times.collect()));
+    eprintln!("  search in FTS5: {}", percentiles(times.collect()));
 }
 
 #[test]
