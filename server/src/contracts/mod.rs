@@ -31,7 +31,7 @@ enum Implementation {
 }
 
 type OverDocuments = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
-type OverRows = fn(Arc<Records>) -> Result<Arc<dyn Contract>, Failure>;
+type OverRows = fn(Arc<Records>) -> Arc<dyn Contract>;
 
 static ALL: &[Served] = &[
     Served {
@@ -131,7 +131,7 @@ pub fn service(name: &str, grounds: &Grounds) -> Result<Arc<dyn Contract>, Servi
             let (Some(data), Some(rows)) = (&grounds.data, served.spec.rows) else {
                 return Err(ServiceError::NoData(id));
             };
-            Ok(over(Arc::new(Records::open(data, rows, Start::Serve)?))?)
+            Ok(over(Arc::new(Records::open(data, rows, Start::Serve)?)))
         }
     }
 }

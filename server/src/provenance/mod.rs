@@ -299,7 +299,7 @@ mod tests {
             assert_eq!(found.repository_path.as_deref(), path.to_str());
             assert_eq!(found.work_tree.as_deref(), Some("main"));
             for (name, fact) in [
-                ("project", &found.project),
+                ("owner and name", &found.project),
                 ("repository", &found.repository),
                 ("operator", &found.operator),
                 ("machine", &found.machine),

@@ -51,7 +51,7 @@ use tabellion_contracts::mcb::{
     Timeline, TimelineRequest, ToolError,
 };
 use tabellion_records::Records;
-use tabellion_runtime::{Contract, Failure, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
+use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
 
 use self::{call::Call, entries::Kind, index::MemoryIndex, words::Words};
 
@@ -62,12 +62,9 @@ type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
 /// Puts the implementation over `records`. The index of words is a file beside them; the workspace is the work tree around the
 /// current folder.
-///
-/// # Errors
-/// If the index can't be opened.
-pub(super) fn service(records: Arc<Records>) -> Result<Arc<dyn Contract>, Failure> {
-    let index = Words::open(Arc::clone(&records))?;
-    Ok(over(records, Arc::new(index), vcs::workspaces()))
+pub(super) fn service(records: Arc<Records>) -> Arc<dyn Contract> {
+    let index = Words::new(Arc::clone(&records));
+    over(records, Arc::new(index), vcs::workspaces())
 }
 
 /// Returns the contract, served from `store`. `index` finds rows by their words; branch and commit of a caller's repository are

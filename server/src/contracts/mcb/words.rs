@@ -1,6 +1,9 @@
 //! The index of words beside the rows: which documents it has, and how it follows the log.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use serde_json::Value;
 use tabellion_records::{FollowedRow, Records};
@@ -42,9 +45,10 @@ const BRANCH: &str = "branch";
 /// How much more the words of a pattern's signature count than those of its description.
 const OF_SIGNATURE: u32 = 2;
 
-/// The index of the rows in a data folder.
+/// The index of the rows in a data folder. The first search opens it, so that rows can be served where no file can be made.
 pub(super) struct Words {
-    index: Index,
+    path: PathBuf,
+    index: OnceLock<Index>,
     rows: Rows,
 }
 
@@ -52,16 +56,22 @@ pub(super) struct Words {
 struct Rows(Arc<Records>);
 
 impl Words {
-    /// Opens the index of `records`. A missing one is filled by the first search.
-    ///
-    /// # Errors
-    /// If its file can't be created or written.
-    pub(super) fn open(records: Arc<Records>) -> Result<Self, Failure> {
-        let path: PathBuf = records.path().with_file_name(FILE);
-        Ok(Self {
-            index: Index::open(&path, RECIPE).map_err(failure)?,
+    /// Returns the index of `records`.
+    pub(super) fn new(records: Arc<Records>) -> Self {
+        Self {
+            path: records.path().with_file_name(FILE),
+            index: OnceLock::new(),
             rows: Rows(records),
-        })
+        }
+    }
+
+    /// Returns the index, opened. A missing one is filled by its first search.
+    fn index(&self) -> Result<&Index, IndexError> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let opened = Index::open(&self.path, RECIPE)?;
+        Ok(self.index.get_or_init(|| opened))
     }
 }
 
@@ -70,7 +80,7 @@ impl MemoryIndex for Words {
         Box::pin(async move {
             let needed = self.rows.0.end()?;
             let search = asked(query);
-            let hits = blocking(|| self.index.search(&self.rows, needed, &search)).map_err(failure)?;
+            let hits = blocking(|| self.index()?.search(&self.rows, needed, &search)).map_err(failure)?;
             let hit = |hit: tabellion_retrieval::Hit| Hit {
                 id: row_id(&hit.id),
                 score: hit.score,

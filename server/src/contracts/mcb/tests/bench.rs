@@ -108,7 +108,7 @@ impl Bench {
     /// Serves the contract from a folder that may have data already.
     pub(super) fn over(folder: TempDir) -> Self {
         let records = Arc::new(Records::open(&folder.path().join("data"), &ROWS, Start::Serve).unwrap());
-        let index = Arc::new(Words::open(Arc::clone(&records)).unwrap());
+        let index = Arc::new(Words::new(Arc::clone(&records)));
         let store: Arc<dyn Store<Rows>> = records.clone();
         let contract = over(store, index, vec![folder.path().into()]);
         Self {
