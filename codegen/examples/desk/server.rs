@@ -1,5 +1,5 @@
 //! A server for a contract whose two tools have seven operations: `schemas/desk` is the contract, `generated` is what
-//! [`tabellion_codegen::generate`] makes of it, this file is all that a person writes.
+//! `tabellion_codegen::generate` makes of it, this file is all that a person writes.
 //!
 //! `cargo run -p tabellion-it --bin desk -- FOLDER [ADDRESS]` serves a library over standard input and output, or over HTTP.
 

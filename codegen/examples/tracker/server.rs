@@ -1,5 +1,5 @@
 //! A server for a contract whose store keeps rows: `schemas/tracker` has the entities, `generated` is what
-//! [`tabellion_codegen::generate`] makes of it. All operations follow from the entities, so that a person writes none of them.
+//! `tabellion_codegen::generate` makes of it. All operations follow from the entities, so that a person writes none of them.
 //!
 //! `cargo run -p tabellion-it --bin tracker -- FOLDER` keeps its data in that folder, and serves standard input and output.
 
