@@ -164,7 +164,8 @@ impl Model {
 fn is_of(entity: &EntitySpec, row: &Row, org: Option<&str>) -> bool {
     match entity.scope {
         Scope::Org(field) => row.get(field).and_then(Value::as_str) == org,
-        Scope::Global | Scope::Root => true,
+        Scope::Root => org.is_none_or(|org| entity.key.first().is_some_and(|key| row[*key] == *org)),
+        Scope::Global => true,
     }
 }
 

@@ -100,8 +100,8 @@ impl Tracker {
     fn list(&self, state: &State, request: &Request<'_>) -> Result<Answer, Refusal> {
         let arguments = request.arguments;
         let mut rows = state.rows(request.entity.name);
-        if request.entity.name != "org" && !is(Mutant::ListsAcrossOrgs) {
-            rows.retain(|row| row["org_id"] == request.org);
+        if !is(Mutant::ListsAcrossOrgs) {
+            rows.retain(|row| rules::is_of_org(row, request));
         }
         for (field, entity) in [("project_id", "project"), ("issue_id", "issue")] {
             if let Some(id) = arguments.get(field) {

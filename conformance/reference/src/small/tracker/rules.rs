@@ -12,12 +12,18 @@ use crate::{
     small::Refusal,
 };
 
+/// Returns true if the row is of the request's org, or is the org; an org is of any request that names none.
+pub(super) fn is_of_org(row: &Row, request: &Request<'_>) -> bool {
+    if request.entity.name == "org" {
+        request.arguments["org_id"].is_null() || row["id"] == request.org
+    } else {
+        row["org_id"] == request.org
+    }
+}
+
 /// Returns the row that a request names.
 pub(super) fn find(state: &State, request: &Request<'_>, in_any_org: bool) -> Result<Row, Refusal> {
-    let is_it = |row: &Row| {
-        let is_of_org = request.entity.name == "org" || row["org_id"] == request.org;
-        row["id"] == request.id && (is_of_org || in_any_org)
-    };
+    let is_it = |row: &Row| row["id"] == request.id && (in_any_org || is_of_org(row, request));
     let found = state.rows(request.entity.name).into_iter().find(is_it);
     found.ok_or_else(|| {
         (

@@ -143,7 +143,7 @@ impl Table {
         Ok((within, named))
     }
 
-    /// An org that is named is the key of an org that is created.
+    /// An org that is named is the row's key where rows are orgs: of the one to create, or of the only ones there are.
     fn name_org(
         &self,
         entity: &'static EntitySpec,
@@ -154,9 +154,6 @@ impl Table {
         let (Scope::Root, Some(named), [key]) = (entity.scope, named, entity.key) else {
             return Ok(());
         };
-        if self.operation.action != Action::Create {
-            return Ok(());
-        }
         if data.get(*key).is_some_and(|given| *given != named) {
             let field = self.spec.org.and_then(|org| org.argument).unwrap_or(key);
             return Err(RowError::Conflicting { field });
