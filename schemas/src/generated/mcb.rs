@@ -11389,37 +11389,21 @@ mod schema {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "observation_id",
-          "project_id",
-          "content",
-          "observation_type",
-          "tags",
-          "similarity_score",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "branch",
-          "commit",
-          "created_at",
-          "provenance"
-        ],
         "properties": {
           "observation_id": { "type": "string" },
           "project_id": { "type": "string" },
           "content": { "type": "string" },
           "observation_type": { "type": "string" },
           "tags": { "type": "array", "items": { "type": "string" } },
-          "similarity_score": { "type": "number", "minimum": 0, "maximum": 1 },
+          "similarity_score": { "type": "number" },
           "session_id": { "type": ["string", "null"] },
           "repo_id": { "type": ["string", "null"] },
           "file_path": { "type": ["string", "null"] },
           "branch": { "type": ["string", "null"] },
           "commit": { "type": ["string", "null"] },
           "created_at": { "type": "integer" },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true }
-        },
-        "additionalProperties": false
+          "provenance": { "type": ["object", "null"] }
+        }
       }
     }
   }
@@ -11435,28 +11419,13 @@ mod schema {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "observation_id",
-          "project_id",
-          "content",
-          "observation_type",
-          "tags",
-          "similarity_score",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "branch",
-          "commit",
-          "created_at",
-          "provenance"
-        ],
         "properties": {
           "observation_id": { "type": "string" },
           "project_id": { "type": "string" },
           "content": { "type": "string" },
           "observation_type": { "type": "string" },
           "tags": { "type": "array", "items": { "type": "string" } },
-          "similarity_score": { "type": "number", "minimum": 0, "maximum": 1 },
+          "similarity_score": { "type": "number" },
           "session_id": { "type": ["string", "null"] },
           "repo_id": { "type": ["string", "null"] },
           "file_path": { "type": ["string", "null"] },
@@ -11467,9 +11436,8 @@ mod schema {
             "minimum": -9007199254740991,
             "maximum": 9007199254740991
           },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true }
-        },
-        "additionalProperties": false
+          "provenance": { "type": ["object", "null"] }
+        }
       }
     }
   }
@@ -11887,21 +11855,6 @@ mod schema {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "pattern_signature",
-          "description",
-          "category",
-          "solutions",
-          "affected_files",
-          "tags",
-          "occurrence_count",
-          "first_seen_at",
-          "last_seen_at",
-          "provenance",
-          "seq"
-        ],
         "properties": {
           "id": { "type": "string" },
           "project_id": { "type": "string" },
@@ -11914,32 +11867,15 @@ mod schema {
           "occurrence_count": { "type": "integer" },
           "first_seen_at": { "type": "integer" },
           "last_seen_at": { "type": "integer" },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true },
+          "provenance": { "type": ["object", "null"] },
           "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
+        }
       }
     },
     "executions": {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "observation_id",
-          "execution_id",
-          "command",
-          "exit_code",
-          "duration_ms",
-          "success",
-          "execution_type",
-          "coverage",
-          "files_affected",
-          "output_summary",
-          "warnings_count",
-          "errors_count",
-          "created_at",
-          "seq"
-        ],
         "properties": {
           "observation_id": { "type": "string" },
           "execution_id": { "type": "string" },
@@ -11955,32 +11891,13 @@ mod schema {
           "errors_count": { "type": ["integer", "null"] },
           "created_at": { "type": "integer" },
           "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
+        }
       }
     },
     "observations": {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "content",
-          "observation_type",
-          "tags",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "branch",
-          "commit",
-          "created_at",
-          "seq",
-          "content_hash",
-          "times_seen",
-          "last_seen_at",
-          "provenance"
-        ],
         "properties": {
           "id": { "type": "string" },
           "project_id": { "type": "string" },
@@ -11997,25 +11914,14 @@ mod schema {
           "content_hash": { "type": "string" },
           "times_seen": { "type": "integer" },
           "last_seen_at": { "type": "integer" },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true }
-        },
-        "additionalProperties": false
+          "provenance": { "type": ["object", "null"] }
+        }
       }
     },
     "quality_gates": {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "observation_id",
-          "gate_name",
-          "status",
-          "message",
-          "timestamp",
-          "execution_id",
-          "created_at",
-          "seq"
-        ],
         "properties": {
           "observation_id": { "type": "string" },
           "gate_name": { "type": "string" },
@@ -12025,8 +11931,7 @@ mod schema {
           "execution_id": { "type": ["string", "null"] },
           "created_at": { "type": "integer" },
           "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
+        }
       }
     },
     "summary_id": { "type": "string" },
@@ -12044,89 +11949,18 @@ mod schema {
     "truncated": { "type": "boolean" },
     "vcs_context": {
       "type": ["object", "null"],
-      "required": ["branch", "commit"],
       "properties": {
         "branch": { "type": ["string", "null"] },
         "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
+      }
     },
     "query": { "type": ["string", "null"] },
     "total": { "type": "integer" },
     "hint": { "type": "string" },
-    "results": {
-      "anyOf": [
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "observation_type",
-              "relevance_score",
-              "tags",
-              "content_preview",
-              "session_id",
-              "repo_id",
-              "file_path",
-              "created_at",
-              "seq",
-              "category",
-              "occurrence_count"
-            ],
-            "properties": {
-              "id": { "type": "string" },
-              "observation_type": { "type": "string" },
-              "relevance_score": { "type": "number" },
-              "tags": { "type": "array", "items": { "type": "string" } },
-              "content_preview": { "type": "string" },
-              "session_id": { "type": ["string", "null"] },
-              "repo_id": { "type": ["string", "null"] },
-              "file_path": { "type": ["string", "null"] },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer" },
-              "category": { "type": "string" },
-              "occurrence_count": { "type": "integer" }
-            },
-            "additionalProperties": false
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "observation_type",
-              "relevance_score",
-              "tags",
-              "content_preview",
-              "session_id",
-              "repo_id",
-              "file_path",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string" },
-              "observation_type": { "type": "string" },
-              "relevance_score": { "type": "number" },
-              "tags": { "type": "array", "items": { "type": "string" } },
-              "content_preview": { "type": "string" },
-              "session_id": { "type": ["string", "null"] },
-              "repo_id": { "type": ["string", "null"] },
-              "file_path": { "type": ["string", "null"] },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer" }
-            },
-            "additionalProperties": false
-          }
-        }
-      ]
-    },
+    "results": { "type": "array", "items": { "type": "object" } },
     "id": { "type": "string" },
     "occurrence_count": { "type": "integer" },
-    "deduplicated": { "anyOf": [{ "type": "boolean" }, { "const": false, "type": "boolean" }] },
+    "deduplicated": { "type": "boolean" },
     "observation_id": { "type": "string" },
     "execution_id": { "type": "string" },
     "anchor_id": { "type": "string" },
@@ -12134,14 +11968,6 @@ mod schema {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
         "properties": {
           "observation_id": { "type": "string" },
           "content": { "type": "string" },
@@ -12149,8 +11975,7 @@ mod schema {
           "created_at": { "type": "integer" },
           "seq": { "type": "integer" },
           "offset": { "type": "integer" }
-        },
-        "additionalProperties": false
+        }
       }
     }
   }
@@ -12164,21 +11989,6 @@ mod schema {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "pattern_signature",
-          "description",
-          "category",
-          "solutions",
-          "affected_files",
-          "tags",
-          "occurrence_count",
-          "first_seen_at",
-          "last_seen_at",
-          "provenance",
-          "seq"
-        ],
         "properties": {
           "id": { "type": "string" },
           "project_id": { "type": "string" },
@@ -12203,32 +12013,15 @@ mod schema {
             "minimum": -9007199254740991,
             "maximum": 9007199254740991
           },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true },
+          "provenance": { "type": ["object", "null"] },
           "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
+        }
       }
     },
     "executions": {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "observation_id",
-          "execution_id",
-          "command",
-          "exit_code",
-          "duration_ms",
-          "success",
-          "execution_type",
-          "coverage",
-          "files_affected",
-          "output_summary",
-          "warnings_count",
-          "errors_count",
-          "created_at",
-          "seq"
-        ],
         "properties": {
           "observation_id": { "type": "string" },
           "execution_id": { "type": "string" },
@@ -12264,32 +12057,13 @@ mod schema {
             "maximum": 9007199254740991
           },
           "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
+        }
       }
     },
     "observations": {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "content",
-          "observation_type",
-          "tags",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "branch",
-          "commit",
-          "created_at",
-          "seq",
-          "content_hash",
-          "times_seen",
-          "last_seen_at",
-          "provenance"
-        ],
         "properties": {
           "id": { "type": "string" },
           "project_id": { "type": "string" },
@@ -12318,25 +12092,14 @@ mod schema {
             "minimum": -9007199254740991,
             "maximum": 9007199254740991
           },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true }
-        },
-        "additionalProperties": false
+          "provenance": { "type": ["object", "null"] }
+        }
       }
     },
     "quality_gates": {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "observation_id",
-          "gate_name",
-          "status",
-          "message",
-          "timestamp",
-          "execution_id",
-          "created_at",
-          "seq"
-        ],
         "properties": {
           "observation_id": { "type": "string" },
           "gate_name": { "type": "string" },
@@ -12354,8 +12117,7 @@ mod schema {
             "maximum": 9007199254740991
           },
           "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
+        }
       }
     },
     "summary_id": { "type": "string" },
@@ -12381,93 +12143,22 @@ mod schema {
     "truncated": { "type": "boolean" },
     "vcs_context": {
       "type": ["object", "null"],
-      "required": ["branch", "commit"],
       "properties": {
         "branch": { "type": ["string", "null"] },
         "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
+      }
     },
     "query": { "type": ["string", "null"] },
     "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "hint": { "type": "string" },
-    "results": {
-      "anyOf": [
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "observation_type",
-              "relevance_score",
-              "tags",
-              "content_preview",
-              "session_id",
-              "repo_id",
-              "file_path",
-              "created_at",
-              "seq",
-              "category",
-              "occurrence_count"
-            ],
-            "properties": {
-              "id": { "type": "string" },
-              "observation_type": { "type": "string" },
-              "relevance_score": { "type": "number" },
-              "tags": { "type": "array", "items": { "type": "string" } },
-              "content_preview": { "type": "string" },
-              "session_id": { "type": ["string", "null"] },
-              "repo_id": { "type": ["string", "null"] },
-              "file_path": { "type": ["string", "null"] },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer" },
-              "category": { "type": "string" },
-              "occurrence_count": { "type": "integer" }
-            },
-            "additionalProperties": false
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "observation_type",
-              "relevance_score",
-              "tags",
-              "content_preview",
-              "session_id",
-              "repo_id",
-              "file_path",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string" },
-              "observation_type": { "type": "string" },
-              "relevance_score": { "type": "number" },
-              "tags": { "type": "array", "items": { "type": "string" } },
-              "content_preview": { "type": "string" },
-              "session_id": { "type": ["string", "null"] },
-              "repo_id": { "type": ["string", "null"] },
-              "file_path": { "type": ["string", "null"] },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer" }
-            },
-            "additionalProperties": false
-          }
-        }
-      ]
-    },
+    "results": { "type": "array", "items": { "type": "object" } },
     "id": { "type": "string" },
     "occurrence_count": {
       "type": "integer",
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
-    "deduplicated": { "anyOf": [{ "type": "boolean" }, { "const": false, "type": "boolean" }] },
+    "deduplicated": { "type": "boolean" },
     "observation_id": { "type": "string" },
     "execution_id": { "type": "string" },
     "anchor_id": { "type": "string" },
@@ -12475,14 +12166,6 @@ mod schema {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
         "properties": {
           "observation_id": { "type": "string" },
           "content": { "type": "string" },
@@ -12498,8 +12181,7 @@ mod schema {
             "minimum": -9007199254740991,
             "maximum": 9007199254740991
           }
-        },
-        "additionalProperties": false
+        }
       }
     }
   }
@@ -16397,18 +16079,6 @@ mod schema {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "id",
-          "parent_session_id",
-          "agent_type",
-          "model",
-          "status",
-          "project_id",
-          "started_at",
-          "ended_at",
-          "duration_ms",
-          "seq"
-        ],
         "properties": {
           "id": { "type": "string" },
           "parent_session_id": { "type": ["string", "null"] },
@@ -16420,8 +16090,7 @@ mod schema {
           "ended_at": { "type": ["integer", "null"] },
           "duration_ms": { "type": ["integer", "null"] },
           "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
+        }
       }
     },
     "summary_id": { "type": "string" },
@@ -16430,7 +16099,7 @@ mod schema {
     "next_steps": { "type": "array", "items": { "type": "string" } },
     "key_files": { "type": "array", "items": { "type": "string" } },
     "created_at": { "type": "integer" },
-    "updated": { "const": true, "type": "boolean" }
+    "updated": { "enum": [true], "type": "boolean" }
   }
 }"#,
         r#"{
@@ -16480,18 +16149,6 @@ mod schema {
       "type": "array",
       "items": {
         "type": "object",
-        "required": [
-          "id",
-          "parent_session_id",
-          "agent_type",
-          "model",
-          "status",
-          "project_id",
-          "started_at",
-          "ended_at",
-          "duration_ms",
-          "seq"
-        ],
         "properties": {
           "id": { "type": "string" },
           "parent_session_id": { "type": ["string", "null"] },
@@ -16515,8 +16172,7 @@ mod schema {
             "maximum": 9007199254740991
           },
           "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
+        }
       }
     },
     "summary_id": { "type": "string" },
@@ -16525,7 +16181,7 @@ mod schema {
     "next_steps": { "type": "array", "items": { "type": "string" } },
     "key_files": { "type": "array", "items": { "type": "string" } },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated": { "const": true, "type": "boolean" }
+    "updated": { "enum": [true], "type": "boolean" }
   }
 }"#,
         &[],
@@ -17361,306 +17017,129 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "context": { "type": "string", "maxLength": 1048576 },
-    "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "consequences": { "type": "string", "maxLength": 1048576 },
+    "id": { "type": "string" },
+    "project_id": { "type": "string" },
+    "issue_id": { "type": ["string", "null"] },
+    "title": { "type": "string" },
+    "context": { "type": "string" },
+    "decision": { "type": "string" },
+    "consequences": { "type": "string" },
     "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 },
-    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "seq": { "type": "integer" },
+    "from_issue_id": { "type": "string" },
+    "to_issue_id": { "type": "string" },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
     },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "description": {
-      "anyOf": [
-        { "type": "string", "maxLength": 1048576 },
-        { "type": "string", "maxLength": 65536 }
-      ]
-    },
+    "org_id": { "type": "string" },
+    "created_by": { "type": "string" },
+    "phase_id": { "type": ["string", "null"] },
+    "description": { "type": "string" },
     "issue_type": {
       "type": "string",
       "enum": ["task", "bug", "feature", "enhancement", "documentation"]
     },
     "status": {
-      "anyOf": [
-        { "type": "string", "enum": ["open", "in_progress", "blocked", "resolved", "closed"] },
-        {
-          "type": "string",
-          "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-        }
+      "type": "string",
+      "enum": [
+        "open",
+        "in_progress",
+        "blocked",
+        "resolved",
+        "closed",
+        "planned",
+        "completed",
+        "skipped"
       ]
     },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+    "priority": { "type": "integer" },
+    "assignee": { "type": ["string", "null"] },
+    "labels": { "type": "array", "items": { "type": "string" } },
+    "estimated_minutes": { "type": ["integer", "null"] },
+    "actual_minutes": { "type": ["integer", "null"] },
+    "notes": { "type": "string" },
+    "design": { "type": "string" },
+    "parent_issue_id": { "type": ["string", "null"] },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "sequence": { "type": "integer", "minimum": 0 },
+    "closed_reason": { "type": "string" },
+    "name": { "type": "string" },
+    "sequence": { "type": "integer" },
     "started_at": { "type": ["integer", "null"] },
     "completed_at": { "type": ["integer", "null"] },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
+    "path": { "type": "string" },
     "deleted": { "type": "boolean" },
-    "resource": {
-      "anyOf": [
-        { "const": "decision" },
-        { "const": "dependency" },
-        { "const": "issue" },
-        { "const": "phase" },
-        { "const": "project" }
-      ]
-    },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "anyOf": [
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "project_id",
-              "issue_id",
-              "title",
-              "context",
-              "decision",
-              "consequences",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "context": { "type": "string", "maxLength": 1048576 },
-              "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-              "consequences": { "type": "string", "maxLength": 1048576 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "from_issue_id",
-              "to_issue_id",
-              "dependency_type",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "dependency_type": {
-                "type": "string",
-                "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-              },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "project_id",
-              "created_by",
-              "phase_id",
-              "title",
-              "description",
-              "issue_type",
-              "status",
-              "priority",
-              "assignee",
-              "labels",
-              "estimated_minutes",
-              "actual_minutes",
-              "notes",
-              "design",
-              "parent_issue_id",
-              "created_at",
-              "updated_at",
-              "closed_at",
-              "closed_reason",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "description": { "type": "string", "maxLength": 1048576 },
-              "issue_type": {
-                "type": "string",
-                "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-              },
-              "status": {
-                "type": "string",
-                "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-              },
-              "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-              "assignee": { "type": ["string", "null"], "maxLength": 200 },
-              "labels": {
-                "type": "array",
-                "maxItems": 50,
-                "items": { "type": "string", "maxLength": 200 }
-              },
-              "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-              "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-              "notes": { "type": "string", "maxLength": 1048576 },
-              "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "closed_at": { "type": ["integer", "null"] },
-              "closed_reason": { "type": "string", "maxLength": 2000 },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "project_id",
-              "name",
-              "description",
-              "sequence",
-              "status",
-              "started_at",
-              "completed_at",
-              "created_at",
-              "updated_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "description": { "type": "string", "maxLength": 65536 },
-              "sequence": { "type": "integer", "minimum": 0 },
-              "status": {
-                "type": "string",
-                "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-              },
-              "started_at": { "type": ["integer", "null"] },
-              "completed_at": { "type": ["integer", "null"] },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        }
-      ]
-    }
+    "resource": { "enum": ["decision", "dependency", "issue", "phase", "project"] },
+    "count": { "type": "integer" },
+    "total": { "type": "integer" },
+    "items": { "type": "array", "items": { "type": "object" } }
   }
 }"#,
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "context": { "type": "string", "maxLength": 1048576 },
-    "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "consequences": { "type": "string", "maxLength": 1048576 },
+    "id": { "type": "string" },
+    "project_id": { "type": "string" },
+    "issue_id": { "type": ["string", "null"] },
+    "title": { "type": "string" },
+    "context": { "type": "string" },
+    "decision": { "type": "string" },
+    "consequences": { "type": "string" },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "from_issue_id": { "type": "string" },
+    "to_issue_id": { "type": "string" },
     "dependency_type": {
       "type": "string",
       "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
     },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "description": {
-      "anyOf": [
-        { "type": "string", "maxLength": 1048576 },
-        { "type": "string", "maxLength": 65536 }
-      ]
-    },
+    "org_id": { "type": "string" },
+    "created_by": { "type": "string" },
+    "phase_id": { "type": ["string", "null"] },
+    "description": { "type": "string" },
     "issue_type": {
       "type": "string",
       "enum": ["task", "bug", "feature", "enhancement", "documentation"]
     },
     "status": {
-      "anyOf": [
-        { "type": "string", "enum": ["open", "in_progress", "blocked", "resolved", "closed"] },
-        {
-          "type": "string",
-          "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-        }
+      "type": "string",
+      "enum": [
+        "open",
+        "in_progress",
+        "blocked",
+        "resolved",
+        "closed",
+        "planned",
+        "completed",
+        "skipped"
       ]
     },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
+    "priority": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "assignee": { "type": ["string", "null"] },
+    "labels": { "type": "array", "items": { "type": "string" } },
     "estimated_minutes": {
       "type": ["integer", "null"],
-      "minimum": 0,
+      "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+    "actual_minutes": {
+      "type": ["integer", "null"],
+      "minimum": -9007199254740991,
+      "maximum": 9007199254740991
+    },
+    "notes": { "type": "string" },
+    "design": { "type": "string" },
+    "parent_issue_id": { "type": ["string", "null"] },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+    "closed_reason": { "type": "string" },
+    "name": { "type": "string" },
+    "sequence": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "started_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -17671,191 +17150,12 @@ mod schema {
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
+    "path": { "type": "string" },
     "deleted": { "type": "boolean" },
-    "resource": {
-      "anyOf": [
-        { "const": "decision" },
-        { "const": "dependency" },
-        { "const": "issue" },
-        { "const": "phase" },
-        { "const": "project" }
-      ]
-    },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "anyOf": [
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "project_id",
-              "issue_id",
-              "title",
-              "context",
-              "decision",
-              "consequences",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "context": { "type": "string", "maxLength": 1048576 },
-              "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-              "consequences": { "type": "string", "maxLength": 1048576 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "from_issue_id",
-              "to_issue_id",
-              "dependency_type",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "dependency_type": {
-                "type": "string",
-                "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-              },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "project_id",
-              "created_by",
-              "phase_id",
-              "title",
-              "description",
-              "issue_type",
-              "status",
-              "priority",
-              "assignee",
-              "labels",
-              "estimated_minutes",
-              "actual_minutes",
-              "notes",
-              "design",
-              "parent_issue_id",
-              "created_at",
-              "updated_at",
-              "closed_at",
-              "closed_reason",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "description": { "type": "string", "maxLength": 1048576 },
-              "issue_type": {
-                "type": "string",
-                "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-              },
-              "status": {
-                "type": "string",
-                "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-              },
-              "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-              "assignee": { "type": ["string", "null"], "maxLength": 200 },
-              "labels": {
-                "type": "array",
-                "maxItems": 50,
-                "items": { "type": "string", "maxLength": 200 }
-              },
-              "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-              "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-              "notes": { "type": "string", "maxLength": 1048576 },
-              "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "closed_at": { "type": ["integer", "null"] },
-              "closed_reason": { "type": "string", "maxLength": 2000 },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "project_id",
-              "name",
-              "description",
-              "sequence",
-              "status",
-              "started_at",
-              "completed_at",
-              "created_at",
-              "updated_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "description": { "type": "string", "maxLength": 65536 },
-              "sequence": { "type": "integer", "minimum": 0 },
-              "status": {
-                "type": "string",
-                "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-              },
-              "started_at": { "type": ["integer", "null"] },
-              "completed_at": { "type": ["integer", "null"] },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        }
-      ]
-    }
+    "resource": { "enum": ["decision", "dependency", "issue", "phase", "project"] },
+    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "items": { "type": "array", "items": { "type": "object" } }
   }
 }"#,
         &[],
@@ -21301,551 +20601,121 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": {
-      "anyOf": [
-        { "type": "string", "minLength": 1, "maxLength": 200 },
-        { "type": "string", "minLength": 1, "maxLength": 255 },
-        { "type": "string", "minLength": 1, "maxLength": 100 }
-      ]
-    },
-    "scopes_json": { "type": "string", "maxLength": 65536 },
+    "id": { "type": "string" },
+    "user_id": { "type": "string" },
+    "org_id": { "type": "string" },
+    "name": { "type": "string" },
+    "scopes_json": { "type": "string" },
     "expires_at": { "type": ["integer", "null"] },
     "revoked_at": { "type": ["integer", "null"] },
     "secret": { "type": ["string", "null"] },
     "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 },
-    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "seq": { "type": "integer" },
+    "agent_session_id": { "type": "string" },
+    "worktree_id": { "type": "string" },
     "assigned_at": { "type": "integer" },
     "released_at": { "type": ["integer", "null"] },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string" },
     "is_default": { "type": "boolean" },
-    "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
-    "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": {
-      "anyOf": [
-        { "type": "string", "maxLength": 1048576 },
-        { "type": "string", "maxLength": 65536 }
-      ]
-    },
+    "head_commit": { "type": ["string", "null"] },
+    "upstream": { "type": ["string", "null"] },
+    "issue_id": { "type": "string" },
+    "author_id": { "type": "string" },
+    "content": { "type": "string" },
+    "project_id": { "type": "string" },
+    "created_by": { "type": "string" },
+    "phase_id": { "type": ["string", "null"] },
+    "title": { "type": "string" },
+    "description": { "type": "string" },
     "issue_type": {
       "type": "string",
       "enum": ["task", "bug", "feature", "enhancement", "documentation"]
     },
     "status": {
-      "anyOf": [
-        { "type": "string", "enum": ["open", "in_progress", "blocked", "resolved", "closed"] },
-        { "type": "string", "enum": ["draft", "active", "executing", "completed", "archived"] },
-        { "type": "string", "enum": ["active", "in_use", "pruned"] }
+      "type": "string",
+      "enum": [
+        "open",
+        "in_progress",
+        "blocked",
+        "resolved",
+        "closed",
+        "draft",
+        "active",
+        "executing",
+        "completed",
+        "archived",
+        "in_use",
+        "pruned"
       ]
     },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+    "priority": { "type": "integer" },
+    "assignee": { "type": ["string", "null"] },
+    "labels": { "type": "array", "items": { "type": "string" } },
+    "estimated_minutes": { "type": ["integer", "null"] },
+    "actual_minutes": { "type": ["integer", "null"] },
+    "notes": { "type": "string" },
+    "design": { "type": "string" },
+    "parent_issue_id": { "type": ["string", "null"] },
     "updated_at": { "type": "integer" },
     "closed_at": { "type": ["integer", "null"] },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-    "settings_json": { "type": "string", "maxLength": 65536 },
-    "url": { "type": ["string", "null"], "maxLength": 2000 },
-    "local_path": { "type": ["string", "null"], "maxLength": 4096 },
+    "closed_reason": { "type": "string" },
+    "color": { "type": "string" },
+    "label_id": { "type": "string" },
+    "slug": { "type": "string" },
+    "settings_json": { "type": "string" },
+    "url": { "type": ["string", "null"] },
+    "local_path": { "type": ["string", "null"] },
     "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_version_id": { "type": "string" },
+    "reviewer_id": { "type": "string" },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-    "feedback": { "type": "string", "maxLength": 65536 },
-    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "role": {
-      "anyOf": [
-        { "type": "string", "enum": ["lead", "member"] },
-        { "type": "string", "enum": ["admin", "member", "viewer", "service"] }
-      ]
-    },
+    "feedback": { "type": "string" },
+    "team_id": { "type": "string" },
+    "role": { "type": "string", "enum": ["lead", "member", "admin", "viewer", "service"] },
     "joined_at": { "type": "integer" },
-    "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-    "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "version_number": { "type": "integer", "minimum": 0 },
-    "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "change_summary": { "type": "string", "maxLength": 65536 },
-    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+    "email": { "type": "string", "format": "email" },
+    "display_name": { "type": "string" },
+    "plan_id": { "type": "string" },
+    "version_number": { "type": "integer" },
+    "content_json": { "type": "string" },
+    "change_summary": { "type": "string" },
+    "branch_id": { "type": "string" },
+    "path": { "type": "string" },
+    "assigned_agent_id": { "type": ["string", "null"] },
     "deleted": { "type": "boolean" },
     "resource": {
-      "anyOf": [
-        { "const": "api_key" },
-        { "const": "assignment" },
-        { "const": "branch" },
-        { "const": "comment" },
-        { "const": "issue" },
-        { "const": "label" },
-        { "const": "label_assignment" },
-        { "const": "org" },
-        { "const": "plan" },
-        { "const": "repository" },
-        { "const": "team" },
-        { "const": "team_member" },
-        { "const": "user" },
-        { "const": "worktree" },
-        { "const": "review" },
-        { "const": "version" }
+      "enum": [
+        "api_key",
+        "assignment",
+        "branch",
+        "comment",
+        "issue",
+        "label",
+        "label_assignment",
+        "org",
+        "plan",
+        "repository",
+        "team",
+        "team_member",
+        "user",
+        "worktree",
+        "review",
+        "version"
       ]
     },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "anyOf": [
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "user_id",
-              "org_id",
-              "name",
-              "scopes_json",
-              "expires_at",
-              "revoked_at",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "scopes_json": { "type": "string", "maxLength": 65536 },
-              "expires_at": { "type": ["integer", "null"] },
-              "revoked_at": { "type": ["integer", "null"] },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "agent_session_id",
-              "worktree_id",
-              "assigned_at",
-              "released_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "assigned_at": { "type": "integer" },
-              "released_at": { "type": ["integer", "null"] },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "repository_id",
-              "name",
-              "is_default",
-              "head_commit",
-              "upstream",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-              "is_default": { "type": "boolean" },
-              "head_commit": {
-                "type": ["string", "null"],
-                "maxLength": 64,
-                "pattern": "^[0-9a-f]{7,64}$"
-              },
-              "upstream": { "type": ["string", "null"], "maxLength": 255 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "project_id",
-              "created_by",
-              "phase_id",
-              "title",
-              "description",
-              "issue_type",
-              "status",
-              "priority",
-              "assignee",
-              "labels",
-              "estimated_minutes",
-              "actual_minutes",
-              "notes",
-              "design",
-              "parent_issue_id",
-              "created_at",
-              "updated_at",
-              "closed_at",
-              "closed_reason",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "description": { "type": "string", "maxLength": 1048576 },
-              "issue_type": {
-                "type": "string",
-                "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-              },
-              "status": {
-                "type": "string",
-                "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-              },
-              "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-              "assignee": { "type": ["string", "null"], "maxLength": 200 },
-              "labels": {
-                "type": "array",
-                "maxItems": 50,
-                "items": { "type": "string", "maxLength": 200 }
-              },
-              "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-              "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-              "notes": { "type": "string", "maxLength": 1048576 },
-              "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "closed_at": { "type": ["integer", "null"] },
-              "closed_reason": { "type": "string", "maxLength": 2000 },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-              "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
-            "properties": {
-              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-              "color": { "type": "string", "minLength": 1, "maxLength": 32 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "slug": {
-                "type": "string",
-                "maxLength": 63,
-                "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$"
-              },
-              "settings_json": { "type": "string", "maxLength": 65536 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "project_id",
-              "title",
-              "description",
-              "status",
-              "created_by",
-              "created_at",
-              "updated_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "description": { "type": "string", "maxLength": 65536 },
-              "status": {
-                "type": "string",
-                "enum": ["draft", "active", "executing", "completed", "archived"]
-              },
-              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "project_id",
-              "name",
-              "url",
-              "local_path",
-              "vcs_type",
-              "created_at",
-              "updated_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "url": { "type": ["string", "null"], "maxLength": 2000 },
-              "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-              "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "plan_version_id",
-              "reviewer_id",
-              "verdict",
-              "feedback",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-              "feedback": { "type": "string", "maxLength": 65536 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "org_id", "name", "created_at", "seq"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["team_id", "user_id", "role", "joined_at", "seq"],
-            "properties": {
-              "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "role": { "type": "string", "enum": ["lead", "member"] },
-              "joined_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "email",
-              "display_name",
-              "role",
-              "created_at",
-              "updated_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-              "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "plan_id",
-              "version_number",
-              "content_json",
-              "change_summary",
-              "created_by",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "version_number": { "type": "integer", "minimum": 0 },
-              "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-              "change_summary": { "type": "string", "maxLength": 65536 },
-              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "repository_id",
-              "branch_id",
-              "path",
-              "status",
-              "assigned_agent_id",
-              "created_at",
-              "updated_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-              "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-              "assigned_agent_id": {
-                "type": ["string", "null"],
-                "minLength": 1,
-                "maxLength": 128
-              },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        }
-      ]
-    }
+    "count": { "type": "integer" },
+    "total": { "type": "integer" },
+    "items": { "type": "array", "items": { "type": "object" } }
   }
 }"#,
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": {
-      "anyOf": [
-        { "type": "string", "minLength": 1, "maxLength": 200 },
-        { "type": "string", "minLength": 1, "maxLength": 255 },
-        { "type": "string", "minLength": 1, "maxLength": 100 }
-      ]
-    },
-    "scopes_json": { "type": "string", "maxLength": 65536 },
+    "id": { "type": "string" },
+    "user_id": { "type": "string" },
+    "org_id": { "type": "string" },
+    "name": { "type": "string" },
+    "scopes_json": { "type": "string" },
     "expires_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
@@ -21858,9 +20728,9 @@ mod schema {
     },
     "secret": { "type": ["string", "null"] },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "agent_session_id": { "type": "string" },
+    "worktree_id": { "type": "string" },
     "assigned_at": {
       "type": "integer",
       "minimum": -9007199254740991,
@@ -21871,523 +20741,113 @@ mod schema {
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "repository_id": { "type": "string" },
     "is_default": { "type": "boolean" },
-    "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
-    "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": {
-      "anyOf": [
-        { "type": "string", "maxLength": 1048576 },
-        { "type": "string", "maxLength": 65536 }
-      ]
-    },
+    "head_commit": { "type": ["string", "null"] },
+    "upstream": { "type": ["string", "null"] },
+    "issue_id": { "type": "string" },
+    "author_id": { "type": "string" },
+    "content": { "type": "string" },
+    "project_id": { "type": "string" },
+    "created_by": { "type": "string" },
+    "phase_id": { "type": ["string", "null"] },
+    "title": { "type": "string" },
+    "description": { "type": "string" },
     "issue_type": {
       "type": "string",
       "enum": ["task", "bug", "feature", "enhancement", "documentation"]
     },
     "status": {
-      "anyOf": [
-        { "type": "string", "enum": ["open", "in_progress", "blocked", "resolved", "closed"] },
-        { "type": "string", "enum": ["draft", "active", "executing", "completed", "archived"] },
-        { "type": "string", "enum": ["active", "in_use", "pruned"] }
+      "type": "string",
+      "enum": [
+        "open",
+        "in_progress",
+        "blocked",
+        "resolved",
+        "closed",
+        "draft",
+        "active",
+        "executing",
+        "completed",
+        "archived",
+        "in_use",
+        "pruned"
       ]
     },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
+    "priority": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "assignee": { "type": ["string", "null"] },
+    "labels": { "type": "array", "items": { "type": "string" } },
     "estimated_minutes": {
       "type": ["integer", "null"],
-      "minimum": 0,
+      "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+    "actual_minutes": {
+      "type": ["integer", "null"],
+      "minimum": -9007199254740991,
+      "maximum": 9007199254740991
+    },
+    "notes": { "type": "string" },
+    "design": { "type": "string" },
+    "parent_issue_id": { "type": ["string", "null"] },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-    "settings_json": { "type": "string", "maxLength": 65536 },
-    "url": { "type": ["string", "null"], "maxLength": 2000 },
-    "local_path": { "type": ["string", "null"], "maxLength": 4096 },
+    "closed_reason": { "type": "string" },
+    "color": { "type": "string" },
+    "label_id": { "type": "string" },
+    "slug": { "type": "string" },
+    "settings_json": { "type": "string" },
+    "url": { "type": ["string", "null"] },
+    "local_path": { "type": ["string", "null"] },
     "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
+    "plan_version_id": { "type": "string" },
+    "reviewer_id": { "type": "string" },
     "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-    "feedback": { "type": "string", "maxLength": 65536 },
-    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "role": {
-      "anyOf": [
-        { "type": "string", "enum": ["lead", "member"] },
-        { "type": "string", "enum": ["admin", "member", "viewer", "service"] }
-      ]
-    },
+    "feedback": { "type": "string" },
+    "team_id": { "type": "string" },
+    "role": { "type": "string", "enum": ["lead", "member", "admin", "viewer", "service"] },
     "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-    "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "change_summary": { "type": "string", "maxLength": 65536 },
-    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+    "email": { "type": "string", "format": "email" },
+    "display_name": { "type": "string" },
+    "plan_id": { "type": "string" },
+    "version_number": {
+      "type": "integer",
+      "minimum": -9007199254740991,
+      "maximum": 9007199254740991
+    },
+    "content_json": { "type": "string" },
+    "change_summary": { "type": "string" },
+    "branch_id": { "type": "string" },
+    "path": { "type": "string" },
+    "assigned_agent_id": { "type": ["string", "null"] },
     "deleted": { "type": "boolean" },
     "resource": {
-      "anyOf": [
-        { "const": "api_key" },
-        { "const": "assignment" },
-        { "const": "branch" },
-        { "const": "comment" },
-        { "const": "issue" },
-        { "const": "label" },
-        { "const": "label_assignment" },
-        { "const": "org" },
-        { "const": "plan" },
-        { "const": "repository" },
-        { "const": "team" },
-        { "const": "team_member" },
-        { "const": "user" },
-        { "const": "worktree" },
-        { "const": "review" },
-        { "const": "version" }
+      "enum": [
+        "api_key",
+        "assignment",
+        "branch",
+        "comment",
+        "issue",
+        "label",
+        "label_assignment",
+        "org",
+        "plan",
+        "repository",
+        "team",
+        "team_member",
+        "user",
+        "worktree",
+        "review",
+        "version"
       ]
     },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "anyOf": [
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "user_id",
-              "org_id",
-              "name",
-              "scopes_json",
-              "expires_at",
-              "revoked_at",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "scopes_json": { "type": "string", "maxLength": 65536 },
-              "expires_at": { "type": ["integer", "null"] },
-              "revoked_at": { "type": ["integer", "null"] },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "agent_session_id",
-              "worktree_id",
-              "assigned_at",
-              "released_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "assigned_at": { "type": "integer" },
-              "released_at": { "type": ["integer", "null"] },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "repository_id",
-              "name",
-              "is_default",
-              "head_commit",
-              "upstream",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-              "is_default": { "type": "boolean" },
-              "head_commit": {
-                "type": ["string", "null"],
-                "maxLength": 64,
-                "pattern": "^[0-9a-f]{7,64}$"
-              },
-              "upstream": { "type": ["string", "null"], "maxLength": 255 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "project_id",
-              "created_by",
-              "phase_id",
-              "title",
-              "description",
-              "issue_type",
-              "status",
-              "priority",
-              "assignee",
-              "labels",
-              "estimated_minutes",
-              "actual_minutes",
-              "notes",
-              "design",
-              "parent_issue_id",
-              "created_at",
-              "updated_at",
-              "closed_at",
-              "closed_reason",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "description": { "type": "string", "maxLength": 1048576 },
-              "issue_type": {
-                "type": "string",
-                "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-              },
-              "status": {
-                "type": "string",
-                "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-              },
-              "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-              "assignee": { "type": ["string", "null"], "maxLength": 200 },
-              "labels": {
-                "type": "array",
-                "maxItems": 50,
-                "items": { "type": "string", "maxLength": 200 }
-              },
-              "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-              "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-              "notes": { "type": "string", "maxLength": 1048576 },
-              "design": { "type": "string", "maxLength": 1048576 },
-              "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "closed_at": { "type": ["integer", "null"] },
-              "closed_reason": { "type": "string", "maxLength": 2000 },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-              "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
-            "properties": {
-              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-              "color": { "type": "string", "minLength": 1, "maxLength": 32 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "slug": {
-                "type": "string",
-                "maxLength": 63,
-                "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$"
-              },
-              "settings_json": { "type": "string", "maxLength": 65536 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "project_id",
-              "title",
-              "description",
-              "status",
-              "created_by",
-              "created_at",
-              "updated_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "description": { "type": "string", "maxLength": 65536 },
-              "status": {
-                "type": "string",
-                "enum": ["draft", "active", "executing", "completed", "archived"]
-              },
-              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "project_id",
-              "name",
-              "url",
-              "local_path",
-              "vcs_type",
-              "created_at",
-              "updated_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "url": { "type": ["string", "null"], "maxLength": 2000 },
-              "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-              "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "plan_version_id",
-              "reviewer_id",
-              "verdict",
-              "feedback",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-              "feedback": { "type": "string", "maxLength": 65536 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "org_id", "name", "created_at", "seq"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["team_id", "user_id", "role", "joined_at", "seq"],
-            "properties": {
-              "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "role": { "type": "string", "enum": ["lead", "member"] },
-              "joined_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "email",
-              "display_name",
-              "role",
-              "created_at",
-              "updated_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-              "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "plan_id",
-              "version_number",
-              "content_json",
-              "change_summary",
-              "created_by",
-              "created_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "version_number": { "type": "integer", "minimum": 0 },
-              "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-              "change_summary": { "type": "string", "maxLength": 65536 },
-              "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "created_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "repository_id",
-              "branch_id",
-              "path",
-              "status",
-              "assigned_agent_id",
-              "created_at",
-              "updated_at",
-              "seq"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-              "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-              "assigned_agent_id": {
-                "type": ["string", "null"],
-                "minLength": 1,
-                "maxLength": 128
-              },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" },
-              "seq": { "type": "integer", "minimum": 0 }
-            }
-          }
-        }
-      ]
-    }
+    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "items": { "type": "array", "items": { "type": "object" } }
   }
 }"#,
         &[],
