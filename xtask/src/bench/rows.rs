@@ -2,9 +2,8 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -13,10 +12,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
-    IN_FLIGHT, succeeded,
+    IN_FLIGHT,
+    pipe::Pipe,
     table::{Row, Table},
 };
-use crate::{Outcome, measure::resident, root, run};
+use crate::{Outcome, root, run};
 
 /// Number of changes whose space on the disk is measured.
 const CHANGES: usize = 1_000;
@@ -73,17 +73,7 @@ impl Data {
     }
 
     fn serve(&self) -> Outcome<Pipe> {
-        let mut command = Command::new(root().join("target/release/tabellion"));
-        command
-            .args(["serve", "--contract", "mcb", "--data"])
-            .arg(self.folder.path());
-        let mut pipe = Pipe::start(command.stderr(Stdio::null()))?;
-        let client = json!({ "name": "bench", "version": "1" });
-        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-        pipe.request("initialize", &hello)?;
-        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        pipe.input.write_all(format!("{ready}\n").as_bytes())?;
-        Ok(pipe)
+        Pipe::serve(self.folder.path())
     }
 
     /// Measures the time from the start to the first `tools/list`.
@@ -173,7 +163,7 @@ fn in_flight(server: &mut Pipe, calls: usize) -> Outcome<Row> {
             server.post("tools/call", &json!({ "name": TOOL, "arguments": arguments }))?;
         }
         for _ in 0..IN_FLIGHT {
-            succeeded(&serde_json::from_str(&server.line()?)?)?;
+            server.answer()?;
         }
         row.ours(since.elapsed() / IN_FLIGHT as u32);
         for i in 0..4 {
@@ -205,68 +195,6 @@ fn space(within: &Path) -> Outcome<Table> {
     );
     println!("{table}");
     Ok(table)
-}
-
-/// A server over standard input and output. A time ends with the line that answers; reading what it says is not in it.
-struct Pipe {
-    process: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    id: u64,
-}
-
-impl Pipe {
-    fn start(command: &mut Command) -> Outcome<Self> {
-        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let (input, output) = (process.stdin.take(), process.stdout.take());
-        let (input, output) = input.zip(output).ok_or("the process has no pipes")?;
-        Ok(Self {
-            process,
-            input,
-            output: BufReader::new(output),
-            id: 0,
-        })
-    }
-
-    fn post(&mut self, method: &str, params: &Value) -> Outcome {
-        self.id += 1;
-        let request = json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params });
-        self.input.write_all(format!("{request}\n").as_bytes())?;
-        Ok(())
-    }
-
-    fn line(&mut self) -> Outcome<String> {
-        let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        Ok(line)
-    }
-
-    fn request(&mut self, method: &str, params: &Value) -> Outcome<Duration> {
-        let since = Instant::now();
-        self.post(method, params)?;
-        let line = self.line()?;
-        let elapsed = since.elapsed();
-        succeeded(&serde_json::from_str(&line)?)?;
-        Ok(elapsed)
-    }
-
-    fn call(&mut self, tool: &str, arguments: Value) -> Outcome<Duration> {
-        self.request("tools/call", &json!({ "name": tool, "arguments": arguments }))
-    }
-
-    fn megabytes(&self) -> Outcome<f64> {
-        resident(self.process.id()).ok_or_else(|| "the system does not report memory".into())
-    }
-
-    /// Ends the server, and waits for its end.
-    fn close(self) -> Outcome {
-        let Self {
-            mut process, input, ..
-        } = self;
-        drop(input);
-        process.wait()?;
-        Ok(())
-    }
 }
 
 /// SQLite behind a loop over lines, with the same durability and without any rule.
