@@ -29,7 +29,7 @@ pub(super) const CHECK: Check = Check {
     shrink: as_small_as_can_be,
 };
 
-/// The provenance of the change, and another one.
+/// Numbers of the provenance of the change, and of a different one.
 const ONE: usize = 1;
 const OTHER: usize = 2;
 
