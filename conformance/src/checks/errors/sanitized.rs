@@ -41,7 +41,10 @@ pub(super) const CHECK: Check = Check {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Trouble {
-    Damaged(Damage),
+    Damaged {
+        damage: Damage,
+        while_running: bool,
+    },
     /// From this system call of a change on, the disk is full, or fails.
     Disk {
         at: usize,
@@ -106,7 +109,15 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         return Ok(cases);
     }
     for (damage, name) in DAMAGES {
-        cases.push(Case::new(name, Trouble::Damaged(damage)));
+        for (while_running, when) in [(false, ""), (true, ", while the server runs")] {
+            cases.push(Case::new(
+                format!("{name}{when}"),
+                Trouble::Damaged {
+                    damage,
+                    while_running,
+                },
+            ));
+        }
     }
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         for at in POINTS {
@@ -124,7 +135,10 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     match case.read()? {
         Trouble::Values => values(bench, &scene),
         Trouble::Bytes => bytes(bench, &scene),
-        Trouble::Damaged(damage) => damaged(bench, &scene, damage),
+        Trouble::Damaged {
+            damage,
+            while_running,
+        } => damaged(bench, &scene, damage, while_running),
         Trouble::Disk { at, is_full } => disk(bench, &scene, at, is_full),
     }
 }
@@ -184,18 +198,21 @@ fn bytes(bench: &Bench<'_>, scene: &Scene<'_>) -> Judgement {
     Ok(())
 }
 
-/// Damages the files of a server that has ended, and starts it again.
-fn damaged(bench: &Bench<'_>, scene: &Scene<'_>, damage: Damage) -> Judgement {
+/// Damages the files of a server: before it starts again, or while it runs.
+fn damaged(bench: &Bench<'_>, scene: &Scene<'_>, damage: Damage, while_running: bool) -> Judgement {
     let mut client = scene.start()?;
     let (tool, arguments) = accepted(bench, &mut client)?;
-    client.close()?;
     let leaks = leaks(scene)?;
+    let mut running = Some(client);
+    if !while_running && let Some(client) = running.take() {
+        client.close()?;
+    }
     for path in files(&scene.data())? {
         spoil(&path, damage)?;
     }
     scene.trace(format!("the files of the data folder are damaged: {damage:?}"));
     // A server that does not start tells its client nothing.
-    let Ok(mut client) = scene.start() else {
+    let Some(mut client) = running.or_else(|| scene.start().ok()) else {
         return Ok(());
     };
     let all = [(tool, arguments)].into_iter().chain(reading(bench));
