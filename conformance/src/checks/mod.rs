@@ -9,8 +9,10 @@ mod atomic;
 mod budget;
 mod bytes;
 mod concurrent;
+mod errors;
 pub(crate) mod http;
 mod model;
+mod modes;
 mod mutation;
 mod operations;
 mod orgs;
@@ -20,6 +22,7 @@ mod paths;
 mod person;
 mod policy;
 mod preview;
+mod provenance;
 mod pure;
 mod rows;
 mod schema;
@@ -57,6 +60,9 @@ pub const FAMILIES: &[&[Check]] = &[
     rows::CHECKS,
     orgs::CHECKS,
     secrets::CHECKS,
+    provenance::CHECKS,
+    modes::CHECKS,
+    errors::CHECKS,
     budget::CHECKS,
 ];
 
@@ -113,6 +119,9 @@ pub const SMOKE: &[&str] = &[
     "rows/killed",
     "rows/crowd",
     "rows/faults",
+    "provenance/kept",
+    "modes/matrix",
+    "errors/channel",
 ];
 
 /// Returns all checks, in the order in which they run.
@@ -136,7 +145,9 @@ pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Chec
 fn fits(check: &Check, contract: &ContractSpec) -> bool {
     match check.family() {
         "rows" | "orgs" | "secrets" => contract.rows.is_some(),
-        "wire" | "http" | "schema" | "operations" | "pure" | "budget" => true,
+        "provenance" => contract.provenance.is_some(),
+        "modes" => contract.modes.is_some(),
+        "wire" | "http" | "schema" | "operations" | "pure" | "errors" | "budget" => true,
         _ => contract.rows.is_none(),
     }
 }
@@ -147,7 +158,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
     match check.family() {
         "wire" | "http" | "schema" | "pure" => true,
         "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
-        "rows" => true,
+        "rows" | "provenance" | "modes" => true,
         "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
         "secrets" => contract.rows.is_some_and(|rows| {
             let mut fields = rows.entities.iter().flat_map(|entity| entity.fields);

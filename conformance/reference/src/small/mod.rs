@@ -1,10 +1,12 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, and of the examples `desk` and `tracker`.
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, and of the examples `desk`, `tracker` and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
-//! the stateless era (2026-07-28), no recovery after a crash. The tracker keeps rows in a JSON document instead.
+//! the stateless era (2026-07-28), no recovery after a crash. The tracker and the logbook keep
+//! rows in a JSON document instead.
 
 mod desk;
 mod editor;
+mod logbook;
 mod memory;
 mod tracker;
 
@@ -22,7 +24,7 @@ use tabellion_runtime::{ContractSpec, ToolSpec};
 
 use crate::mutant::{Mutant, is};
 
-pub(crate) use {desk::CONTRACT as DESK, tracker::CONTRACT as TRACKER};
+pub(crate) use {desk::CONTRACT as DESK, logbook::CONTRACT as LOGBOOK, tracker::CONTRACT as TRACKER};
 
 /// Why a call is refused: code and message.
 type Refusal = (i64, String);
@@ -69,6 +71,18 @@ trait ContractServer {
     ) -> Result<Answer, Refusal> {
         let _ = meta;
         self.call(operation, arguments, None)
+    }
+
+    /// Returns true if the tool is listed.
+    fn lists(&self, tool: &ToolSpec) -> bool {
+        let _ = tool;
+        true
+    }
+
+    /// Decides whether a call is made at all, before anything else looks at it; `meta` is the request's `_meta`.
+    fn admit(&mut self, tool: &ToolSpec, meta: &Value) -> Result<(), Refusal> {
+        let _ = (tool, meta);
+        Ok(())
     }
 
     /// Is called once an answer is out.
@@ -127,6 +141,22 @@ pub fn export_tracker(folder: &Path) -> io::Result<()> {
     tracker::export(folder, &mut io::stdout().lock())
 }
 
+/// Serves the log of a ship in `folder`, in this mode, over standard input and output until the input ends.
+///
+/// # Errors
+/// If a pipe breaks.
+pub fn serve_logbook(folder: &Path, mode: Option<&str>) -> io::Result<()> {
+    serve(LOGBOOK, &mut logbook::Logbook::new(folder, mode))
+}
+
+/// Prints the rows of a ship's log in `folder` and the log of their changes as lines of JSON.
+///
+/// # Errors
+/// If they can't be read, or a pipe breaks.
+pub fn export_logbook(folder: &Path) -> io::Result<()> {
+    logbook::export(folder, &mut io::stdout().lock())
+}
+
 /// Serves pages in the library at `root` over standard input and output until the input ends.
 ///
 /// # Errors
@@ -145,6 +175,14 @@ fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io
                 if result.get("resultType").is_none() {
                     result["resultType"] = "complete".into();
                 }
+                json!({ "jsonrpc": "2.0", "id": id, "result": result })
+            }
+            Err((_, message)) if is(Mutant::RefusesByResult) => {
+                let result = json!({
+                    "resultType": "complete",
+                    "isError": true,
+                    "content": [{ "type": "text", "text": message }],
+                });
                 json!({ "jsonrpc": "2.0", "id": id, "result": result })
             }
             Err((code, message)) => {
@@ -171,7 +209,10 @@ fn answer(
             "supportedVersions": [Era::Stateless.revision()],
             "capabilities": { "tools": {}, "resources": {} },
         })),
-        "tools/list" => Ok(json!({ "tools": contract.tools.iter().map(listed).collect::<Vec<_>>() })),
+        "tools/list" => {
+            let tools = contract.tools.iter().filter(|tool| server.lists(tool));
+            Ok(json!({ "tools": tools.map(listed).collect::<Vec<_>>() }))
+        }
         "resources/read" => {
             let uri = params["uri"].as_str().unwrap_or_default();
             let list = server.resource(uri).ok_or_else(|| refused("unknown resource"))?;
@@ -193,6 +234,7 @@ fn call(
 ) -> Result<Value, Refusal> {
     let tool = contract.tool(params["name"].as_str().unwrap_or_default());
     let tool = tool.ok_or_else(|| (-32602, "unknown tool".to_owned()))?;
+    server.admit(tool, &params["_meta"])?;
     let (tool, arguments) = &server.choose(tool, &params["arguments"])?;
     let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile) || is(Mutant::TakesNearest);
     if let Err(wrong) = tool.input.check(arguments)
