@@ -21,16 +21,19 @@ pub enum CorrectServer {
     Desk,
     /// The small server of the example `tracker`.
     Tracker,
+    /// The small server of the memory of `mcb`.
+    Recall,
 }
 
 impl CorrectServer {
     /// All correct servers.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Reference,
         Self::Memory,
         Self::Editor,
         Self::Desk,
         Self::Tracker,
+        Self::Recall,
     ];
 
     /// Returns the server of a contract.
@@ -55,6 +58,7 @@ impl CorrectServer {
             Self::Editor => &safe_markdown_editor::CONTRACT,
             Self::Desk => small::DESK,
             Self::Tracker => small::TRACKER,
+            Self::Recall => small::RECALL,
         }
     }
 
@@ -64,6 +68,7 @@ impl CorrectServer {
             Self::Reference => &[],
             Self::Desk => &["operations", "mutation/recorded"],
             Self::Tracker => &["operations", "rows", "orgs", "secrets"],
+            Self::Recall => &["memory"],
             Self::Memory | Self::Editor => &[
                 "append",
                 "approval",
@@ -75,16 +80,21 @@ impl CorrectServer {
         }
     }
 
+    /// Returns true if the server keeps rows in a data folder.
+    pub const fn keeps_rows(self) -> bool {
+        matches!(self, Self::Tracker | Self::Recall)
+    }
+
     /// Returns this server, or a mutant of it, as a server under test; `program` is the binary `tabellion-reference`.
     pub fn subject(self, program: &Path, specimen: Option<&Specimen>) -> Subject {
         let program = program.to_string_lossy();
         let contract = self.contract();
         let mut command = match self {
-            Self::Tracker => vec![&*program, "--data", "{data}", "--contract", contract.id],
+            Self::Tracker | Self::Recall => vec![&*program, "--data", "{data}", "--contract", contract.id],
             _ => vec![&*program, "--library", "{library}", "--contract", contract.id],
         };
         let mut ledger = Source::default();
-        if self == Self::Tracker {
+        if self.keeps_rows() {
             ledger.command = command
                 .iter()
                 .copied()
@@ -100,7 +110,7 @@ impl CorrectServer {
         }
         let name = match self {
             Self::Reference => "reference",
-            Self::Memory | Self::Editor | Self::Desk | Self::Tracker => contract.id,
+            _ => contract.id,
         };
         Subject {
             name: specimen.map_or(name, |specimen| specimen.name).to_owned(),

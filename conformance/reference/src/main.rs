@@ -70,13 +70,15 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if http.is_some() && server != CorrectServer::Reference {
         return Err(format!("`{}` is not served over HTTP", server.contract().id).into());
     }
-    if data.is_some() != (server == CorrectServer::Tracker) {
+    if data.is_some() != server.keeps_rows() {
         let message = "`--data` names the folder of a contract with rows, `--library` that of documents";
         return Err(message.into());
     }
     match server {
         CorrectServer::Tracker if *export => Ok(small::export_tracker(library)?),
         CorrectServer::Tracker => Ok(small::serve_tracker(library)?),
+        CorrectServer::Recall if *export => Ok(small::export_recall(library)?),
+        CorrectServer::Recall => Ok(small::serve_recall(library)?),
         CorrectServer::Reference => tabellion_reference::serve(library, *http),
         CorrectServer::Memory => Ok(small::serve_memory(library)?),
         CorrectServer::Desk => Ok(small::serve_desk(library)?),

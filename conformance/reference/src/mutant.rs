@@ -9,6 +9,7 @@ mod editor;
 mod memory;
 mod messages;
 mod over_http;
+mod recall;
 mod start;
 mod tracker;
 mod zoo;
@@ -18,7 +19,7 @@ use std::sync::OnceLock;
 pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
 
 use crate::correct_server::CorrectServer;
-use {desk::DESK, editor::EDITOR, memory::MEMORY, tracker::TRACKER, zoo::ZOO};
+use {desk::DESK, editor::EDITOR, memory::MEMORY, recall::RECALL, tracker::TRACKER, zoo::ZOO};
 
 pub(super) use {behaviour::*, messages::*, start::*};
 
@@ -170,6 +171,30 @@ pub enum Mutant {
     RoundsNumbers,
     TakesNul,
     NamesNoField,
+    StoresUnasked,
+    ForgetsCommit,
+    CountsAcrossProjects,
+    CountsNoPatterns,
+    ForgetsLaterTags,
+    MergesRuns,
+    FiltersAfterCut,
+    CutsInsideCharacters,
+    HidesOtherSessions,
+    DropsSameSecond,
+    IgnoresWindow,
+    TimelineOfAll,
+    CutsLastEntry,
+    OverBudget,
+    IgnoresSharedTags,
+    QueriesAreSyntax,
+    WordsAreAscii,
+    IndexFollowsLater,
+    IndexOfAProcess,
+    AnyTag,
+    IgnoresFilters,
+    ScoresAscend,
+    ScoresBeyondOne,
+    IgnoresLowest,
     FollowsLinks,
     ReadsThroughLinks,
     AsksNobody,
@@ -252,7 +277,7 @@ pub fn all() -> impl Iterator<Item = &'static Specimen> {
 
 /// Returns the specimens whose defect does not depend on the transport.
 pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
-    [ZOO, MEMORY, EDITOR, DESK, TRACKER].into_iter().flatten()
+    [ZOO, MEMORY, EDITOR, DESK, TRACKER, RECALL].into_iter().flatten()
 }
 
 static SELF: OnceLock<Mutant> = OnceLock::new();

@@ -10,6 +10,7 @@ mod budget;
 mod bytes;
 mod concurrent;
 pub(crate) mod http;
+mod memory;
 mod model;
 mod mutation;
 mod operations;
@@ -57,6 +58,7 @@ pub const FAMILIES: &[&[Check]] = &[
     rows::CHECKS,
     orgs::CHECKS,
     secrets::CHECKS,
+    memory::CHECKS,
     budget::CHECKS,
 ];
 
@@ -113,6 +115,10 @@ pub const SMOKE: &[&str] = &[
     "rows/killed",
     "rows/crowd",
     "rows/faults",
+    "memory/kept",
+    "memory/found",
+    "memory/timeline",
+    "memory/inject",
 ];
 
 /// Returns all checks, in the order in which they run.
@@ -137,6 +143,7 @@ fn fits(check: &Check, contract: &ContractSpec) -> bool {
     match check.family() {
         "rows" | "orgs" | "secrets" => contract.rows.is_some(),
         "wire" | "http" | "schema" | "operations" | "pure" | "budget" => true,
+        memory::FAMILY => memory::is_of(contract),
         _ => contract.rows.is_none(),
     }
 }
@@ -147,7 +154,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
     match check.family() {
         "wire" | "http" | "schema" | "pure" => true,
         "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
-        "rows" => true,
+        "rows" | memory::FAMILY => true,
         "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
         "secrets" => contract.rows.is_some_and(|rows| {
             let mut fields = rows.entities.iter().flat_map(|entity| entity.fields);
