@@ -6,6 +6,7 @@ mod places;
 mod processes;
 mod serving;
 mod upkeep;
+mod words;
 
 use std::{
     collections::BTreeSet,
