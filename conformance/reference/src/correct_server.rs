@@ -28,17 +28,20 @@ pub enum CorrectServer {
     Tracker,
     /// The small server of the example `logbook`.
     Logbook,
+    /// The small server of the memory of `mcb`.
+    Recall,
 }
 
 impl CorrectServer {
     /// All correct servers.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Reference,
         Self::Memory,
         Self::Editor,
         Self::Desk,
         Self::Tracker,
         Self::Logbook,
+        Self::Recall,
     ];
 
     /// Returns the server of a contract.
@@ -64,6 +67,7 @@ impl CorrectServer {
             Self::Desk => small::DESK,
             Self::Tracker => small::TRACKER,
             Self::Logbook => small::LOGBOOK,
+            Self::Recall => small::RECALL,
         }
     }
 
@@ -74,6 +78,7 @@ impl CorrectServer {
             Self::Desk => &["operations", "mutation/recorded"],
             Self::Tracker => &["operations", "rows", "orgs", "secrets"],
             Self::Logbook => &["operations", "provenance", "modes", "errors"],
+            Self::Recall => &["memory"],
             Self::Memory | Self::Editor => &[
                 "append",
                 "approval",
@@ -87,7 +92,7 @@ impl CorrectServer {
 
     /// Returns true if the server keeps rows in a folder for data.
     pub const fn keeps_rows(self) -> bool {
-        matches!(self, Self::Tracker | Self::Logbook)
+        matches!(self, Self::Tracker | Self::Logbook | Self::Recall)
     }
 
     /// Returns this server, or a mutant of it, as a server under test; `program` is the binary `tabellion-reference`.
@@ -117,7 +122,7 @@ impl CorrectServer {
         }
         let name = match self {
             Self::Reference => "reference",
-            Self::Memory | Self::Editor | Self::Desk | Self::Tracker | Self::Logbook => contract.id,
+            _ => contract.id,
         };
         let command = command.into_iter().map(String::from).collect();
         let launch = Launch {

@@ -86,6 +86,8 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         CorrectServer::Logbook => Ok(small::serve_logbook(library, mode.as_deref())?),
         CorrectServer::Tracker if *export => Ok(small::export_tracker(library)?),
         CorrectServer::Tracker => Ok(small::serve_tracker(library)?),
+        CorrectServer::Recall if *export => Ok(small::export_recall(library)?),
+        CorrectServer::Recall => Ok(small::serve_recall(library)?),
         CorrectServer::Reference => tabellion_reference::serve(library, *http),
         CorrectServer::Memory => Ok(small::serve_memory(library)?),
         CorrectServer::Desk => Ok(small::serve_desk(library)?),

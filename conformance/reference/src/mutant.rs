@@ -10,6 +10,7 @@ mod logbook;
 mod memory;
 mod messages;
 mod over_http;
+mod recall;
 mod start;
 mod tracker;
 mod zoo;
@@ -19,7 +20,9 @@ use std::sync::OnceLock;
 pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
 
 use crate::correct_server::CorrectServer;
-use {desk::DESK, editor::EDITOR, logbook::LOGBOOK, memory::MEMORY, tracker::TRACKER, zoo::ZOO};
+use {
+    desk::DESK, editor::EDITOR, logbook::LOGBOOK, memory::MEMORY, recall::RECALL, tracker::TRACKER, zoo::ZOO,
+};
 
 pub(super) use {behaviour::*, messages::*, start::*};
 
@@ -171,6 +174,30 @@ pub enum Mutant {
     RoundsNumbers,
     TakesNul,
     NamesNoField,
+    StoresUnasked,
+    ForgetsCommit,
+    CountsAcrossProjects,
+    CountsNoPatterns,
+    ForgetsLaterTags,
+    MergesRuns,
+    FiltersAfterCut,
+    CutsInsideCharacters,
+    HidesOtherSessions,
+    DropsSameSecond,
+    IgnoresWindow,
+    TimelineOfAll,
+    CutsLastEntry,
+    OverBudget,
+    IgnoresSharedTags,
+    QueriesAreSyntax,
+    WordsAreAscii,
+    IndexFollowsLater,
+    IndexOfAProcess,
+    AnyTag,
+    IgnoresFilters,
+    ScoresAscend,
+    ScoresBeyondOne,
+    IgnoresLowest,
     FollowsLinks,
     ReadsThroughLinks,
     AsksNobody,
@@ -270,7 +297,7 @@ pub fn all() -> impl Iterator<Item = &'static Specimen> {
 
 /// Returns the specimens whose defect does not depend on the transport.
 pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
-    [ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK]
+    [ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK, RECALL]
         .into_iter()
         .flatten()
 }

@@ -11,6 +11,7 @@ mod bytes;
 mod concurrent;
 mod errors;
 pub(crate) mod http;
+mod memory;
 mod model;
 mod modes;
 mod mutation;
@@ -63,6 +64,7 @@ pub const FAMILIES: &[&[Check]] = &[
     provenance::CHECKS,
     modes::CHECKS,
     errors::CHECKS,
+    memory::CHECKS,
     budget::CHECKS,
 ];
 
@@ -122,6 +124,10 @@ pub const SMOKE: &[&str] = &[
     "provenance/kept",
     "modes/matrix",
     "errors/channel",
+    "memory/kept",
+    "memory/found",
+    "memory/timeline",
+    "memory/inject",
 ];
 
 /// Returns all checks, in the order in which they run.
@@ -147,6 +153,7 @@ fn fits(check: &Check, contract: &ContractSpec) -> bool {
         "rows" | "orgs" | "secrets" => contract.rows.is_some(),
         "provenance" => contract.provenance.is_some(),
         "modes" => contract.modes.is_some(),
+        memory::FAMILY => memory::is_of(contract),
         "wire" | "http" | "schema" | "operations" | "pure" | "errors" | "budget" => true,
         _ => contract.rows.is_none(),
     }
@@ -158,7 +165,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
     match check.family() {
         "wire" | "http" | "schema" | "pure" => true,
         "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
-        "rows" | "provenance" | "modes" => true,
+        "rows" | "provenance" | "modes" | memory::FAMILY => true,
         "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
         "secrets" => contract.rows.is_some_and(|rows| {
             let mut fields = rows.entities.iter().flat_map(|entity| entity.fields);

@@ -3,9 +3,17 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tabellion_runtime::{Failure, Row, rows::identity, spec::EntitySpec};
+use tabellion_runtime::{
+    Failure, Row,
+    rows::{Order, Select, identity},
+    spec::EntitySpec,
+};
 
-use crate::{Records, log, query::get, reading::Reader};
+use crate::{
+    Records, log,
+    query::{self, get},
+    reading::Reader,
+};
 
 /// What happened after a place in the log.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +50,37 @@ impl Records {
     /// If it can't be read.
     pub fn entry_id(&self, at: i64) -> Result<Option<String>, Failure> {
         Reader::begin(self)?.with(|connection| log::id_at(connection, at))
+    }
+
+    /// Returns at most `max` rows of an entity after the row `after`, in the order of what identifies them; the first ones, if there is
+    /// none. Rows that change between two pages may be in either state, or in none: what changed after the [`end`](Self::end) that was
+    /// read before the first page, [`follow`](Self::follow) has.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn page(
+        &self,
+        entity: &'static EntitySpec,
+        after: Option<Row>,
+        max: u64,
+    ) -> Result<Vec<Row>, Failure> {
+        let mut select = Select::new(entity, vec![]);
+        select.limit = Some(max);
+        select.order = entity.identity().map(|name| (name, Order::Up)).collect();
+        select.after = after;
+        Reader::begin(self)?.with(|connection| query::select_rows(connection, &select))
+    }
+
+    /// Returns the number of rows of each of these entities, and the place of the log's last entry then.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn counts(&self, entities: &[&'static EntitySpec]) -> Result<(Vec<u64>, i64), Failure> {
+        Reader::begin(self)?.with(|connection| {
+            let count = |entity: &&'static EntitySpec| query::count(connection, &Select::new(entity, vec![]));
+            let counts = entities.iter().map(count).collect::<Result<_, _>>()?;
+            Ok((counts, log::end(connection)?.seq))
+        })
     }
 
     /// Returns what at most `max` entries after the place `after` changed in rows of these entities.

@@ -122,7 +122,7 @@ fn create_file(path: &Path) -> io::Result<()> {
 }
 
 /// Opens the file if it is an index of this format and recipe.
-fn existing(path: &Path, recipe: &str) -> Result<Connection, IndexError> {
+pub(crate) fn existing(path: &Path, recipe: &str) -> Result<Connection, IndexError> {
     let connection = connect(path)?;
     let number = |pragma: &str| -> Result<i32, IndexError> {
         Ok(connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?)

@@ -55,6 +55,34 @@ impl Status {
     pub fn is_current(&self, needed: i64) -> bool {
         self.at >= needed
     }
+
+    fn read(connection: &Connection, state: &State) -> Result<Self, IndexError> {
+        let sql = "SELECT count(*) FROM document WHERE id IS NOT NULL";
+        let documents: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+        Ok(Self {
+            at: state.at,
+            mark: state.mark.clone(),
+            documents: usize::try_from(documents).unwrap_or(0),
+        })
+    }
+}
+
+/// Returns what the index in the file `path` has, after a check of the file; `None` if there is no file. Makes and repairs nothing.
+///
+/// # Errors
+/// [`IndexError::Damaged`] if a search would make the index anew; others if it can't be read.
+pub fn inspect(path: &Path, recipe: &str) -> Result<Option<Status>, IndexError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let connection = file::existing(path, recipe)?;
+    let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if sound != "ok" {
+        return Err(IndexError::damaged(sound));
+    }
+    connection.execute_batch("BEGIN")?;
+    let state = State::read(&connection)?;
+    Status::read(&connection, &state).map(Some)
 }
 
 impl Index {
@@ -225,15 +253,7 @@ impl Index {
     /// # Errors
     /// If the index can't be read.
     pub fn status(&self) -> Result<Status, IndexError> {
-        self.read(|connection, state| {
-            let sql = "SELECT count(*) FROM document WHERE id IS NOT NULL";
-            let documents: i64 = connection.query_row(sql, [], |row| row.get(0))?;
-            Ok(Status {
-                at: state.at,
-                mark: state.mark.clone(),
-                documents: usize::try_from(documents).unwrap_or(0),
-            })
-        })
+        self.read(Status::read)
     }
 
     /// Returns the records of the snapshot that `connection` reads.

@@ -38,6 +38,6 @@ pub use self::{
     document::{Change, Changes, Document, Facet, Source, SourceError, Text},
     error::IndexError,
     filter::{AnyOf, Filters},
-    index::{Index, Status},
+    index::{Index, Status, inspect},
     search::{Hit, Hits, Search},
 };

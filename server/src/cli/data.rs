@@ -47,6 +47,13 @@ pub(super) enum Command {
         #[command(flatten)]
         rows: Rows,
     },
+    /// Make the index of words anew from the rows, while they may be served
+    ///
+    /// Searches use the index as it was until the new one is complete.
+    Reindex {
+        #[command(flatten)]
+        rows: Rows,
+    },
     /// Make the tables of a damaged data file anew from its log, and keep the damaged file
     ///
     /// The servers that use the data must be stopped.
@@ -96,6 +103,7 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
         Command::Import { from, rows } => rows.upkeep()?.import(from),
         Command::Backup { to, rows } => rows.upkeep()?.backup(to),
         Command::Migrate { backup, rows } => rows.upkeep()?.migrate(backup.as_deref()),
+        Command::Reindex { rows } => rows.upkeep()?.reindex(),
         Command::Recover { rows } => rows.upkeep()?.recover(),
     }
 }

@@ -16,10 +16,14 @@ use tabellion_library::{Library, path::LibraryPath};
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, Failure};
 
+use crate::data::Derived;
+
 /// A contract and its implementation.
 struct Served {
     spec: &'static ContractSpec,
     implementation: Implementation,
+    /// Its index of words, if it has one.
+    words: Option<OfRows>,
 }
 
 /// Puts an implementation over what the contract reads and changes.
@@ -30,6 +34,9 @@ enum Implementation {
     Rows(OverRows),
 }
 
+/// What is derived from the rows of a contract.
+type OfRows = fn(Arc<Records>) -> Arc<dyn Derived>;
+
 type OverDocuments = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
 type OverRows = fn(Arc<Records>) -> Arc<dyn Contract>;
 
@@ -37,20 +44,24 @@ static ALL: &[Served] = &[
     Served {
         spec: &tabellion_contracts::braindrive_markdown::CONTRACT,
         implementation: Implementation::Documents(|library, _| Some(braindrive_markdown::service(library))),
+        words: None,
     },
     Served {
         spec: &tabellion_contracts::learning_os::CONTRACT,
         implementation: Implementation::Documents(|library, _| Some(learning_os::service(library))),
+        words: None,
     },
     Served {
         spec: &tabellion_contracts::safe_markdown_editor::CONTRACT,
         implementation: Implementation::Documents(|library, document| {
             document.map(|path| safe_markdown_editor::service(library, path))
         }),
+        words: None,
     },
     Served {
         spec: &tabellion_contracts::mcb::CONTRACT,
         implementation: Implementation::Rows(mcb::service),
+        words: Some(mcb::words),
     },
     #[cfg(feature = "fixtures")]
     Served {
@@ -58,6 +69,7 @@ static ALL: &[Served] = &[
         implementation: Implementation::Documents(|library, _| {
             Some(tabellion_mcp::fixtures::service(library))
         }),
+        words: None,
     },
 ];
 
@@ -134,6 +146,12 @@ pub fn service(name: &str, grounds: &Grounds) -> Result<Arc<dyn Contract>, Servi
             Ok(over(Arc::new(Records::open(data, rows, Start::Serve)?)))
         }
     }
+}
+
+/// Returns the index of words of the contract called `name` over `records`; `None` if it has none.
+pub(crate) fn words(name: &str, records: Arc<Records>) -> Option<Arc<dyn Derived>> {
+    let words = served(name)?.words?;
+    Some(words(records))
 }
 
 fn served(name: &str) -> Option<&'static Served> {

@@ -4,19 +4,28 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
 use chrono::Utc;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tabellion_library::CreateFolders;
 use tabellion_records::{self as records, Checked, Records, Standing, Start};
 use tabellion_runtime::spec::RowsSpec;
 
 use super::DataFolder;
-use crate::terminal::{Output, Page, TerminalError, page};
+use crate::{
+    console::say,
+    contracts,
+    terminal::{Output, Page, TerminalError, page},
+};
 
 /// Stands for standard input.
 const STDIN: &str = "-";
+
+/// Time between two lines about progress.
+const PROGRESS: Duration = Duration::from_secs(1);
 
 /// What to look after, and how to say what came of it.
 #[derive(Debug)]
@@ -153,6 +162,46 @@ impl Upkeep {
                 "rows": recovered.checked.rows,
                 "cutOff": recovered.cut_off.as_ref().map(ToString::to_string),
             }),
+        )
+    }
+
+    /// Makes the index of words anew.
+    pub(crate) fn reindex(&self) -> Result<(), TerminalError> {
+        let file = self.file(CreateFolders::Nothing)?;
+        let records = Arc::new(Records::open(&file.folder, self.rows, Start::Existing)?);
+        let words = contracts::words(self.rows.contract, records).ok_or_else(|| {
+            TerminalError::new(format_args!("`{}` has no index of words", self.rows.contract))
+        })?;
+        let mut told: Option<(Instant, u64)> = None;
+        let counts = words.rebuild(&mut |taken, all| {
+            let is_last = taken == all;
+            if told.is_none_or(|(at, before)| before < taken && (is_last || at.elapsed() >= PROGRESS)) {
+                say(format_args!(
+                    "{taken} of {} are in the index",
+                    counted(all, "row")
+                ));
+                told = Some((Instant::now(), taken));
+            }
+        })?;
+        let rows: u64 = counts.iter().map(|count| count.rows).sum();
+        let of = counts
+            .iter()
+            .map(|count| format!("{} of `{}`", count.rows, count.entity));
+        let entities: Map<String, Value> = counts
+            .iter()
+            .map(|count| (count.entity.to_owned(), count.rows.into()))
+            .collect();
+        let said = [
+            format!(
+                "`{}`: made anew from {}",
+                words.path().display(),
+                counted(rows, "row")
+            ),
+            of.collect::<Vec<_>>().join(", "),
+        ];
+        self.show(
+            &said,
+            json!({ "file": words.path(), "rows": rows, "entities": entities }),
         )
     }
 

@@ -1,13 +1,15 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, and of the examples `desk`, `tracker` and `logbook`.
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory of `mcb`, and of the examples `desk`, `tracker`
+//! and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
-//! the stateless era (2026-07-28), no recovery after a crash. The tracker and the logbook keep
-//! rows in a JSON document instead.
+//! the stateless era (2026-07-28), no recovery after a crash. The tracker, the logbook and the memory keep rows in a JSON document
+//! instead.
 
 mod desk;
 mod editor;
 mod logbook;
 mod memory;
+mod recall;
 mod tracker;
 
 use std::{
@@ -24,7 +26,10 @@ use tabellion_runtime::{ContractSpec, ToolSpec};
 
 use crate::mutant::{Mutant, is};
 
-pub(crate) use {desk::CONTRACT as DESK, logbook::CONTRACT as LOGBOOK, tracker::CONTRACT as TRACKER};
+pub(crate) use {
+    desk::CONTRACT as DESK, logbook::CONTRACT as LOGBOOK, recall::CONTRACT as RECALL,
+    tracker::CONTRACT as TRACKER,
+};
 
 /// Why a call is refused: code and message.
 type Refusal = (i64, String);
@@ -155,6 +160,22 @@ pub fn serve_logbook(folder: &Path, mode: Option<&str>) -> io::Result<()> {
 /// If they can't be read, or a pipe breaks.
 pub fn export_logbook(folder: &Path) -> io::Result<()> {
     logbook::export(folder, &mut io::stdout().lock())
+}
+
+/// Serves a memory in `folder` over standard input and output until the input ends.
+///
+/// # Errors
+/// If a pipe breaks.
+pub fn serve_recall(folder: &Path) -> io::Result<()> {
+    serve(RECALL, &mut recall::Recall::new(folder))
+}
+
+/// Prints the rows in `folder` as lines of JSON.
+///
+/// # Errors
+/// If they can't be read, or a pipe breaks.
+pub fn export_recall(folder: &Path) -> io::Result<()> {
+    recall::export(folder, &mut io::stdout().lock())
 }
 
 /// Serves pages in the library at `root` over standard input and output until the input ends.

@@ -10,7 +10,7 @@
 //! | `observations`, `runs`, `patterns`, `summaries` | the resources of the memory: storing and reading them |
 //! | `entries`, `walk` | one form for all resources, and reading them in order of time |
 //! | `lists`, `timeline`, `inject`, `search` | what looks at all resources in the same way |
-//! | `index`, `words` | what is asked of an index of words; the index beside the rows |
+//! | `index`, `words`, `rebuild` | what is asked of an index of words; the index beside the rows; how much of them it has |
 //! | `vcs` | branch and commit of the caller's repository |
 
 mod agents;
@@ -21,6 +21,7 @@ mod inject;
 mod lists;
 mod observations;
 mod patterns;
+mod rebuild;
 mod runs;
 mod search;
 mod sessions;
@@ -53,6 +54,8 @@ use tabellion_contracts::mcb::{
 use tabellion_records::Records;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
 
+use crate::data::Derived;
+
 use self::{call::Call, entries::Kind, index::MemoryIndex, words::Words};
 
 /// A reading method's outcome.
@@ -65,6 +68,11 @@ type Change<T> = Result<Staged<T, Rows>, ToolError>;
 pub(super) fn service(records: Arc<Records>) -> Arc<dyn Contract> {
     let index = Words::new(Arc::clone(&records));
     over(records, Arc::new(index), vcs::workspaces())
+}
+
+/// Returns the index of words beside `records`.
+pub(super) fn words(records: Arc<Records>) -> Arc<dyn Derived> {
+    Arc::new(Words::new(records))
 }
 
 /// Returns the contract, served from `store`. `index` finds rows by their words; branch and commit of a caller's repository are

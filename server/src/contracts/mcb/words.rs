@@ -23,13 +23,13 @@ use super::{
 };
 
 /// How documents are made of rows. Another name has the index made anew.
-const RECIPE: &str = "memory 1";
+pub(super) const RECIPE: &str = "memory 1";
 /// Name of the file, beside that of the rows.
 const FILE: &str = "mcb-words.db";
 /// Number of entries of the log that one transaction of the index takes.
 const MAX_ENTRIES: u32 = 1000;
 /// The entities with rows that can be found.
-const ENTITIES: [&str; 3] = [OBSERVATION, ERROR_PATTERN, SESSION_SUMMARY];
+pub(super) const ENTITIES: [&str; 3] = [OBSERVATION, ERROR_PATTERN, SESSION_SUMMARY];
 
 /// Names of facets.
 const ORG: &str = "org";
@@ -47,13 +47,13 @@ const OF_SIGNATURE: u32 = 2;
 
 /// The index of the rows in a data folder. The first search opens it, so that rows can be served where no file can be made.
 pub(super) struct Words {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     index: OnceLock<Index>,
-    rows: Rows,
+    pub(super) rows: Rows,
 }
 
 /// The rows, as an index follows them.
-struct Rows(Arc<Records>);
+pub(super) struct Rows(pub(super) Arc<Records>);
 
 impl Words {
     /// Returns the index of `records`.
@@ -66,7 +66,7 @@ impl Words {
     }
 
     /// Returns the index, opened. A missing one is filled by its first search.
-    fn index(&self) -> Result<&Index, IndexError> {
+    pub(super) fn index(&self) -> Result<&Index, IndexError> {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
@@ -104,7 +104,7 @@ fn blocking<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Returns the failure that a client is told: where the index is, and what is wrong with it, is for the log.
-fn failure(error: IndexError) -> Failure {
+pub(super) fn failure(error: IndexError) -> Failure {
     let (kind, message) = match error {
         IndexError::Busy => (FailureKind::Busy, error.to_string()),
         _ => {
@@ -169,7 +169,7 @@ fn change(followed: &FollowedRow) -> Change {
 }
 
 /// Returns the id of a row's document. Names of entities and ids of rows have no `/`.
-fn document_id(entity: &str, key: &[Value]) -> String {
+pub(super) fn document_id(entity: &str, key: &[Value]) -> String {
     let parts = key.iter().map(|part| part.as_str().unwrap_or_default());
     [entity].into_iter().chain(parts).collect::<Vec<_>>().join("/")
 }
@@ -180,7 +180,7 @@ fn row_id(document: &str) -> String {
     id.unwrap_or_default().to_owned()
 }
 
-fn document(id: String, entity: &'static str, row: &Row) -> Document {
+pub(super) fn document(id: String, entity: &'static str, row: &Row) -> Document {
     let kind = match entity {
         ERROR_PATTERN => Kind::ErrorPattern,
         SESSION_SUMMARY => Kind::Session,

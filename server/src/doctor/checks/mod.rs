@@ -48,6 +48,7 @@ pub(super) const OF_DATA: &[fn(&DataFolder) -> Vec<Finding>] = &[
     data::service,
     data::files,
     data::log,
+    data::words,
     data::processes,
     data::leftovers,
     |_| clients::all(),

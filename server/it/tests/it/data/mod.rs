@@ -9,6 +9,7 @@ mod processes;
 mod provenance;
 mod serving;
 mod upkeep;
+mod words;
 
 use std::{
     collections::BTreeSet,

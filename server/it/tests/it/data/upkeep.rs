@@ -255,7 +255,7 @@ fn a_damaged_file_comes_back_from_its_log() {
 }
 
 /// Runs `doctor --data --json`; returns the exit code and each line's id, status and text.
-fn doctor(data: &Data) -> (Option<i32>, Vec<(String, String, String)>) {
+pub(super) fn doctor(data: &Data) -> (Option<i32>, Vec<(String, String, String)>) {
     let mut command = Command::new(TABELLION);
     command
         .args(["doctor", "--json", "--data"])

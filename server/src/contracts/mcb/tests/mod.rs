@@ -5,6 +5,7 @@ mod inject;
 mod lists;
 mod memory;
 mod provenance;
+mod rebuild;
 mod search;
 mod sessions;
 mod timeline;

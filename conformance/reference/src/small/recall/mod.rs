@@ -1,0 +1,175 @@
+//! The memory of the contract `mcb`: what agents store and search, in one JSON document under a lock, with an engine of its own.
+//!
+//! Nothing of it follows from the contract's entities, and it has no other tools. Searching reads everything anew, each time.
+
+mod answers;
+mod find;
+mod notes;
+mod read;
+mod store;
+
+use std::{io, io::Write, path::Path};
+
+use serde_json::{Map, Value, json};
+use tabellion_contracts::mcb;
+use tabellion_runtime::{ContractSpec, ToolSpec};
+
+use super::{Answer, ContractServer, PersonAnswer, Refusal};
+use crate::mutant::{Mutant, is};
+use notes::Note;
+use store::{State, Store};
+
+pub(crate) static CONTRACT: &ContractSpec = &mcb::CONTRACT;
+
+/// JSON-RPC's code for what the caller can mend.
+const INVALID_PARAMS: i64 = -32602;
+
+pub(super) struct Recall {
+    store: Store,
+    /// What a mutant's searches know: the state at the last search, or what this process stored.
+    seen: State,
+}
+
+/// Writes the rows of the folder as lines of JSON.
+pub(super) fn export(folder: &Path, to: &mut dyn Write) -> io::Result<()> {
+    Store::new(folder).export(to)
+}
+
+/// A request taken apart.
+struct Request<'r> {
+    resource: &'r str,
+    arguments: &'r Value,
+    meta: &'r Value,
+}
+
+impl Request<'_> {
+    fn text(&self, name: &str) -> Option<&str> {
+        self.arguments[name].as_str()
+    }
+
+    fn number(&self, name: &str, otherwise: u64) -> usize {
+        let number = self.arguments[name].as_u64().unwrap_or(otherwise);
+        usize::try_from(number).unwrap_or(usize::MAX)
+    }
+
+    fn texts(&self, name: &str) -> Vec<String> {
+        notes::texts(&self.arguments[name])
+    }
+
+    /// Returns a value of the caller's provenance.
+    fn provenance(&self, name: &str) -> Option<&str> {
+        self.meta[name].as_str()
+    }
+}
+
+fn invalid(message: impl Into<String>) -> Refusal {
+    (INVALID_PARAMS, message.into())
+}
+
+impl Recall {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self {
+            store: Store::new(folder),
+            seen: State::default(),
+        }
+    }
+
+    fn change(&mut self, request: &Request<'_>) -> Result<Answer, Refusal> {
+        let _lock = self.store.lock()?;
+        let mut state = self.store.read()?;
+        let stored = notes::store(&mut state, request)?;
+        if is(Mutant::StoresUnasked) {
+            let said = format!("Tool 'memory' executed with status: Success ({})", state.last);
+            let mut note = Note::observed(&mut state, request, "context", said, vec!["tool".into()]);
+            note.set("content_hash", "".into());
+            state.notes.push(note);
+        }
+        self.store.write(&state)?;
+        if is(Mutant::IndexOfAProcess) {
+            self.seen.notes.extend(state.notes.last().cloned());
+        }
+        Ok(Answer::Response(stored))
+    }
+
+    /// Returns what a search knows.
+    fn searched(&mut self, state: &State) -> State {
+        if is(Mutant::IndexOfAProcess) {
+            return self.seen.clone();
+        }
+        if is(Mutant::IndexFollowsLater) {
+            return std::mem::replace(&mut self.seen, state.clone());
+        }
+        state.clone()
+    }
+
+    fn read(&mut self, action: &str, request: &Request<'_>) -> Result<Answer, Refusal> {
+        let state = {
+            let _lock = self.store.lock()?;
+            self.store.read()?
+        };
+        let has_query = request.text("query").is_some();
+        let index = if has_query {
+            self.searched(&state)
+        } else {
+            state.clone()
+        };
+        let asked = read::Asked {
+            state: &state,
+            index: &index,
+            request,
+        };
+        let answer = match action {
+            "get" => asked.get(),
+            "list" => asked.list(),
+            "timeline" => asked.timeline(),
+            "inject" => asked.inject(),
+            _ => asked.search(),
+        };
+        answer.map(Answer::Response)
+    }
+}
+
+impl ContractServer for Recall {
+    fn choose(
+        &self,
+        tool: &'static ToolSpec,
+        arguments: &Value,
+    ) -> Result<(&'static ToolSpec, Value), Refusal> {
+        let members = arguments.as_object().cloned().unwrap_or_default();
+        let operation = tool.operation_of(&members);
+        let operation = operation.ok_or_else(|| invalid("no operation has these values"))?;
+        Ok((operation, members.into()))
+    }
+
+    fn call(&mut self, _: &str, arguments: &Value, _: Option<PersonAnswer>) -> Result<Answer, Refusal> {
+        self.call_with_meta("", arguments, &json!({}))
+    }
+
+    fn call_with_meta(
+        &mut self,
+        operation: &str,
+        arguments: &Value,
+        meta: &Value,
+    ) -> Result<Answer, Refusal> {
+        let (tool, _) = operation.split_once('/').unwrap_or((operation, ""));
+        let request = Request {
+            resource: arguments["resource"].as_str().unwrap_or_default(),
+            arguments,
+            meta,
+        };
+        match (tool, arguments["action"].as_str()) {
+            ("memory", Some("store")) => self.change(&request),
+            ("memory", Some(action)) => self.read(action, &request),
+            ("search", _) => self.read("search", &request),
+            _ => Err(invalid("this server has the tools `memory` and `search` only")),
+        }
+    }
+}
+
+/// Returns an object with these members.
+fn object<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
+    members
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}

@@ -1,0 +1,144 @@
+//! How much of the rows the index of words has, and making it anew while rows are stored and searched.
+
+use std::{fs, sync::Arc, thread};
+
+use serde_json::{Value, json};
+
+use super::{
+    super::words::Words,
+    bench::{Bench, Caller},
+    memory::{note, store},
+};
+use crate::data::{Count, Derived as _, Standing};
+
+/// Name of the index beside the data.
+const FILE: &str = "data/mcb-words.db";
+
+fn words(bench: &Bench) -> Words {
+    Words::new(Arc::clone(&bench.records))
+}
+
+fn search(bench: &Bench, caller: &Caller, query: &str) -> u64 {
+    let asked = json!({ "resource": "memory", "query": query });
+    bench.call(caller, "search", asked)["total"].as_u64().unwrap()
+}
+
+/// Two observations, a pattern and a summary, in the entries 3 to 6 of the log.
+fn filled() -> (Bench, Caller) {
+    let (bench, caller) = (Bench::with_project(), Caller::new());
+    note(&bench, &caller, "prices are cents", json!({}));
+    note(&bench, &caller, "the parser waits", json!({}));
+    let pattern = json!({ "pattern_signature": "E7", "description": "out of cents" });
+    store(&bench, &caller, "error_pattern", pattern);
+    store(
+        &bench,
+        &caller,
+        "session",
+        json!({ "session_id": "s-1", "topics": ["cents"] }),
+    );
+    (bench, caller)
+}
+
+#[test]
+fn a_standing_tells_how_much_of_the_rows_is_indexed() {
+    type Done<'d> = &'d dyn Fn(&Bench, &Caller);
+    let nothing: Done<'_> = &|_, _| {};
+    let searched: Done<'_> = &|bench, caller| assert_eq!(search(bench, caller, "cents"), 1);
+    let stored: Done<'_> = &|bench, caller| {
+        searched(bench, caller);
+        note(bench, caller, "one more", json!({}));
+        note(bench, caller, "one more", json!({}));
+    };
+    let broken: Done<'_> = &|bench, _| fs::write(bench.folder().join(FILE), "no database").unwrap();
+    let current = Standing::Current { rows: 4, at: 6 };
+    for (done, expected) in [
+        (nothing, Ok(Standing::Missing { rows: 4 })),
+        (searched, Ok(current.clone())),
+        (
+            stored,
+            Ok(Standing::Behind {
+                has: 4,
+                rows: 5,
+                at: 6,
+                end: 8,
+            }),
+        ),
+        (broken, Err("not a database")),
+    ] {
+        let (bench, caller) = filled();
+        done(&bench, &caller);
+        let exists = bench.folder().join(FILE).exists();
+        let standing = words(&bench).standing().unwrap();
+        assert_eq!(
+            bench.folder().join(FILE).exists(),
+            exists,
+            "{standing:?}: it made or removed the file"
+        );
+        match (&standing, &expected) {
+            (Standing::Void(why), Err(part)) => assert!(why.contains(part), "{why}"),
+            (standing, Ok(expected)) => assert_eq!(standing, expected),
+            (standing, Err(part)) => panic!("{standing:?}, not {part}"),
+        }
+        // Whatever it is, it can be made anew.
+        let rows = bench.rows("observation").len() as u64 + 2;
+        let counts = words(&bench).rebuild(&mut |_, _| {}).unwrap();
+        assert_eq!(counts.iter().map(|count| count.rows).sum::<u64>(), rows);
+        let at = bench.changes() as i64;
+        assert_eq!(words(&bench).standing().unwrap(), Standing::Current { rows, at });
+        assert_eq!(search(&bench, &caller, "parser"), 1);
+    }
+}
+
+#[test]
+fn an_index_made_anew_equals_one_that_followed() {
+    let (bench, caller) = filled();
+    let scores = |query: &str| -> Vec<Value> {
+        let asked = json!({ "resource": "memory", "query": query });
+        let answer = bench.call(&caller, "search", asked);
+        let hits = answer["results"].as_array().unwrap();
+        hits.iter()
+            .map(|hit| json!([hit["observation_id"], hit["similarity_score"]]))
+            .collect()
+    };
+    let followed = scores("prices of the parser");
+    assert_eq!(followed.len(), 2);
+    let mut told = vec![];
+    let counts = words(&bench)
+        .rebuild(&mut |taken, all| told.push((taken, all)))
+        .unwrap();
+    let counted = |entity, rows| Count { entity, rows };
+    let expected = [
+        counted("observation", 2),
+        counted("error_pattern", 1),
+        counted("session_summary", 1),
+    ];
+    assert_eq!(counts, expected);
+    assert_eq!((told.first(), told.last()), (Some(&(0, 4)), Some(&(4, 4))));
+    assert_eq!(scores("prices of the parser"), followed);
+}
+
+#[test]
+fn rows_are_stored_and_searched_meanwhile() {
+    let (bench, caller) = filled();
+    assert_eq!(search(&bench, &caller, "cents"), 1);
+    let counts = thread::scope(|scope| {
+        let mut later = None;
+        let counts = words(&bench).rebuild(&mut |_, _| {
+            // What was there is found as before, and the next store is not in the way.
+            if later.is_none() {
+                assert_eq!(search(&bench, &caller, "cents"), 1);
+                note(&bench, &caller, "cents in a hurry", json!({}));
+                later = Some(scope.spawn(|| search(&bench, &caller, "cents")));
+            }
+        });
+        // A search that needs what was stored meanwhile waited for the new index.
+        assert_eq!(later.unwrap().join().unwrap(), 2);
+        counts
+    });
+    let rows: u64 = counts.unwrap().iter().map(|count| count.rows).sum();
+    assert!((4..=5).contains(&rows), "{rows}");
+    assert_eq!(
+        words(&bench).standing().unwrap(),
+        Standing::Current { rows: 5, at: 7 }
+    );
+}
