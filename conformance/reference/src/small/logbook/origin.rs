@@ -129,8 +129,8 @@ fn of_request(field: &ProvenanceField, meta: &Value) -> Option<Value> {
         keys.truncate(1);
     }
     let own = keys.iter().map(|key| &meta[PROVENANCE][*key]);
-    let all = own.chain(keys.iter().map(|key| &meta[*key]));
-    all.filter(|value| is_said(field, value)).cloned().next()
+    let mut all = own.chain(keys.iter().map(|key| &meta[*key]));
+    all.find(|value| is_said(field, value)).cloned()
 }
 
 fn is_said(field: &ProvenanceField, value: &Value) -> bool {
