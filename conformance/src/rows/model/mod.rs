@@ -98,6 +98,9 @@ impl Model {
         match request.operation.action {
             Action::Get => match self.find(entity, request) {
                 Some(at) => Outcome::Row(self.answer(entity, &self.rows[entity.name][at])),
+                None if request.key.is_empty() && !request.operation.key_in_data => {
+                    Outcome::Refused(Refused::Field(entity.key[0].to_owned()))
+                }
                 None => Outcome::Refused(Refused::NotThere),
             },
             Action::List => self.list(request),
