@@ -42,8 +42,21 @@ const ONLY: &str = "TABELLION_ONLY";
 /// MCP.
 #[track_caller]
 pub fn check(contract: impl IntoContract, command: impl IntoIterator<Item = impl Into<String>>) {
+    check_only(&[], contract, command);
+}
+
+/// As [`check`], with these checks and families alone; with all of them if none is named.
+///
+/// # Panics
+/// As [`check`].
+#[track_caller]
+pub fn check_only(
+    only: &[&str],
+    contract: impl IntoContract,
+    command: impl IntoIterator<Item = impl Into<String>>,
+) {
     let command = command.into_iter().map(Into::into).collect();
-    match judge(contract, command) {
+    match judge(only, contract, command) {
         Ok(report) if report.is_passed() => {}
         Ok(report) => {
             let shown = terminal::whole(&report, Extras::default());
@@ -53,16 +66,19 @@ pub fn check(contract: impl IntoContract, command: impl IntoIterator<Item = impl
     }
 }
 
-fn judge(contract: impl IntoContract, command: Vec<String>) -> Result<Report, String> {
+fn judge(only: &[&str], contract: impl IntoContract, command: Vec<String>) -> Result<Report, String> {
     if command.is_empty() {
         return Err("the command is empty".to_owned());
     }
     let subject = Subject::new(contract.into_contract()?, command);
     let ServerInfo { eras, identity } = probe::probe(&subject)?;
-    let only = env::var(ONLY).unwrap_or_default();
-    let only = only.split(',').filter(|id| !id.is_empty());
+    let asked = env::var(ONLY).unwrap_or_default();
+    let mut wanted: Vec<_> = asked.split(',').filter(|id| !id.is_empty()).collect();
+    if wanted.is_empty() {
+        wanted = only.to_vec();
+    }
     let options = Options {
-        only: only.map(str::to_owned).collect(),
+        only: wanted.into_iter().map(str::to_owned).collect(),
         jobs: run::available_jobs(),
         eras,
         rest_in_last_era: true,

@@ -1,6 +1,11 @@
 //! A client of the server under test: calls the contract's tools in either era, through the adapter.
 
-use std::{collections::VecDeque, path::PathBuf, thread, time::Duration};
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{ToolSpec, rates::RETRY_AFTER};
@@ -77,6 +82,11 @@ impl<'a> Client<'a> {
             }
         }
         Ok(client)
+    }
+
+    /// Returns the path of the library.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Opens another client of the same server, over HTTP.

@@ -12,9 +12,10 @@ pub static CONTRACTS: &[&ContractSpec] = &[
     &tabellion_contracts::braindrive_markdown::CONTRACT,
     &tabellion_contracts::learning_os::CONTRACT,
     &tabellion_contracts::safe_markdown_editor::CONTRACT,
+    &tabellion_contracts::mcb::CONTRACT,
 ];
 
-/// The ids under which checks name the guarantees of contracts with rows, by kind: none of the suite's own contracts has rows.
+/// The ids under which checks name the guarantees of contracts with rows, by kind.
 pub(crate) const OF_ROWS: &[(GuaranteeKind, &str)] = &[
     (GuaranteeKind::OneChange, "one-change-per-mutation"),
     (GuaranteeKind::Rows, "rows-are-what-was-said"),

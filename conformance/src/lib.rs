@@ -66,7 +66,7 @@ pub mod target;
 pub mod trace;
 pub mod traps;
 
-pub use assert::check;
+pub use assert::{check, check_only};
 pub use bytes::Bytes;
 pub use contracts::IntoContract;
 pub use ledger::Ledger;

@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "operations/unsupported",
         severity: Severity::Must,
-        guarantees: &["operations-are-closed"],
+        guarantees: &["operations-are-closed", "each-pair-as-declared"],
         states: "A combination of selectors that no operation has is refused, and nothing changes.",
         explains: "Sends every combination of the selectors' values for which the contract has no operation, with the \
                    arguments that each of the tool's operations takes. A server that falls back to the nearest operation \
@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "operations/unused-argument",
         severity: Severity::Must,
-        guarantees: &["operations-are-closed"],
+        guarantees: &["operations-are-closed", "each-pair-as-declared"],
         states: "An argument that the chosen operation does not take is refused by its name, and nothing changes.",
         explains: "Adds to a valid request of each operation every argument that the tool has and the operation does not \
                    take. A server that ignores it answers something else than what was asked for: a filter that does not \

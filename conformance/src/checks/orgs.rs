@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Scope};
+use tabellion_runtime::spec::{Action, CALLER, EntitySpec, FieldSpec, FieldType, Scope};
 
 use super::rows::{entity, has, must_be_refused, some, spec, start, unchanged};
 use crate::{
@@ -48,6 +48,9 @@ const TRIALS: [(Trial, &str, &[Action]); 6] = [
     (Trial::Unique, "the same values", &[Action::Create]),
 ];
 
+/// How deep required references may go.
+const MAX_DEPTH: usize = 8;
+
 /// An entity, and what is tried with it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Of {
@@ -60,9 +63,9 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     if spec.org.is_none() {
         return Err(Stop::NotApplicable("the contract has no orgs".into()));
     }
-    if requests::orgs(spec).len() < 2 {
+    if requests::orgs_of(bench.subject.contract).len() < 2 {
         return Err(Stop::NotApplicable(
-            "a new store has one org, or calls can't name theirs".into(),
+            "there is one org, or calls can't name theirs".into(),
         ));
     }
     let mut cases = Vec::new();
@@ -73,9 +76,16 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     {
         let is_referred = spec
             .referring(entity)
-            .any(|(other, ..)| has(bench, other.name, &[Action::Create]));
+            .any(|(other, ..)| can_name(bench, other, Action::Create));
         for (trial, name, actions) in TRIALS {
-            if has(bench, entity.name, actions) && (trial != Trial::Refer || is_referred) {
+            let can_try = match trial {
+                Trial::Refer => is_referred,
+                Trial::Unique => can_be_elsewhere(bench, entity, 0),
+                _ => actions
+                    .last()
+                    .is_some_and(|action| can_name(bench, entity, *action)),
+            };
+            if has(bench, entity.name, actions) && can_try {
                 let of = Of {
                     entity: entity.name.to_owned(),
                     trial,
@@ -87,11 +97,37 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     some(cases, "the server has no operation that creates a row of an org")
 }
 
+/// Returns true if the server has the operation, and requests of it can name the org.
+fn can_name(bench: &Bench<'_>, entity: &EntitySpec, action: Action) -> bool {
+    let contract = bench.subject.contract;
+    let argument = contract.rows.and_then(|rows| rows.org?.argument);
+    let tool = requests::find(contract, entity.name, action).filter(|_| has(bench, entity.name, &[action]));
+    let wire = tool.map(|tool| tool.input.wire());
+    wire.zip(argument)
+        .is_some_and(|(wire, argument)| wire["properties"].get(argument).is_some())
+}
+
+/// Returns true if a row can be created in another org, with all that it must refer to.
+fn can_be_elsewhere(bench: &Bench<'_>, entity: &'static EntitySpec, depth: usize) -> bool {
+    let is_needed = |field: &FieldSpec| !field.optional && field.from.is_none() && field.copy.is_none();
+    let mut needed = entity.references().filter(|(field, _)| is_needed(field));
+    depth < MAX_DEPTH
+        && can_name(bench, entity, Action::Create)
+        && needed.all(|(_, reference)| {
+            let to = bench
+                .subject
+                .contract
+                .rows
+                .and_then(|rows| rows.entity(reference.to));
+            to.is_some_and(|to| to.scope == Scope::Root || can_be_elsewhere(bench, to, depth + 1))
+        })
+}
+
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let of: Of = case.read()?;
     let entity = entity(bench, &of.entity)?;
     let (scene, mut rows) = start(bench)?;
-    let orgs = requests::orgs(spec(bench)?);
+    let orgs = rows.orgs()?;
     let row = rows.create(entity, Row::new())?;
     let mut apart = Apart {
         bench,
@@ -162,16 +198,22 @@ impl Apart<'_, '_> {
 
     /// Fails if a list has the row, or counts it.
     fn lists(&self, rows: &mut RowsClient<'_>) -> Judgement {
-        let list = rows.request(self.entity, Action::List, Row::new(), Row::new())?;
-        let references = self.entity.references().filter(|(field, _)| {
-            let arguments = list.operation.arguments;
-            arguments.iter().any(|(_, by)| *by == field.name)
-        });
+        let list = requests::find(self.bench.subject.contract, self.entity.name, Action::List);
+        let list = list.ok_or_else(|| Stop::NotApplicable("no operation lists the rows".into()))?;
+        let (required, arguments) = (
+            requests::required(list),
+            list.rows.map_or(&[][..], |it| it.arguments),
+        );
+        let references = self
+            .entity
+            .references()
+            .filter(|(field, _)| arguments.iter().any(|(_, by)| *by == field.name));
         let by = references.filter_map(|(field, _)| {
             let key = self.row.get(field.name).filter(|key| !key.is_null())?;
             Some(Row::from_iter([(field.name.to_owned(), key.clone())]))
         });
-        for by in [Row::new()].into_iter().chain(by) {
+        let all = required.is_empty().then(Row::new);
+        for by in all.into_iter().chain(by) {
             let before = client::ledger(self.scene)?;
             let what = format!("a list of {} in another org", self.entity.name);
             let request = rows.request(self.entity, Action::List, by, Row::new())?;
@@ -192,20 +234,27 @@ impl Apart<'_, '_> {
 
     /// Fails if a row of another org can refer to the row.
     fn refers(&self, rows: &mut RowsClient<'_>) -> Judgement {
+        let mut tried = 0;
         for (other, field, reference) in rows.spec.referring(self.entity) {
-            if !rows.has(other, Action::Create) || other.org_field().is_none() {
+            if !can_name(self.bench, other, Action::Create) || other.org_field().is_none() {
                 continue;
             }
             let set = Row::from_iter([(field.name.to_owned(), self.key[self.entity.key[0]].clone())]);
             let what = format!("`{}` of a {} with a row of another org", field.name, other.name);
-            let mut data = rows.complete(other, Row::new())?;
-            data.extend(set.clone());
+            let mut given = self.with_callers(rows, other)?;
+            given.extend(set.clone());
             for name in reference.same {
-                data.insert(
+                given.insert(
                     (*name).to_owned(),
                     self.row.get(*name).cloned().unwrap_or_default(),
                 );
             }
+            let data = match rows.complete(other, given) {
+                // What else it must refer to can't be there.
+                Err(Stop::NotApplicable(_) | Stop::NotShown(_)) => continue,
+                data => data?,
+            };
+            tried += 1;
             // Where both must agree in a reference to yet another row, that one is not there either.
             let names: Vec<_> = reference.same.iter().copied().chain([field.name]).collect();
             let request = rows.request(other, Action::Create, Row::new(), data)?;
@@ -213,12 +262,36 @@ impl Apart<'_, '_> {
             let can_update = rows.has(other, Action::Update)
                 && client::settable(other).any(|settable| settable.name == field.name);
             if can_update {
-                let row = rows.create(other, Row::new())?;
+                let given = self.with_callers(rows, other)?;
+                let row = match rows.create(other, given) {
+                    Err(Stop::NotApplicable(_)) => continue,
+                    row => row?,
+                };
                 let request = rows.request(other, Action::Update, requests::key_of(other, &row), set)?;
                 must_be_refused(self.bench, self.scene, rows, &request, (&what, &[field.name]))?;
             }
         }
+        if tried == 0 {
+            let why = "nothing that could refer to it can be created in another org";
+            return Err(Stop::NotApplicable(why.into()));
+        }
         Ok(())
+    }
+
+    /// Returns fields of a new row that would be the caller's row, with one of this org.
+    fn with_callers(&self, rows: &mut RowsClient<'_>, entity: &'static EntitySpec) -> Result<Row, Stop> {
+        let mut given = Row::new();
+        for field in entity.fields.iter().filter(|field| field.from == Some(CALLER)) {
+            if let FieldType::Ref(reference) = field.kind {
+                let to = rows.entity(reference.to)?;
+                let row = rows.create(to, Row::new())?;
+                given.insert(
+                    field.name.to_owned(),
+                    row.get(to.key[0]).cloned().unwrap_or_default(),
+                );
+            }
+        }
+        Ok(given)
     }
 
     /// Fails if the row is in the way of one with the same key and unique values.

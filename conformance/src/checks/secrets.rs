@@ -18,7 +18,10 @@ use crate::{
     judgement::{Judgement, Stop, ensure, fail, refused},
     ledger::rows::Row,
     reply::Reply,
-    rows::{RowsClient, requests},
+    rows::{
+        RowsClient,
+        requests::{self, Said},
+    },
     scene::Scene,
 };
 
@@ -109,6 +112,16 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             if let Ok(request) = rows.request(entity, action, by, Row::new()) {
                 kept.not_in(&rows.send(&request)?, request.tool.label())?;
             }
+        }
+    }
+    for tool in requests::own(bench.subject.contract, entity.name) {
+        let said = Said {
+            org: rows.org.clone(),
+            key: requests::key_of(entity, &row),
+            ..Said::default()
+        };
+        if let Some(request) = rows.request_by(tool, said)? {
+            kept.not_in(&rows.send(&request)?, request.tool.label())?;
         }
     }
     if rows.has(entity, Action::Delete) {

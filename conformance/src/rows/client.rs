@@ -3,19 +3,24 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
-use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec, FieldType, RowsSpec, Scope};
+use tabellion_runtime::{
+    ToolSpec,
+    spec::{Action, Copied, EntitySpec, FieldSpec, FieldType, RowRule, RowsSpec, Scope},
+};
 
 use super::{
     Request,
-    requests::{self, Said},
+    requests::{self, ORG_BESIDE, Said},
     values,
 };
 use crate::{
     Subject,
     client::Client,
     judgement::{Stop, fail, not_shown, refused},
-    ledger::rows::{Row, RowLedger},
+    layout::DATA,
+    ledger::rows::{Row, RowLedger, Tables},
     reply::{Reply, Success},
+    request,
     scene::Scene,
 };
 
@@ -109,7 +114,8 @@ impl<'a> RowsClient<'a> {
         data: Row,
     ) -> Result<Request, Stop> {
         let said = Said {
-            org: self.org.clone(),
+            // Orgs are not in an org themselves.
+            org: self.org.clone().filter(|_| entity.scope != Scope::Root),
             key,
             data,
             ..Said::default()
@@ -136,10 +142,58 @@ impl<'a> RowsClient<'a> {
             ))
         };
         let tool = requests::find(contract, entity.name, action).ok_or_else(none)?;
+        self.request_by(tool, said)?.ok_or_else(none)
+    }
+
+    /// Returns a request of one of the operations on rows; `None` if it can't say that, or the server does not have it.
+    ///
+    /// # Errors
+    /// If the rows can't be read.
+    pub fn request_by(&self, tool: &'static ToolSpec, mut said: Said) -> Result<Option<Request>, Stop> {
+        let contract = self.subject.contract;
         if !self.subject.adapter.has(tool, None) {
-            return Err(none());
+            return Ok(None);
         }
-        Request::new(contract, tool, said).ok_or_else(none)
+        if let Some(rows) = tool.rows
+            && let Some(entity) = self.spec.entity(rows.entity)
+            && matches!(rows.action, Action::Get | Action::Update | Action::Delete)
+        {
+            for name in requests::required(tool) {
+                if !said.key.contains_key(name) {
+                    let row = self.row_of(entity, &said.key)?;
+                    let value = row.and_then(|row| row.get(name).cloned());
+                    said.key
+                        .insert(name.to_owned(), value.unwrap_or_else(|| "no-such-row".into()));
+                }
+            }
+        }
+        Ok(Request::new(contract, tool, said))
+    }
+
+    /// Returns the row with this key from the disk: that of the org, else one of another.
+    fn row_of(&self, entity: &'static EntitySpec, key: &Row) -> Result<Option<Row>, Stop> {
+        let tables = self.tables()?;
+        let is_it = |row: &&Row| entity.key.iter().all(|name| row.get(*name) == key.get(*name));
+        let is_here = |row: &&Row| {
+            let org = entity
+                .org_field()
+                .and_then(|name| row.get(name))
+                .and_then(Value::as_str);
+            org == self.org.as_deref()
+        };
+        let all = || tables.of(entity.name).filter(is_it);
+        Ok(all().find(is_here).or_else(|| all().next()).cloned())
+    }
+
+    /// Reads the rows from the disk.
+    fn tables(&self) -> Result<Tables, Stop> {
+        let data = self.client.root().with_file_name(DATA);
+        let ledger = self
+            .subject
+            .ledger
+            .read(&data, self.spec)
+            .map_err(Stop::Harness)?;
+        Ok(ledger.map(|ledger| ledger.tables).unwrap_or_default())
     }
 
     /// Sends a request.
@@ -147,7 +201,7 @@ impl<'a> RowsClient<'a> {
     /// # Errors
     /// If there is no answer.
     pub fn send(&mut self, request: &Request) -> Result<Reply, Stop> {
-        self.client.call(request.tool, &request.arguments)
+        self.send_with(request, &[])
     }
 
     /// As [`send`](Self::send), with conditions in the request's `_meta`.
@@ -158,8 +212,12 @@ impl<'a> RowsClient<'a> {
         let meta = meta
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
-        self.client
-            .call_with(request.tool, &request.arguments, meta.collect::<Map<_, _>>())
+        let meta: Map<_, _> = request
+            .meta(self.subject.contract)
+            .into_iter()
+            .chain(meta)
+            .collect();
+        self.client.call_with(request.tool, &request.arguments, meta)
     }
 
     /// Sends a valid request.
@@ -211,7 +269,9 @@ impl<'a> RowsClient<'a> {
             values::plain(field, self.created + number)
         });
         let other: Vec<_> = other.collect();
-        let different = other.iter().find(|value| **value != old);
+        // Of two words, every other number has the same.
+        let next = values::plain(field, self.created);
+        let different = other.iter().chain([&next]).find(|value| **value != old);
         Ok(different.or(other.first()).cloned().unwrap_or_default())
     }
 
@@ -224,40 +284,102 @@ impl<'a> RowsClient<'a> {
     ) -> Result<Row, Stop> {
         self.created += 1;
         let number = self.created;
+        let tool = requests::find(self.subject.contract, entity.name, Action::Create);
+        let required = tool.map(requests::required).unwrap_or_default();
+        // What the row will have without being given it.
+        let mut copied = Row::new();
+        for field in entity.fields.iter().filter(|field| field.copy.is_some()) {
+            copied.extend(given.shift_remove_entry(field.name));
+        }
         for field in entity.fields {
-            let is_left = given.contains_key(field.name)
-                || field.is_of_store()
+            if given.contains_key(field.name) {
+                self.copy(entity, field, &given, &mut copied)?;
+                continue;
+            }
+            let is_left = field.is_of_store()
                 || fields == Fields::Required && field.optional
                 || entity.org_field() == Some(field.name)
-                || matches!(field.kind, FieldType::Next(_));
+                || matches!(field.kind, FieldType::Next(_))
+                || tool.is_some_and(|tool| !requests::takes(tool, field));
             let is_made = field.default.is_some() || field.from.is_some();
             let is_unique = entity.uniques.iter().any(|it| it.fields.contains(&field.name));
             if is_left || fields == Fields::Required && is_made && !is_unique {
                 continue;
             }
             let value = match field.kind {
-                FieldType::Id if !entity.key.contains(&field.name) || entity.key.len() == 1 => continue,
+                FieldType::Id
+                    if !required.contains(&field.name)
+                        && (!entity.key.contains(&field.name) || entity.key.len() == 1) =>
+                {
+                    continue;
+                }
                 FieldType::Ref(reference) => {
                     let to = self.entity(reference.to)?;
                     let mut wanted = Row::new();
                     for name in reference.same {
-                        wanted.extend(given.get(*name).map(|value| ((*name).to_owned(), value.clone())));
+                        let value = given.get(*name).or_else(|| copied.get(*name));
+                        wanted.extend(value.map(|value| ((*name).to_owned(), value.clone())));
+                    }
+                    for (name, copy) in copies(entity, field) {
+                        let value = copied.get(name);
+                        wanted.extend(value.map(|value| (copy.field.to_owned(), value.clone())));
                     }
                     let target = self.target(to, wanted, depth)?;
                     for name in reference.same {
                         let value = target.get(*name).cloned().unwrap_or_default();
-                        given.entry(*name).or_insert(value);
+                        if !copied.contains_key(*name) {
+                            given.entry(*name).or_insert(value);
+                        }
                     }
                     target.get(to.key[0]).cloned().unwrap_or_default()
                 }
                 _ => values::plain(field, number),
             };
             given.insert(field.name.to_owned(), value);
+            self.copy(entity, field, &given, &mut copied)?;
+        }
+        for rule in entity.rules {
+            if let RowRule::AnyOf(names) = rule
+                && names
+                    .iter()
+                    .all(|name| given.get(*name).is_none_or(Value::is_null))
+                && let Some(field) = entity.field(names[0])
+            {
+                given.insert(field.name.to_owned(), values::plain(field, number));
+            }
+        }
+        for name in required {
+            if let Some(value) = copied.get(name) {
+                given.entry(name).or_insert_with(|| value.clone());
+            }
         }
         Ok(given)
     }
 
-    /// Returns a row to refer to: the org itself, or a new row.
+    /// Learns what a row has of the one that `field` refers to.
+    fn copy(
+        &self,
+        entity: &'static EntitySpec,
+        field: &'static FieldSpec,
+        given: &Row,
+        copied: &mut Row,
+    ) -> Result<(), Stop> {
+        let FieldType::Ref(reference) = field.kind else {
+            return Ok(());
+        };
+        if copies(entity, field).next().is_none() {
+            return Ok(());
+        }
+        let to = self.entity(reference.to)?;
+        let key = given.get(field.name).cloned().unwrap_or_default();
+        if let Some(row) = self.row_of(to, &Row::from_iter([(to.key[0].to_owned(), key)]))? {
+            let value = |field: &str| row.get(field).cloned().unwrap_or_default();
+            copied.extend(copies(entity, field).map(|(name, copy)| (name.to_owned(), value(copy.field))));
+        }
+        Ok(())
+    }
+
+    /// Returns a row to refer to: the org itself, a new row, or one that no operation on rows creates.
     fn target(&mut self, to: &'static EntitySpec, wanted: Row, depth: usize) -> Result<Row, Stop> {
         if to.scope == Scope::Root
             && let Some(org) = &self.org
@@ -268,8 +390,104 @@ impl<'a> RowsClient<'a> {
             let message = format!("references to `{}` are required without end", to.name);
             return Err(Stop::Harness(message));
         }
+        if requests::find(self.subject.contract, to.name, Action::Create).is_none() {
+            return self.by_others(to);
+        }
         let data = self.complete_to(to, wanted, Fields::Required, depth + 1)?;
         self.create_of(to, data)
+    }
+
+    /// Returns a row of an entity that only operations of other kinds create: one that is there, or one that an example of such an
+    /// operation creates.
+    ///
+    /// # Errors
+    /// If there is no answer, or no example creates one.
+    pub fn by_others(&mut self, entity: &'static EntitySpec) -> Result<Row, Stop> {
+        let org = self.org.clone();
+        let here = |tables: &Tables| {
+            let is_here = |row: &&Row| {
+                let of = entity
+                    .org_field()
+                    .and_then(|name| row.get(name))
+                    .and_then(Value::as_str);
+                of == org.as_deref()
+            };
+            tables.of(entity.name).find(is_here).cloned()
+        };
+        if let Some(row) = here(&self.tables()?) {
+            return Ok(row);
+        }
+        let others = self.subject.contract.operations();
+        for tool in others.filter(|tool| tool.mutating && tool.rows.is_none()) {
+            if !self.subject.adapter.has(tool, None) {
+                continue;
+            }
+            for arguments in request::examples(tool) {
+                if let Reply::Done(_) = self.client.call(tool, &arguments)?
+                    && let Some(row) = here(&self.tables()?)
+                {
+                    return Ok(row);
+                }
+            }
+        }
+        Err(Stop::NotApplicable(format!(
+            "no operation that the suite can call creates a row of `{}` there",
+            entity.name
+        )))
+    }
+
+    /// Creates the second org, if checks need it, and returns the keys of all.
+    ///
+    /// # Errors
+    /// If there is no answer, or the server refuses it.
+    pub fn orgs(&mut self) -> Result<Vec<String>, Stop> {
+        let orgs = requests::orgs_of(self.subject.contract);
+        if let Some(of) = self.spec.org.filter(|_| orgs.iter().any(|org| org == ORG_BESIDE)) {
+            let entity = self.entity(of.entity)?;
+            let key = Row::from_iter([(entity.key[0].to_owned(), ORG_BESIDE.into())]);
+            if self.row_of(entity, &key)?.is_none() {
+                self.create(entity, key)?;
+            }
+        }
+        Ok(orgs)
+    }
+
+    /// Makes rows that others can refer to and that no operation on rows creates, as far as the suite can.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub fn make_others(&mut self) -> Result<(), Stop> {
+        let contract = self.subject.contract;
+        for entity in self.spec.entities {
+            let creates = |name: &str| requests::find(contract, name, Action::Create).is_some();
+            let is_needed = self.spec.referring(entity).any(|(other, ..)| creates(other.name));
+            if entity.scope != Scope::Root && is_needed && !creates(entity.name) {
+                match self.by_others(entity) {
+                    Ok(_) | Err(Stop::NotApplicable(_)) => {}
+                    Err(stop) => return Err(stop),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the keys of the orgs that checks use.
+    pub fn org_keys(&self) -> Vec<String> {
+        requests::orgs_of(self.subject.contract)
+    }
+
+    /// Returns the operation with this label, or else the one that does this with an entity.
+    pub fn tool(
+        &self,
+        entity: &EntitySpec,
+        action: Action,
+        label: Option<&str>,
+    ) -> Option<&'static ToolSpec> {
+        let contract = self.subject.contract;
+        match label {
+            Some(label) => contract.operation(label),
+            None => requests::find(contract, entity.name, action),
+        }
     }
 
     /// Creates a row of the org with these fields and whatever else it needs; returns it as the server answers.
@@ -318,6 +536,15 @@ pub fn ledger(scene: &Scene<'_>) -> Result<RowLedger, Stop> {
     })
 }
 
+/// Returns the names of the fields that are copied from the row that `field` refers to.
+fn copies(
+    entity: &'static EntitySpec,
+    field: &'static FieldSpec,
+) -> impl Iterator<Item = (&'static str, Copied)> {
+    let fields = entity.fields.iter();
+    fields.filter_map(|it| Some((it.name, it.copy.filter(|copy| copy.reference == field.name)?)))
+}
+
 /// Returns the fields that updates can set.
 pub fn settable(entity: &'static EntitySpec) -> impl Iterator<Item = &'static FieldSpec> {
     entity.fields.iter().filter(|field| {
@@ -335,7 +562,8 @@ pub fn later() -> i64 {
     now() + CLOCK_TOLERANCE
 }
 
-fn now() -> i64 {
+/// Returns the time in seconds of Unix time.
+pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     ContractSpec, ToolSpec, pointer,
-    spec::{Action, EntitySpec, RowOperation, RowsSpec},
+    spec::{Action, EntitySpec, FieldSpec, RowOperation, RowsSpec},
 };
 
 use crate::{ledger::rows::Row, request};
@@ -19,14 +19,18 @@ pub struct Request {
     pub entity: &'static EntitySpec,
     /// Key of the org, if there are orgs.
     pub org: Option<String>,
-    /// Values of fields that name the row, or by which rows are listed.
+    /// Values of fields that name the row, or by which rows are listed; for a new row, values beside its data.
     pub key: Row,
     /// The row's fields.
     pub data: Row,
     /// Maximum number of listed rows.
     pub limit: Option<u64>,
-    /// The key of the last row seen.
+    /// The key of the last row seen, or its value of the field that the operation continues by.
     pub after: Option<Value>,
+    /// Values of the members that select the rows of a list.
+    pub filters: Row,
+    /// How the call names the caller's row, where the contract lets it.
+    pub caller: Option<String>,
     /// The arguments.
     pub arguments: Value,
 }
@@ -44,14 +48,19 @@ pub struct Said {
     pub limit: Option<u64>,
     /// As [`Request::after`].
     pub after: Option<Value>,
+    /// As [`Request::filters`].
+    pub filters: Row,
+    /// As [`Request::caller`].
+    pub caller: Option<String>,
 }
 
-/// Returns the operation that does this with an entity: the one that names the row by its key, if there are several.
+/// Returns the operation that does this with an entity: the one that names the row by its key, if there are several. An update that
+/// sets what the contract says is none: see [`own`].
 pub fn find(contract: &ContractSpec, entity: &str, action: Action) -> Option<&'static ToolSpec> {
     let spec = contract.rows?.entity(entity)?;
     let fits = |tool: &&ToolSpec| {
         tool.rows
-            .is_some_and(|rows| rows.entity == entity && rows.action == action)
+            .is_some_and(|rows| rows.entity == entity && rows.action == action && rows.set.is_empty())
     };
     let by_key = |tool: &&ToolSpec| {
         let named = tool.rows.map_or(&[][..], |rows| rows.arguments);
@@ -61,6 +70,42 @@ pub fn find(contract: &ContractSpec, entity: &str, action: Action) -> Option<&'s
     };
     let all = || contract.operations().filter(fits);
     all().find(by_key).or_else(|| all().next())
+}
+
+/// Returns the operations that set what the contract says in a row of an entity.
+pub fn own<'c>(
+    contract: &'c ContractSpec,
+    entity: &'c str,
+) -> impl Iterator<Item = &'static ToolSpec> + use<'c> {
+    let is_own = move |tool: &&ToolSpec| {
+        tool.rows
+            .is_some_and(|rows| rows.entity == entity && !rows.set.is_empty())
+    };
+    contract.operations().filter(is_own)
+}
+
+/// Returns true if requests of an operation can give a field.
+pub fn takes(tool: &ToolSpec, field: &FieldSpec) -> bool {
+    let Some(operation) = tool.rows else { return false };
+    let properties = &tool.input.wire()["properties"];
+    let within = match operation.data {
+        Some(member) => &properties[member]["properties"],
+        None => properties,
+    };
+    within.is_null()
+        || within.get(field.name).is_some()
+        || operation.arguments.iter().any(|(_, name)| *name == field.name)
+}
+
+/// Returns the fields whose values an operation requires beside the row's data.
+pub fn required(tool: &ToolSpec) -> Vec<&'static str> {
+    let arguments = tool.rows.map_or(&[][..], |rows| rows.arguments);
+    let wire = tool.input.wire();
+    let required = wire["required"].as_array().into_iter().flatten();
+    let required: Vec<_> = required.filter_map(Value::as_str).collect();
+    let arguments = arguments.iter();
+    let those = arguments.filter(|(member, _)| required.contains(member));
+    those.map(|(_, field)| *field).collect()
 }
 
 /// Returns the entities of a contract.
@@ -80,6 +125,21 @@ pub fn orgs(spec: &RowsSpec) -> Vec<String> {
     let others = seeds.filter_map(|row| row[*key?].as_str().map(str::to_owned));
     let others = others.filter(|key| key != org.default);
     std::iter::once(org.default.to_owned()).chain(others).collect()
+}
+
+/// Key of the org that the suite creates beside the only one that a new store has.
+pub const ORG_BESIDE: &str = "org-beside";
+
+/// Returns the keys of the orgs that checks use: those of a new store, with [`ORG_BESIDE`] if it has one alone and an operation creates
+/// orgs.
+pub fn orgs_of(contract: &ContractSpec) -> Vec<String> {
+    let mut orgs = contract.rows.map(orgs).unwrap_or_default();
+    let entity = contract.rows.and_then(|rows| rows.org).map(|org| org.entity);
+    let creates = entity.and_then(|entity| find(contract, entity, Action::Create));
+    if orgs.len() == 1 && creates.is_some() {
+        orgs.push(ORG_BESIDE.to_owned());
+    }
+    orgs
 }
 
 impl Request {
@@ -112,17 +172,27 @@ impl Request {
                 arguments.insert((*member).to_owned(), value);
             }
         }
-        if matches!(operation.action, Action::Create | Action::Update) {
-            match operation.data {
-                Some(member) => drop(arguments.insert(member.to_owned(), data.into())),
-                None => arguments.extend(data),
+        if operation.key_in_data && !matches!(operation.action, Action::Create | Action::List) {
+            for name in entity.key {
+                let value = said.key.get(*name).cloned();
+                drop(value.map(|value| data.entry(*name).or_insert(value)));
             }
         }
+        let has_data = matches!(operation.action, Action::Create | Action::Update) || !data.is_empty();
+        match operation.data {
+            Some(member) if has_data => drop(arguments.insert(member.to_owned(), data.into())),
+            _ => arguments.extend(data),
+        }
+        let mut filters = said.filters.clone();
         if let Some(limit) = said.limit {
-            arguments.insert(operation.limit?.to_owned(), limit.into());
+            filters.insert(operation.limit?.to_owned(), limit.into());
         }
         if let Some(after) = &said.after {
-            arguments.insert(operation.after?.to_owned(), after.clone());
+            filters.insert(operation.after?.to_owned(), after.clone());
+        }
+        match operation.filters_in {
+            Some(member) if !filters.is_empty() => drop(arguments.insert(member.to_owned(), filters.into())),
+            _ => arguments.extend(filters),
         }
         // What the operation requires besides, an example has.
         let example = request::examples(tool).next().unwrap_or_default();
@@ -142,8 +212,23 @@ impl Request {
             data: said.data,
             limit: said.limit,
             after: said.after,
+            filters: said.filters,
+            caller: said.caller,
             arguments: arguments.into(),
         })
+    }
+
+    /// Returns what the request's `_meta` says of the caller.
+    pub fn meta(&self, contract: &ContractSpec) -> Map<String, Value> {
+        let named = || {
+            let caller = contract.rows?.caller?;
+            let fields = contract.provenance?.fields;
+            let field = fields
+                .iter()
+                .find(|field| Some(field.name) == caller.provenance)?;
+            Some(((*field.keys.first()?).to_owned(), self.caller.clone()?.into()))
+        };
+        named().into_iter().collect()
     }
 
     /// Returns the row in an answer to it.

@@ -12,7 +12,10 @@ use crate::{
     judgement::{Judgement, Stop, ensure, fail, not_shown},
     ledger::{replay, rows::Row},
     reply::Reply,
-    rows::{Request, RowsClient, client, requests},
+    rows::{
+        Request, RowsClient, client,
+        requests::{self, Said},
+    },
     scene::Scene,
 };
 
@@ -64,12 +67,24 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let request = rows.request(entity, Action::Update, key.clone(), set)?;
         one_change(&scene, &mut rows, &request)?;
     }
+    for tool in requests::own(bench.subject.contract, entity.name) {
+        let said = Said {
+            org: rows.org.clone(),
+            key: key.clone(),
+            ..Said::default()
+        };
+        if let Some(request) = rows.request_by(tool, said)? {
+            one_change(&scene, &mut rows, &request)?;
+        }
+    }
     nothing(bench, &scene, &mut rows, &key, entity.name)?;
     if !rows.has(entity, Action::Delete) {
         return Ok(());
     }
     for (other, field, reference) in rows.spec.referring(entity) {
-        if reference.on_delete != OnDelete::Restrict && rows.has(other, Action::Create) {
+        // What is copied goes with the row that it is copied from.
+        let is_given = field.copy.is_none() && rows.has(other, Action::Create);
+        if reference.on_delete != OnDelete::Restrict && is_given {
             let mut given = Row::from_iter([(field.name.to_owned(), key[entity.key[0]].clone())]);
             let same = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
             given.extend(reference.same.iter().filter_map(same));

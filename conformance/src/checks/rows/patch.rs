@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldSpec, FieldType, Moment};
 
-use super::{entity, has, some, spec, start};
+use super::{entity, has, must_be_refused, some, spec, start};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::{Row, RowLedger, canonical, shown},
-    rows::{client, requests},
+    rows::{Model, client, model::Outcome, requests},
 };
 
 pub(super) const CHECK: Check = Check {
@@ -20,7 +20,7 @@ pub(super) const CHECK: Check = Check {
     states: "An update sets the fields that it names to these values, and leaves all others as they are.",
     explains: "Creates a row with values of all fields, and updates one field after the other, then sets each that may be null to \
                null. The row on the disk must have the new value, and its other values as before, except for times of changes and \
-               what hooks of the contract set.",
+               what hooks of the contract set. What a rule over several fields forbids must be refused.",
     cases,
     judge,
     shrink: as_small_as_can_be,
@@ -35,6 +35,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let entity = entity(bench, &case.read::<String>()?)?;
+    let contract = bench.subject.contract;
     let (scene, mut rows) = start(bench)?;
     let data = rows.full(entity, Row::new())?;
     let request = rows.request(entity, Action::Create, Row::new(), data)?;
@@ -60,6 +61,12 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         let set = Row::from_iter([(field.name.to_owned(), value.clone())]);
         let request = rows.request(entity, Action::Update, key.clone(), set)?;
+        let model = Model::of(rows.spec, &client::ledger(&scene)?.tables);
+        if let Outcome::Refused(_) = model.outcome(contract, &request) {
+            let what = format!("`{}` of {} as {}", field.name, entity.name, shown(&value));
+            must_be_refused(bench, &scene, &mut rows, &request, (&what, &[]))?;
+            continue;
+        }
         rows.must(&request)?;
         let after = found(entity, &key, &client::ledger(&scene)?)?;
         let expected = canonical(field, value);

@@ -14,7 +14,7 @@ use crate::{
     reply::{Reply, Success},
     rows::{
         Model, Request, RowsClient, client,
-        model::{Outcome, Page, shape},
+        model::{Outcome, Page},
     },
     scene::Scene,
 };
@@ -50,6 +50,8 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 /// Runs a program; returns what it ran in, with no server.
 pub(super) fn run<'a>(bench: &Bench<'a>, steps: &[Step], judges: Judges) -> Result<Scene<'a>, Stop> {
     let (scene, mut rows) = start(bench)?;
+    rows.orgs()?;
+    rows.make_others()?;
     let mut played = Played {
         bench,
         judges,
@@ -160,7 +162,13 @@ impl Played<'_, '_> {
     fn answered(&self, request: &Request, done: &Success, what: &str) -> Judgement {
         let entity = request.entity;
         if request.operation.action == Action::Delete {
-            return Ok(());
+            let wrong = entity.key.iter().find(|name| {
+                let (named, answered) = (request.key.get(**name), done.response.get(**name));
+                named.is_some() && answered.is_some() && named != answered
+            });
+            return ensure(wrong.is_none(), || {
+                format!("{what} was answered with another key: {}", shown(&done.response))
+            });
         }
         let mut found = request.row(&done.response).cloned().unwrap_or_default();
         for field in entity.fields {
@@ -171,7 +179,7 @@ impl Played<'_, '_> {
         let found = canonical_row(entity, found);
         let is_it = |row: &&Row| entity.key.iter().all(|name| row.get(*name) == found.get(*name));
         let mut rows = self.model.visible(entity, request.org.as_deref());
-        let Some(row) = rows.find(is_it).map(|row| shape(entity, row)) else {
+        let Some(row) = rows.find(is_it).map(|row| self.model.answer(entity, row)) else {
             return Err(fail(format!(
                 "{what} was answered with the key of no row: {}",
                 shown(&done.response)

@@ -9,7 +9,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail},
     ledger::rows::Row,
-    rows::{RowsClient, client, requests},
+    rows::{Model, RowsClient, client, model::Outcome, requests},
     scene::Scene,
 };
 
@@ -267,7 +267,14 @@ impl References<'_, '_> {
                     let key = requests::key_of(self.entity, row);
                     let first = rows.request(self.entity, Action::Delete, key, Row::new())?;
                     rows.must(&first)?;
-                    rows.must(&delete)?;
+                    // Others may still refer to it.
+                    let tables = client::ledger(self.scene)?.tables;
+                    let outcome = Model::of(rows.spec, &tables).outcome(self.bench.subject.contract, &delete);
+                    if matches!(outcome, Outcome::Refused(_)) {
+                        must_be_refused(self.bench, self.scene, rows, &delete, (&what, &[]))?;
+                    } else {
+                        rows.must(&delete)?;
+                    }
                 }
             }
             OnDelete::Cascade => {

@@ -131,7 +131,8 @@ impl Mutation {
             return rows.request(entity, Action::Update, key, set);
         }
         for (other, field, reference) in rows.spec.referring(entity) {
-            if reference.on_delete != OnDelete::Restrict && rows.has(other, Action::Create) {
+            let is_given = field.copy.is_none() && rows.has(other, Action::Create);
+            if reference.on_delete != OnDelete::Restrict && is_given {
                 let same = |name: &&str| Some(((*name).to_owned(), row.get(*name)?.clone()));
                 let mut given: Row = reference.same.iter().filter_map(same).collect();
                 given.insert(field.name.to_owned(), key[entity.key[0]].clone());

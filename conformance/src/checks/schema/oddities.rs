@@ -20,6 +20,7 @@ pub(super) const CHECK: Check = Check {
     id: "schema/json-oddities",
     severity: Severity::Must,
     guarantees: &[
+        "each-pair-as-declared",
         "errors-write-nothing",
         "refusals-write-nothing",
         "errors-change-nothing",

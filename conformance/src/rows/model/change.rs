@@ -1,14 +1,14 @@
-//! What creating, updating and deleting make of the rows.
+//! What creating, updating and deleting make of the rows; `create` has the values of new ones.
 
 use serde_json::Value;
 use tabellion_runtime::spec::{
-    Action, Assigned, Assignment, EntitySpec, FieldSpec, FieldType, Moment, OnDelete,
+    Action, Assigned, Assignment, EntitySpec, FieldSpec, FieldType, Moment, OnDelete, Scope,
 };
 
-use super::{Model, Refused, constant, now};
+use super::{Model, Refused, constant, kept, now};
 use crate::{
-    ledger::rows::{Row, canonical},
-    rows::{Request, made::Made, values},
+    ledger::rows::Row,
+    rows::{Request, values},
 };
 
 impl Model {
@@ -17,13 +17,19 @@ impl Model {
         let (entity, org) = (request.entity, request.org.as_deref());
         match request.operation.action {
             Action::Create => {
-                let mut given = request.data.clone();
-                given.extend(request.key.clone());
-                self.create(entity, org, &given)
+                let given = given(entity, request)?;
+                self.create(entity, org, request.caller.as_deref(), &given)
             }
             Action::Update => {
+                let mut data = named(entity, &request.data)?;
                 let at = self.find(entity, request).ok_or(Refused::NotThere)?;
-                self.update(entity, at, &request.data)
+                if request.operation.key_in_data {
+                    data.retain(|name, _| !entity.key.contains(&name.as_str()));
+                }
+                match request.operation.set {
+                    [] => self.update(entity, at, &data),
+                    set => self.assign(entity, at, set, (request.operation.fields, &data)),
+                }
             }
             Action::Delete => {
                 let at = self.find(entity, request).ok_or(Refused::NotThere)?;
@@ -33,91 +39,15 @@ impl Model {
         }
     }
 
-    fn create(&mut self, entity: &'static EntitySpec, org: Option<&str>, given: &Row) -> Result<(), Refused> {
-        known(entity, given)?;
-        if entity.org_field().is_some()
-            && let Some(of) = self.spec.org
-        {
-            let orgs = self.entity(of.entity).ok_or(Refused::NotThere)?;
-            let key = Value::from(org.unwrap_or_default());
-            self.by_key(orgs, None, &key).ok_or(Refused::NotThere)?;
-        }
-        let mut row = Row::new();
-        for field in entity.fields {
-            let value = self.first_value(entity, org, field, given.get(field.name), &row)?;
-            row.insert(field.name.to_owned(), value);
-        }
-        let is_same = |other: &Row| entity.identity().all(|name| other.get(name) == row.get(name));
-        if self.all(entity).iter().any(is_same) {
-            return Err(Refused::Field(entity.key[0].to_owned()));
-        }
-        hooks(entity, None, given, &mut row);
-        self.check(entity, None, &row)?;
-        let at = self.push(entity, row);
-        self.take_marks(entity, None, at)?;
-        self.also(entity, Action::Create, at)
-    }
-
-    /// Returns the value of a field of a new row.
-    fn first_value(
-        &self,
-        entity: &'static EntitySpec,
-        org: Option<&str>,
-        field: &'static FieldSpec,
-        given: Option<&Value>,
-        row: &Row,
-    ) -> Result<Value, Refused> {
-        let wrong = || Refused::Field(field.name.to_owned());
-        if entity.org_field() == Some(field.name) {
-            let org = Value::from(org.unwrap_or_default());
-            return match given {
-                Some(given) if *given != org => Err(wrong()),
-                _ => Ok(org),
-            };
-        }
-        if let Some(given) = given {
-            if field.is_of_store() || !values::is_valid(field, given) {
-                return Err(wrong());
-            }
-            if let FieldType::Next(next) = field.kind
-                && next.strict
-                && canonical(field, given.clone()) != self.next(entity, field, next.within, row)
-            {
-                return Err(wrong());
-            }
-            return Ok(canonical(field, given.clone()));
-        }
-        Ok(match field.kind {
-            FieldType::Now(_) => now(),
-            FieldType::Seq => Made::Seq.value(),
-            FieldType::Secret { .. } => Made::Secret.value(),
-            FieldType::Next(next) => self.next(entity, field, next.within, row),
-            _ if field.from.is_some() => Made::Any.value(),
-            kind => match field.default {
-                Some(default) => canonical(field, constant(default)),
-                None if field.optional => Value::Null,
-                None if matches!(kind, FieldType::Id) => Made::Id.value(),
-                None => return Err(wrong()),
-            },
-        })
-    }
-
-    /// Returns the number that follows the largest one among the rows with the same values.
-    fn next(&self, entity: &'static EntitySpec, field: &FieldSpec, within: &[&str], row: &Row) -> Value {
-        let is_same = |other: &&Row| {
-            let names = within.iter().copied().chain(entity.org_field());
-            let mut names = names.filter(|name| *name != field.name);
-            names.all(|name| other.get(name) == row.get(name))
-        };
-        let same = self.all(entity).iter().filter(is_same);
-        let numbers = same.filter_map(|other| other.get(field.name)?.as_i64());
-        (numbers.max().unwrap_or(0) + 1).into()
-    }
-
     fn update(&mut self, entity: &'static EntitySpec, at: usize, set: &Row) -> Result<(), Refused> {
-        known(entity, set)?;
+        known(entity, set, false)?;
+        let old = self.all(entity)[at].clone();
         for (name, value) in set {
             let Some(field) = entity.field(name) else { continue };
+            // A row can be sent back as it was read.
+            if old.get(name) == Some(&kept(field, value.clone())) {
+                continue;
+            }
             let is_fixed = field.is_fixed()
                 || entity.key.contains(&field.name)
                 || entity.org_field() == Some(field.name);
@@ -128,6 +58,36 @@ impl Model {
         self.patch(entity, at, set)
     }
 
+    /// Sets what an operation of its own says, or what is given for it.
+    fn assign(
+        &mut self,
+        entity: &'static EntitySpec,
+        at: usize,
+        set: &[Assignment],
+        (fields, data): (&[&str], &Row),
+    ) -> Result<(), Refused> {
+        let old = self.all(entity)[at].clone();
+        if let Some(name) = data.keys().find(|name| !fields.contains(&name.as_str())) {
+            return Err(Refused::Field(name.clone()));
+        }
+        let mut changed = Row::new();
+        for assignment in set {
+            let given = data.get(assignment.field);
+            let field = entity.field(assignment.field);
+            let is_wrong =
+                |value: &Value| value.is_null() || field.is_none_or(|field| !values::is_valid(field, value));
+            if given.is_some_and(is_wrong) {
+                return Err(Refused::Field(assignment.field.to_owned()));
+            }
+            let is_free = old.get(assignment.field).is_none_or(Value::is_null);
+            if !assignment.if_null || is_free {
+                let value = given.cloned().unwrap_or_else(|| assigned(assignment, &old));
+                changed.insert(assignment.field.to_owned(), value);
+            }
+        }
+        self.patch(entity, at, &changed)
+    }
+
     /// Sets fields of a row, with all that follows.
     fn patch(&mut self, entity: &'static EntitySpec, at: usize, set: &Row) -> Result<(), Refused> {
         let old = self.all(entity)[at].clone();
@@ -135,7 +95,7 @@ impl Model {
         let mut given = Row::new();
         for (name, value) in set {
             let value = match entity.field(name) {
-                Some(field) => canonical(field, value.clone()),
+                Some(field) => kept(field, value.clone()),
                 None => value.clone(),
             };
             if old.get(name) != Some(&value) {
@@ -143,8 +103,10 @@ impl Model {
                 given.insert(name.clone(), value);
             }
         }
+        self.copy_again(entity, &old, &mut row)?;
         hooks(entity, Some(&old), &given, &mut row);
-        if row != old {
+        let is_changed = row != old;
+        if is_changed {
             let of_change = |field: &&FieldSpec| matches!(field.kind, FieldType::Now(Moment::Change));
             for field in entity.fields.iter().filter(of_change) {
                 row.insert(field.name.to_owned(), now());
@@ -153,11 +115,22 @@ impl Model {
         self.check(entity, Some(&old), &row)?;
         self.put(entity, at, row);
         self.take_marks(entity, Some(&old), at)?;
-        self.also(entity, Action::Update, at)
+        if is_changed {
+            self.also(entity, Action::Update, at)?;
+        }
+        Ok(())
     }
 
     /// Removes a row and those that go with it, and clears the references to them.
     fn delete(&mut self, entity: &'static EntitySpec, at: usize) -> Result<(), Refused> {
+        let key = entity
+            .key
+            .first()
+            .and_then(|name| self.all(entity)[at].get(*name));
+        let is_default = self.spec.org.is_some_and(|org| key == Some(&org.default.into()));
+        if entity.scope == Scope::Root && is_default {
+            return Err(Refused::InUse(entity.name));
+        }
         self.also(entity, Action::Delete, at)?;
         let mut gone: Vec<(&'static EntitySpec, Row)> = vec![(entity, self.all(entity)[at].clone())];
         let mut next = 0;
@@ -221,7 +194,7 @@ impl Model {
     }
 
     /// Takes marks that only one row can have from the others.
-    fn take_marks(
+    pub(super) fn take_marks(
         &mut self,
         entity: &'static EntitySpec,
         old: Option<&Row>,
@@ -248,7 +221,7 @@ impl Model {
     }
 
     /// Makes the changes of other rows that are part of a change.
-    fn also(&mut self, entity: &'static EntitySpec, on: Action, at: usize) -> Result<(), Refused> {
+    pub(super) fn also(&mut self, entity: &'static EntitySpec, on: Action, at: usize) -> Result<(), Refused> {
         for also in entity.also.iter().filter(|also| also.on == on) {
             let row = self.all(entity)[at].clone();
             let is = |(name, value): &(&str, &str)| row.get(*name) == Some(&constant(value));
@@ -280,7 +253,7 @@ impl Model {
         Ok(())
     }
 
-    fn push(&mut self, entity: &'static EntitySpec, row: Row) -> usize {
+    pub(super) fn push(&mut self, entity: &'static EntitySpec, row: Row) -> usize {
         let rows = self.rows.entry(entity.name).or_default();
         rows.push(row);
         rows.len() - 1
@@ -293,9 +266,45 @@ impl Model {
     }
 }
 
+/// Returns the values of a new row: its data, and what stands beside them.
+fn given(entity: &'static EntitySpec, request: &Request) -> Result<Row, Refused> {
+    let mut given = named(entity, &request.data)?;
+    let org = request.org.as_deref().filter(|_| entity.scope == Scope::Root);
+    let org = entity
+        .key
+        .first()
+        .zip(org)
+        .map(|(name, org)| ((*name).to_owned(), org.into()));
+    for (name, value) in request.key.clone().into_iter().chain(org) {
+        match given.insert(name.clone(), value.clone()) {
+            Some(other) if other != value => return Err(Refused::Field(name)),
+            _ => {}
+        }
+    }
+    Ok(given)
+}
+
+/// Returns data with fields under their own names.
+fn named(entity: &'static EntitySpec, data: &Row) -> Result<Row, Refused> {
+    let mut named = data.clone();
+    for field in entity.fields {
+        let Some(alias) = field.alias else { continue };
+        let Some(value) = named.shift_remove(alias) else {
+            continue;
+        };
+        match named.insert(field.name.to_owned(), value.clone()) {
+            Some(other) if other != value => return Err(Refused::Field(alias.to_owned())),
+            _ => {}
+        }
+    }
+    Ok(named)
+}
+
 /// Checks that the entity has the fields that are named.
-fn known(entity: &EntitySpec, given: &Row) -> Result<(), Refused> {
-    let is_unknown = |name: &&String| entity.field(name).is_none_or(|field| field.hidden);
+pub(super) fn known(entity: &EntitySpec, given: &Row, is_new: bool) -> Result<(), Refused> {
+    // What is copied into a new row can be given, if it is just that.
+    let is_kept_back = |field: &FieldSpec| field.hidden && !(is_new && field.copy.is_some());
+    let is_unknown = |name: &&String| entity.field(name).is_none_or(is_kept_back);
     match given.keys().find(is_unknown) {
         Some(name) => Err(Refused::Field(name.clone())),
         None => Ok(()),
@@ -303,7 +312,7 @@ fn known(entity: &EntitySpec, given: &Row) -> Result<(), Refused> {
 }
 
 /// Sets what follows from fields that have become, or are no longer, a certain value.
-fn hooks(entity: &EntitySpec, old: Option<&Row>, given: &Row, row: &mut Row) {
+pub(super) fn hooks(entity: &EntitySpec, old: Option<&Row>, given: &Row, row: &mut Row) {
     for hook in entity.on {
         let value = constant(hook.is);
         let was = old.is_some_and(|old| old.get(hook.field) == Some(&value));

@@ -3,10 +3,13 @@
 use std::cmp::Ordering;
 
 use serde_json::Value;
-use tabellion_runtime::spec::{EntitySpec, FieldType};
+use tabellion_runtime::spec::{EntitySpec, FieldType, FilterBy, ListFilter};
 
-use super::{Model, Outcome, Refused, shape};
-use crate::{ledger::rows::Row, rows::Request};
+use super::{Model, Outcome, Refused, has};
+use crate::{
+    ledger::rows::Row,
+    rows::{Request, values},
+};
 
 /// A list of rows as it has to be answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,42 +22,130 @@ pub struct Page {
 
 impl Model {
     pub(super) fn list(&self, request: &Request) -> Outcome {
-        let (entity, org) = (request.entity, request.org.as_deref());
-        for (name, value) in &request.key {
-            let reference = entity.field(name).and_then(|field| match field.kind {
-                FieldType::Ref(reference) => self.entity(reference.to),
-                _ => None,
-            });
-            if let Some(to) = reference
-                && self.by_key(to, org, value).is_none()
+        let (entity, org, operation) = (request.entity, request.org.as_deref(), &request.operation);
+        let is_wildcard = |value: &Value| operation.wildcard.is_some_and(|wildcard| *value == wildcard);
+        let by: Vec<_> = request
+            .key
+            .iter()
+            .filter(|(_, value)| !is_wildcard(value))
+            .collect();
+        if by
+            .iter()
+            .any(|(name, value)| !self.is_there(entity, org, name, value))
+        {
+            return Outcome::NothingOrRefused;
+        }
+        for filter in operation.filters {
+            match request
+                .filters
+                .get(filter.member)
+                .filter(|value| !value.is_null())
             {
-                return Outcome::NothingOrRefused;
+                Some(value) if !can_filter(entity, filter.by, value) => {
+                    return Outcome::Refused(Refused::Field(filter.member.to_owned()));
+                }
+                Some(value) if !self.is_filter_there(entity, org, filter.by, value) => {
+                    return Outcome::NothingOrRefused;
+                }
+                _ => {}
             }
         }
         let is_meant = |row: &&Row| {
-            request
-                .key
-                .iter()
-                .all(|(name, value)| row.get(name) == Some(value))
+            let passes = |filter: &ListFilter| match request.filters.get(filter.member) {
+                None | Some(Value::Null) => true,
+                Some(value) => passes(entity, filter.by, value, row),
+            };
+            by.iter().all(|(name, value)| has(entity, row, name, value))
+                && operation.filters.iter().all(passes)
         };
         let mut rows: Vec<_> = self.visible(entity, org).filter(is_meant).collect();
         rows.sort_by(|one, other| order(entity, one, other));
         let total = rows.len();
-        let (default, max) = request.operation.limits;
+        let (default, max) = operation.limits;
         let limit = request.limit.unwrap_or(default);
         if !(1..=max).contains(&limit) {
-            let field = request.operation.limit.unwrap_or_default();
-            return Outcome::Refused(Refused::Field(field.to_owned()));
+            return Outcome::Refused(Refused::Field(operation.limit.unwrap_or_default().to_owned()));
         }
         if let Some(after) = &request.after {
-            let Some(last) = self.by_key(entity, org, after) else {
-                return Outcome::Refused(Refused::NotThere);
-            };
-            rows.retain(|row| order(entity, last, row) == Ordering::Less);
+            match operation.after_by {
+                // A value that no row has continues an order of its own.
+                Some(name) if entity.order == [name] => {
+                    rows.retain(|row| compare(row.get(name), Some(after)) == Ordering::Greater);
+                }
+                by => {
+                    let last = match by {
+                        Some(name) => self.visible(entity, org).find(|row| row.get(name) == Some(after)),
+                        None => self.by_key(entity, org, after),
+                    };
+                    let Some(last) = last else {
+                        return Outcome::Refused(Refused::NotThere);
+                    };
+                    rows.retain(|row| order(entity, last, row) == Ordering::Less);
+                }
+            }
         }
         rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-        let items = rows.into_iter().map(|row| shape(entity, row)).collect();
+        let items = rows.into_iter().map(|row| self.answer(entity, row)).collect();
         Outcome::Page(Page { items, total })
+    }
+
+    /// Returns false if a field refers to a row that is not there.
+    fn is_there(&self, entity: &'static EntitySpec, org: Option<&str>, name: &str, value: &Value) -> bool {
+        let field = entity.field(name);
+        let to = field
+            .filter(|field| !field.loose)
+            .and_then(|field| match field.kind {
+                FieldType::Ref(reference) => self.entity(reference.to),
+                _ => None,
+            });
+        to.is_none_or(|to| self.by_key(to, org, value).is_some())
+    }
+
+    fn is_filter_there(
+        &self,
+        entity: &'static EntitySpec,
+        org: Option<&str>,
+        by: FilterBy,
+        value: &Value,
+    ) -> bool {
+        match by {
+            FilterBy::Value(names) => names.iter().all(|name| self.is_there(entity, org, name, value)),
+            FilterBy::Item(_) | FilterBy::Words(_) => true,
+        }
+    }
+}
+
+/// Returns true if rows can be selected by a value.
+fn can_filter(entity: &EntitySpec, by: FilterBy, value: &Value) -> bool {
+    match by {
+        FilterBy::Value(names) => {
+            let mut fields = names.iter().filter_map(|name| entity.field(name));
+            fields.all(|field| values::is_valid(field, value))
+        }
+        FilterBy::Item(_) => true,
+        FilterBy::Words(_) => value.as_str().is_some_and(|text| !text.trim().is_empty()),
+    }
+}
+
+/// Returns true if a row is selected by a value.
+fn passes(entity: &EntitySpec, by: FilterBy, value: &Value, row: &Row) -> bool {
+    match by {
+        FilterBy::Value(names) => names.iter().any(|name| has(entity, row, name, value)),
+        FilterBy::Item(name) => {
+            let items = row.get(name).and_then(Value::as_array);
+            items.is_some_and(|items| items.contains(value))
+        }
+        FilterBy::Words(names) => {
+            let lower = |text: &str| text.to_ascii_lowercase();
+            let texts = names
+                .iter()
+                .filter_map(|name| Some(lower(row.get(*name)?.as_str()?)));
+            let texts: Vec<_> = texts.collect();
+            let words = lower(value.as_str().unwrap_or_default());
+            words
+                .split_whitespace()
+                .all(|word| texts.iter().any(|text| text.contains(word)))
+        }
     }
 }
 

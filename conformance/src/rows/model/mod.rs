@@ -1,9 +1,10 @@
 //! A model of a contract's rows: what a request makes of them, or why it must be refused.
 //!
-//! It has rows in memory and follows the `RowsSpec` alone. `change` has the operations, `rules` what must hold for a row, `list` what
-//! is read, `learn` compares the model with a server's tables.
+//! It has rows in memory and follows the `RowsSpec` alone. `change` has the operations, `create` the values of new rows, `rules` what must
+//! hold for a row, `list` what is read, `learn` compares the model with a server's tables.
 
 mod change;
+mod create;
 mod learn;
 mod list;
 mod rules;
@@ -15,11 +16,11 @@ use std::{collections::BTreeMap, fmt};
 use serde_json::Value;
 use tabellion_runtime::{
     ContractSpec,
-    spec::{Action, EntitySpec, FieldType, RowsSpec, Scope},
+    spec::{Action, EntitySpec, FieldSpec, FieldType, RowsSpec, Scope},
 };
 
-use super::{Request, made::Made};
-use crate::ledger::rows::{Row, Tables, canonical_row};
+use super::{Request, made::Made, values};
+use crate::ledger::rows::{Row, Tables, canonical, canonical_row};
 
 pub use list::Page;
 
@@ -96,7 +97,10 @@ impl Model {
         let entity = request.entity;
         match request.operation.action {
             Action::Get => match self.find(entity, request) {
-                Some(at) => Outcome::Row(shape(entity, &self.rows[entity.name][at])),
+                Some(at) => Outcome::Row(self.answer(entity, &self.rows[entity.name][at])),
+                None if request.key.is_empty() && !request.operation.key_in_data => {
+                    Outcome::Refused(Refused::Field(entity.key[0].to_owned()))
+                }
                 None => Outcome::Refused(Refused::NotThere),
             },
             Action::List => self.list(request),
@@ -125,17 +129,49 @@ impl Model {
         self.rows.get(entity.name).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns a row as answers have it: without secrets and what is hidden, and with what they add from other rows.
+    pub fn answer(&self, entity: &'static EntitySpec, row: &Row) -> Row {
+        let mut answer = shape(entity, row);
+        let org = entity.org_field().and_then(|name| row.get(name));
+        for added in entity.adds {
+            let key = row.get(added.reference).filter(|key| !key.is_null());
+            let to = entity.field(added.reference).and_then(|field| match field.kind {
+                FieldType::Ref(reference) => self.entity(reference.to),
+                _ => None,
+            });
+            let other = to.zip(key);
+            let other = other.and_then(|(to, key)| self.by_key(to, org.and_then(Value::as_str), key));
+            let value = other.and_then(|other| other.get(added.field)).cloned();
+            answer.insert(added.name.to_owned(), value.unwrap_or_default());
+        }
+        answer
+    }
+
     /// Returns the index of the row that a request names.
     fn find(&self, entity: &'static EntitySpec, request: &Request) -> Option<usize> {
         let org = request.org.as_deref();
+        let mut by = request.key.clone();
+        // Data that have the row's key name it, too.
+        if request.operation.key_in_data {
+            for name in entity.key {
+                let given = request.data.get(*name).unwrap_or(&Value::Null);
+                if given.is_null() {
+                    continue;
+                }
+                match by.insert((*name).to_owned(), given.clone()) {
+                    Some(named) if named != *given => return None,
+                    _ => {}
+                }
+            }
+        }
         let is = |row: &Row| {
-            is_of(entity, row, org)
-                && request
-                    .key
-                    .iter()
-                    .all(|(name, value)| row.get(name) == Some(value))
+            is_of(entity, row, org) && by.iter().all(|(name, value)| has(entity, row, name, value))
         };
-        self.rows.get(entity.name)?.iter().position(is)
+        self.rows
+            .get(entity.name)
+            .filter(|_| !by.is_empty())?
+            .iter()
+            .position(is)
     }
 
     /// Returns the row of a caller of an org with this key of one field.
@@ -169,8 +205,33 @@ fn is_of(entity: &EntitySpec, row: &Row, org: Option<&str>) -> bool {
     }
 }
 
+/// Returns true if a row has this value, in whatever spelling, in a field.
+fn has(entity: &EntitySpec, row: &Row, name: &str, value: &Value) -> bool {
+    let Some(field) = entity.field(name) else {
+        return false;
+    };
+    let (found, value) = (row.get(name).unwrap_or(&Value::Null), kept(field, value.clone()));
+    match (found.as_str(), value.as_str()) {
+        (Some(found), Some(value)) if entity.is_folded(name) => found.eq_ignore_ascii_case(value),
+        _ => *found == value,
+    }
+}
+
+/// Returns a value as the row has it: numbers in their form, and words in snake_case.
+fn kept(field: &FieldSpec, value: Value) -> Value {
+    match (field.kind, value.as_str()) {
+        (FieldType::Enum(words), Some(given)) if field.pascal_case => {
+            let word = words
+                .iter()
+                .find(|word| **word == given || values::pascal(word) == given);
+            word.map_or_else(|| value.clone(), |word| (*word).into())
+        }
+        _ => canonical(field, value),
+    }
+}
+
 /// Returns the row as answers have it: without secrets, and without what is hidden.
-pub fn shape(entity: &EntitySpec, row: &Row) -> Row {
+fn shape(entity: &EntitySpec, row: &Row) -> Row {
     let fields = entity
         .fields
         .iter()

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tabellion_runtime::spec::{Edges, EntitySpec, FieldSpec, Reference, Unique};
+use tabellion_runtime::spec::{Edges, EntitySpec, FieldSpec, Reference, RowRule, Unique};
 
 use super::{Model, Refused, constant};
-use crate::ledger::rows::Row;
+use crate::{
+    ledger::rows::Row,
+    rows::{client, made::Made},
+};
 
 impl Model {
     /// Checks the rules for a row that becomes `row`; `old` is what it was, if it was there.
@@ -17,6 +20,10 @@ impl Model {
         row: &Row,
     ) -> Result<(), Refused> {
         let differs = |name: &str| old.is_none_or(|old| old.get(name) != row.get(name));
+        entity
+            .rules
+            .iter()
+            .try_for_each(|rule| check_together(*rule, row))?;
         for (field, reference) in entity.references() {
             let is_new = differs(field.name) || reference.same.iter().any(|name| differs(name));
             if is_new {
@@ -49,7 +56,7 @@ impl Model {
     ) -> Result<(), Refused> {
         let wrong = || Refused::Field(field.name.to_owned());
         let key = row.get(field.name).unwrap_or(&Value::Null);
-        if key.is_null() {
+        if key.is_null() || field.loose {
             return Ok(());
         }
         let to = self.entity(reference.to).ok_or_else(wrong)?;
@@ -149,5 +156,38 @@ impl Model {
             waiting.extend(further.map(|other| value(other, edges.to)));
         }
         Ok(())
+    }
+}
+
+/// Checks what must hold of several fields together.
+fn check_together(rule: RowRule, row: &Row) -> Result<(), Refused> {
+    let value = |name: &str| row.get(name).filter(|value| !value.is_null());
+    let wrong = |name: &str| Err(Refused::Field(name.to_owned()));
+    match rule {
+        RowRule::AnyOf(names) if names.iter().all(|name| value(name).is_none()) => wrong(names[0]),
+        RowRule::AnyOf(_) => Ok(()),
+        RowRule::Differ(names) => {
+            let mut found = BTreeSet::new();
+            let twice = names.iter().find(|name| {
+                let value = value(name).map(Value::to_string);
+                value.is_some_and(|value| !found.insert(value))
+            });
+            twice.map_or(Ok(()), |name| wrong(name))
+        }
+        RowRule::Ordered(names) => {
+            let mut last = None;
+            for name in names {
+                let time = value(name).and_then(|value| match Made::of(value) {
+                    Some(_) => Some(client::now()),
+                    None => value.as_i64(),
+                });
+                let Some(time) = time else { continue };
+                if last.is_some_and(|last| time < last) {
+                    return wrong(name);
+                }
+                last = Some(time);
+            }
+            Ok(())
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! The model on a small contract: each request with what it must come to.
 
+mod mcb;
+
 use serde_json::{Value, json};
 use tabellion_runtime::{
     ContractSpec, Schema, ToolSpec,

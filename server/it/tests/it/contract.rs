@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
-use tabellion_contracts::{braindrive_markdown::CONTRACT, learning_os, safe_markdown_editor};
+use tabellion_contracts::{braindrive_markdown::CONTRACT, learning_os, mcb, safe_markdown_editor};
 
 use crate::support::{Library, exited};
 
@@ -123,6 +123,21 @@ fn the_tracker_keeps_every_guarantee() {
     let contract =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../codegen/examples/tracker/schemas/tracker");
     tabellion_conformance::check(&*contract, [env!("CARGO_BIN_EXE_tracker"), "{data}"]);
+}
+
+/// What becomes of the rows of `mcb`. What is on the wire is much, and other tests judge it.
+#[test]
+fn the_mcb_keeps_its_guarantees_of_rows() {
+    let serve = [
+        env!("CARGO_BIN_EXE_tabellion-under-test"),
+        "serve",
+        "--contract",
+        mcb::CONTRACT.id,
+        "--data",
+        "{data}",
+    ];
+    let families = ["operations", "rows", "orgs", "secrets"];
+    tabellion_conformance::check_only(&families, mcb::CONTRACT.id, serve);
 }
 
 #[test]

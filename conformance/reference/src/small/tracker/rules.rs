@@ -118,6 +118,7 @@ pub(super) fn update(state: &mut State, request: &Request<'_>) -> Result<Changed
     let mut row = old.clone();
     for field in entity.fields {
         match request.data.get(field.name) {
+            Some(value) if field.is_fixed && old.get(field.name) == Some(value) => {}
             Some(_) if field.is_fixed => {
                 return Err((-32602, format!("`{}` can't be changed", field.name)));
             }
