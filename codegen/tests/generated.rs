@@ -4,6 +4,8 @@
 #[path = "../examples/desk/generated/mod.rs"]
 mod desk_module;
 mod golden;
+#[path = "../examples/logbook/generated/mod.rs"]
+mod logbook_module;
 #[path = "../examples/notes/generated/mod.rs"]
 mod notes_module;
 mod support;
@@ -28,6 +30,10 @@ fn the_checked_in_modules_are_what_the_contracts_say() {
         (
             root().join("examples/tracker/schemas"),
             "examples/tracker/generated",
+        ),
+        (
+            root().join("examples/logbook/schemas"),
+            "examples/logbook/generated",
         ),
         (root().join("tests/contracts"), "tests/golden"),
     ] {
@@ -65,6 +71,10 @@ fn the_table_at_run_time_is_the_generated_one() {
         (
             "examples/tracker/schemas/tracker",
             &tracker_module::tracker::CONTRACT,
+        ),
+        (
+            "examples/logbook/schemas/logbook",
+            &logbook_module::logbook::CONTRACT,
         ),
     ] {
         let table = table(&root().join(folder)).unwrap_or_else(|problems| panic!("{problems}"));

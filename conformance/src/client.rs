@@ -10,6 +10,7 @@ use crate::{
     era::Era,
     judgement::{Stop, fail},
     person::{self, Pending, Person},
+    provenance,
     reply::Reply,
     request::Call,
 };
@@ -31,6 +32,8 @@ pub struct Client<'a> {
     person: Person,
     /// Responses that arrived while a different one was awaited.
     early: VecDeque<Value>,
+    /// Provenance that calls say, if the contract asks for it, unless they say some themselves.
+    pub provenance: Map<String, Value>,
     /// Parameters of each question that the server asked the person.
     pub questions: Vec<Value>,
     /// The raw connection, for messages that a well-behaved client would not send.
@@ -62,6 +65,7 @@ impl<'a> Client<'a> {
             root,
             person,
             early: VecDeque::new(),
+            provenance: provenance::full_meta(subject.contract.provenance, 0),
             questions: Vec::new(),
             target,
         };
@@ -258,7 +262,15 @@ impl<'a> Client<'a> {
         Ok(self.with_meta(called.map_err(Stop::NotApplicable)?, meta))
     }
 
-    fn with_meta(&self, mut params: Value, meta: Map<String, Value>) -> Value {
+    fn with_meta(&self, mut params: Value, mut meta: Map<String, Value>) -> Value {
+        if !self
+            .subject
+            .contract
+            .provenance
+            .is_some_and(|spec| provenance::is_said(spec, &meta))
+        {
+            meta.extend(self.provenance.clone());
+        }
         if !meta.is_empty() {
             params["_meta"] = meta.into();
         }

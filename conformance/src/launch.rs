@@ -23,6 +23,9 @@ use crate::{
     target::free_port,
 };
 
+/// Placeholder for the name of a mode of operation.
+pub const MODE: &str = "{mode}";
+
 /// Instructions to start a server.
 #[derive(Debug, Clone)]
 pub struct Launch {
@@ -34,6 +37,8 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// Working directory, if not the suite's own; with the same placeholders.
     pub directory: Option<PathBuf>,
+    /// The argument that sets the mode of operation, if there is one; `{mode}` stands for its name.
+    pub mode: Option<String>,
     /// Whether the server's standard error is shown.
     pub verbose: bool,
     /// Timeout for each answer, including the first one.
@@ -69,6 +74,7 @@ impl Launch {
             command,
             environment: Vec::new(),
             directory: None,
+            mode: None,
             verbose: false,
             patience: crate::target::ANSWER_TIMEOUT,
             reach: Reach::Lines,
@@ -117,6 +123,11 @@ impl Launch {
             }
             Reach::External(running) => vec![word("--url"), running.url.to_string()],
         }
+    }
+
+    /// Returns the argument that sets a mode of operation; `None` if none does.
+    pub fn mode_argument(&self, mode: &str) -> Option<String> {
+        Some(self.mode.as_ref()?.replace(MODE, mode))
     }
 
     /// Returns the command that serves the library at `root`.

@@ -48,6 +48,7 @@ pub mod official;
 pub mod own;
 pub mod person;
 pub mod probe;
+pub mod provenance;
 pub mod replay;
 pub mod reply;
 pub mod report;

@@ -165,26 +165,83 @@ fn narrowed(wire: &Value, operation: &Operation, request: &Value) -> Value {
 }
 
 /// Returns a schema with the members of all operations' responses, none of them required.
+///
+/// Each response is held by its operation's own schema. This one is read by every client with `tools/list`, so it says what kind of
+/// value a member is, and neither sizes nor patterns.
 fn united(parts: &[Tool]) -> Value {
     let mut members: Map<String, Value> = Map::new();
     for part in parts {
         let response = views::wire(part.schema(Side::Output));
         for (name, schema) in response["properties"].as_object().into_iter().flatten() {
-            let kinds = members.entry(name.clone()).or_insert_with(|| json!([]));
-            if let Value::Array(kinds) = kinds
-                && !kinds.contains(schema)
-            {
-                kinds.push(schema.clone());
+            let kind = kind(schema);
+            match members.get_mut(name) {
+                Some(others) => *others = joined(others.take(), kind),
+                None => drop(members.insert(name.clone(), kind)),
             }
         }
     }
-    for kinds in members.values_mut() {
-        *kinds = match kinds.take() {
-            Value::Array(mut kinds) if kinds.len() == 1 => kinds.remove(0),
-            several => json!({ "anyOf": several }),
-        };
-    }
     json!({ "type": "object", "properties": members })
+}
+
+/// Returns a schema that lets in what `schema` does, without its limits.
+fn kind(schema: &Value) -> Value {
+    let Value::Object(schema) = schema else {
+        return json!({});
+    };
+    let mut kind = Map::new();
+    for (key, value) in schema {
+        match key.as_str() {
+            "type" | "enum" | "format" | "description" | "anyOf" | "oneOf" | "allOf" => {
+                kind.insert(key.clone(), value.clone());
+            }
+            "const" => drop(kind.insert("enum".into(), json!([value]))),
+            "items" => drop(kind.insert(key.clone(), self::kind(value))),
+            "properties" => {
+                let properties = value.as_object().into_iter().flatten();
+                let properties = properties.map(|(name, schema)| (name.clone(), self::kind(schema)));
+                kind.insert(key.clone(), Value::Object(properties.collect()));
+            }
+            _ => {}
+        }
+    }
+    kind.into()
+}
+
+/// Returns a schema that lets in what either does.
+fn joined(one: Value, other: Value) -> Value {
+    let (Value::Object(one), Value::Object(mut other)) = (one, other) else {
+        return json!({});
+    };
+    let join = |(key, one): (String, Value)| {
+        let other = other.remove(&key)?;
+        let value = match key.as_str() {
+            "type" => match <[Value; 1]>::try_from(either(one, other)) {
+                Ok([word]) => word,
+                Err(several) => several.into(),
+            },
+            "enum" => either(one, other).into(),
+            "items" => joined(one, other),
+            _ if one == other => one,
+            _ => return None,
+        };
+        Some((key, value))
+    };
+    Value::Object(one.into_iter().filter_map(join).collect())
+}
+
+/// Returns the words of both, of which each is one or a list.
+fn either(one: Value, other: Value) -> Vec<Value> {
+    let words = |value| match value {
+        Value::Array(words) => words,
+        word => vec![word],
+    };
+    let mut all = words(one);
+    for word in words(other) {
+        if !all.contains(&word) {
+            all.push(word);
+        }
+    }
+    all
 }
 
 /// Returns the names of members of a request, from JSON pointers of one step.

@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
-use tabellion_conformance::{Subject, era::Era, launch::Reach, ledger::Source};
+use tabellion_conformance::{
+    Subject,
+    era::Era,
+    launch::{Launch, MODE, Reach},
+    ledger::Source,
+};
 use tabellion_contracts::{braindrive_markdown, learning_os, safe_markdown_editor};
 use tabellion_runtime::ContractSpec;
 
@@ -21,18 +26,21 @@ pub enum CorrectServer {
     Desk,
     /// The small server of the example `tracker`.
     Tracker,
+    /// The small server of the example `logbook`.
+    Logbook,
     /// The small server of the memory of `mcb`.
     Recall,
 }
 
 impl CorrectServer {
     /// All correct servers.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Reference,
         Self::Memory,
         Self::Editor,
         Self::Desk,
         Self::Tracker,
+        Self::Logbook,
         Self::Recall,
     ];
 
@@ -58,6 +66,7 @@ impl CorrectServer {
             Self::Editor => &safe_markdown_editor::CONTRACT,
             Self::Desk => small::DESK,
             Self::Tracker => small::TRACKER,
+            Self::Logbook => small::LOGBOOK,
             Self::Recall => small::RECALL,
         }
     }
@@ -68,6 +77,7 @@ impl CorrectServer {
             Self::Reference => &[],
             Self::Desk => &["operations", "mutation/recorded"],
             Self::Tracker => &["operations", "rows", "orgs", "secrets"],
+            Self::Logbook => &["operations", "provenance", "modes", "errors"],
             Self::Recall => &["memory"],
             Self::Memory | Self::Editor => &[
                 "append",
@@ -80,19 +90,21 @@ impl CorrectServer {
         }
     }
 
-    /// Returns true if the server keeps rows in a data folder.
+    /// Returns true if the server keeps rows in a folder for data.
     pub const fn keeps_rows(self) -> bool {
-        matches!(self, Self::Tracker | Self::Recall)
+        matches!(self, Self::Tracker | Self::Logbook | Self::Recall)
     }
 
     /// Returns this server, or a mutant of it, as a server under test; `program` is the binary `tabellion-reference`.
     pub fn subject(self, program: &Path, specimen: Option<&Specimen>) -> Subject {
         let program = program.to_string_lossy();
         let contract = self.contract();
-        let mut command = match self {
-            Self::Tracker | Self::Recall => vec![&*program, "--data", "{data}", "--contract", contract.id],
-            _ => vec![&*program, "--library", "{library}", "--contract", contract.id],
+        let folder = if self.keeps_rows() {
+            ["--data", "{data}"]
+        } else {
+            ["--library", "{library}"]
         };
+        let mut command = vec![&*program, folder[0], folder[1], "--contract", contract.id];
         let mut ledger = Source::default();
         if self.keeps_rows() {
             ledger.command = command
@@ -112,11 +124,17 @@ impl CorrectServer {
             Self::Reference => "reference",
             _ => contract.id,
         };
+        let command = command.into_iter().map(String::from).collect();
+        let launch = Launch {
+            mode: (self == Self::Logbook).then(|| format!("--mode={MODE}")),
+            ..Launch::of(command)
+        };
         Subject {
             name: specimen.map_or(name, |specimen| specimen.name).to_owned(),
             era: Era::Stateless,
             ledger,
-            ..Subject::new(contract, command.into_iter().map(String::from).collect())
+            launch: launch.clone(),
+            ..Subject::new(contract, launch.command)
         }
     }
 }

@@ -35,6 +35,9 @@ struct Arguments {
     /// Serve a vault that does nothing wrong, as the innocent of this name
     #[arg(long, value_name = "NAME", value_parser = Acquitted::find, conflicts_with_all = ["server", "mutant", "http"])]
     innocent: Option<&'static Acquitted>,
+    /// The mode of operation, for a contract that has modes
+    #[arg(long, value_name = "NAME", conflicts_with = "library")]
+    mode: Option<String>,
     /// Listen at this address, for MCP's Streamable HTTP at `/mcp`; only for `braindrive-markdown`
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
@@ -49,6 +52,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         document,
         mutant,
         innocent,
+        mode,
         http,
     } = arguments;
     let library = match (library, data) {
@@ -74,7 +78,12 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         let message = "`--data` names the folder of a contract with rows, `--library` that of documents";
         return Err(message.into());
     }
+    if mode.is_some() && server.contract().modes.is_none() {
+        return Err(format!("`{}` has no modes; leave `--mode` out", server.contract().id).into());
+    }
     match server {
+        CorrectServer::Logbook if *export => Ok(small::export_logbook(library)?),
+        CorrectServer::Logbook => Ok(small::serve_logbook(library, mode.as_deref())?),
         CorrectServer::Tracker if *export => Ok(small::export_tracker(library)?),
         CorrectServer::Tracker => Ok(small::serve_tracker(library)?),
         CorrectServer::Recall if *export => Ok(small::export_recall(library)?),

@@ -6,6 +6,7 @@
 mod behaviour;
 mod desk;
 mod editor;
+mod logbook;
 mod memory;
 mod messages;
 mod over_http;
@@ -19,7 +20,9 @@ use std::sync::OnceLock;
 pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
 
 use crate::correct_server::CorrectServer;
-use {desk::DESK, editor::EDITOR, memory::MEMORY, recall::RECALL, tracker::TRACKER, zoo::ZOO};
+use {
+    desk::DESK, editor::EDITOR, logbook::LOGBOOK, memory::MEMORY, recall::RECALL, tracker::TRACKER, zoo::ZOO,
+};
 
 pub(super) use {behaviour::*, messages::*, start::*};
 
@@ -238,6 +241,23 @@ pub enum Mutant {
     ThreeLevels,
     UndoOfAProcess,
     UndoIsNotLogged,
+    NeedsNoProvenance,
+    NamesOneField,
+    BlankWillDo,
+    OneSpelling,
+    LastSpellingCounts,
+    KeepsWhatItNeeds,
+    SeesItsWatch,
+    OrdersOfNoOne,
+    AnyModeWillDo,
+    TakesUnknownModes,
+    EnvironmentFirst,
+    HidesTools,
+    RefusesByResult,
+    CodeOfItsOwn,
+    TellsThePath,
+    TellsTheStatement,
+    TellsTheType,
 }
 
 /// A mutant and its description.
@@ -277,7 +297,9 @@ pub fn all() -> impl Iterator<Item = &'static Specimen> {
 
 /// Returns the specimens whose defect does not depend on the transport.
 pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
-    [ZOO, MEMORY, EDITOR, DESK, TRACKER, RECALL].into_iter().flatten()
+    [ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK, RECALL]
+        .into_iter()
+        .flatten()
 }
 
 static SELF: OnceLock<Mutant> = OnceLock::new();

@@ -74,6 +74,8 @@ pub struct Server {
     pub environment: Vec<(String, String)>,
     /// Working directory, if not the suite's own; with the same placeholder.
     pub directory: Option<String>,
+    /// The argument that sets its mode of operation, if there is one; `{mode}` stands for the mode's name.
+    pub mode: Option<String>,
     /// Its own state in the library, which the suite disregards.
     pub own: Own,
     /// What it needs in a library before it starts.

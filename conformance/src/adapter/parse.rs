@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     Own, contracts,
+    launch::MODE,
     ledger::{self, Queries},
     setup::{self, Setup},
 };
@@ -33,6 +34,7 @@ const SERVER_KEYS: &[&str] = &[
     "command",
     "environment",
     "directory",
+    "mode",
     "own",
     "folders",
     "files",
@@ -164,11 +166,25 @@ fn server(table: &Table<'_>) -> Result<(Server, &'static ContractSpec), Problem>
         command,
         environment,
         directory: optional("directory")?,
+        mode: mode(table)?,
         own,
         setup: setup(table)?,
         ledger: ledger::Source::default(),
     };
     Ok((server, contract))
+}
+
+/// Parses the argument that sets the mode of operation.
+fn mode(table: &Table<'_>) -> Result<Option<String>, Problem> {
+    let Some(item) = table.find("mode") else {
+        return Ok(None);
+    };
+    let argument = text(item)?;
+    if !argument.contains(MODE) {
+        let message = format!("an argument with `{MODE}` is expected, such as `--mode={MODE}`");
+        return Err(wrong(item, message));
+    }
+    Ok(Some(argument.to_owned()))
 }
 
 /// Parses where a server keeps its rows.

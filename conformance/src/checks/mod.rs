@@ -9,9 +9,11 @@ mod atomic;
 mod budget;
 mod bytes;
 mod concurrent;
+mod errors;
 pub(crate) mod http;
 mod memory;
 mod model;
+mod modes;
 mod mutation;
 mod operations;
 mod orgs;
@@ -21,6 +23,7 @@ mod paths;
 mod person;
 mod policy;
 mod preview;
+mod provenance;
 mod pure;
 mod rows;
 mod schema;
@@ -58,6 +61,9 @@ pub const FAMILIES: &[&[Check]] = &[
     rows::CHECKS,
     orgs::CHECKS,
     secrets::CHECKS,
+    provenance::CHECKS,
+    modes::CHECKS,
+    errors::CHECKS,
     memory::CHECKS,
     budget::CHECKS,
 ];
@@ -115,6 +121,9 @@ pub const SMOKE: &[&str] = &[
     "rows/killed",
     "rows/crowd",
     "rows/faults",
+    "provenance/kept",
+    "modes/matrix",
+    "errors/channel",
     "memory/kept",
     "memory/found",
     "memory/timeline",
@@ -142,7 +151,9 @@ pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Chec
 fn fits(check: &Check, contract: &ContractSpec) -> bool {
     match check.family() {
         "rows" | "orgs" | "secrets" => contract.rows.is_some(),
-        "wire" | "http" | "schema" | "operations" | "pure" | "budget" => true,
+        "provenance" => contract.provenance.is_some(),
+        "modes" => contract.modes.is_some(),
+        "wire" | "http" | "schema" | "operations" | "pure" | "errors" | "budget" => true,
         memory::FAMILY => memory::is_of(contract),
         _ => contract.rows.is_none(),
     }
@@ -154,7 +165,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
     match check.family() {
         "wire" | "http" | "schema" | "pure" => true,
         "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
-        "rows" | memory::FAMILY => true,
+        "rows" | "provenance" | "modes" | memory::FAMILY => true,
         "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
         "secrets" => contract.rows.is_some_and(|rows| {
             let mut fields = rows.entities.iter().flat_map(|entity| entity.fields);

@@ -12,7 +12,7 @@ use crate::{
     era::Era,
     http::Url,
     judgement::Stop,
-    launch::{ExternalServer, Launch, Reach},
+    launch::{ExternalServer, Launch, MODE, Reach},
     ledger::Source,
     probe::{self, Identity, ServerInfo},
     setup::Setup,
@@ -39,6 +39,10 @@ pub(super) struct Server {
     /// The server's working directory; may be `{library}`
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// The argument that sets the server's mode of operation, for a contract that has modes: `--mode={mode}`; besides the contract's
+    /// environment variable and header
+    #[arg(long, value_name = "ARGUMENT", value_parser = mode_argument, allow_hyphen_values = true)]
+    mode_argument: Option<String>,
     /// A glob of the server's own state in the library, such as `.index/**`, which the suite disregards; besides those of the
     /// adapter
     #[arg(long, value_name = "GLOB")]
@@ -83,6 +87,10 @@ impl Server {
         let launch = Launch {
             environment: [variables.unwrap_or_default(), self.env.clone()].concat(),
             directory: self.directory(theirs),
+            mode: self
+                .mode_argument
+                .clone()
+                .or_else(|| theirs.and_then(|server| server.mode.clone())),
             verbose: self.verbose,
             patience: self.patience.map_or(ANSWER_TIMEOUT, Duration::from_secs),
             reach: self.reach()?,
@@ -327,6 +335,17 @@ pub(super) fn quoted(argument: &str) -> String {
         argument.to_owned()
     } else {
         format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}
+
+/// Checks that an argument has a place for the mode's name.
+fn mode_argument(text: &str) -> Result<String, String> {
+    if text.contains(MODE) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "expected an argument with `{MODE}`, such as --mode={MODE}"
+        ))
     }
 }
 

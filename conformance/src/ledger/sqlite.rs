@@ -15,6 +15,8 @@ use super::rows::{Entry, Row, RowLedger, Tables};
 
 /// How long to wait for a writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// The column of the log with what is kept besides the changed rows.
+const DETAILS: &str = "details";
 /// Endings of the files that belong to a database, besides its own.
 const BESIDE: [&str; 2] = ["-wal", "-journal"];
 
@@ -110,7 +112,7 @@ fn read_from(
     // A server whose rows are read by queries may have no log at all.
     let log = match (&queries.log, queries.rows.is_empty()) {
         (Some(query), _) => Some(entries(connection, query)?),
-        (None, true) => Some(entries(connection, "SELECT id, rows FROM change ORDER BY seq")?),
+        (None, true) => Some(entries(connection, "SELECT * FROM change ORDER BY seq")?),
         (None, false) => None,
     };
     Ok(Some(RowLedger { tables, log }))
@@ -123,10 +125,16 @@ fn entries(connection: &Connection, query: &str) -> rusqlite::Result<Vec<Entry>>
         let rows = serde_json::from_str(&rows).map_err(|error| {
             rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
         })?;
+        // A log without provenance has no details.
+        let details = row.get::<_, Option<String>>(DETAILS).ok().flatten();
+        let details = details.and_then(|details| serde_json::from_str::<Value>(&details).ok());
         Ok(Entry {
             id: row.get("id")?,
             rows,
-            other: Row::new(),
+            other: details
+                .map(|details| (DETAILS.to_owned(), details))
+                .into_iter()
+                .collect(),
         })
     })?;
     entries.collect()

@@ -334,6 +334,15 @@ impl Target {
         }
     }
 
+    /// Sets the headers that each message gets from now on besides the required ones; returns false unless over HTTP.
+    pub fn set_headers(&self, headers: Vec<(String, String)>) -> bool {
+        let Wire::Http(http) = &self.wire else {
+            return false;
+        };
+        http.set_headers(headers);
+        true
+    }
+
     /// Returns the id of the session over HTTP, if the server assigned one.
     pub fn session_id(&self) -> Option<String> {
         match &self.wire {

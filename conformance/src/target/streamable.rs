@@ -59,6 +59,8 @@ struct Shared {
     url: Url,
     era: Era,
     session: Mutex<Session>,
+    /// Headers that each message gets besides the required ones.
+    further: Mutex<Vec<(String, String)>>,
 }
 
 /// Session id and revision from `initialize`.
@@ -73,7 +75,13 @@ impl Streamable {
     pub(super) fn new(url: Url, era: Era) -> (Self, Receiver<ReceivedMessage>) {
         let (heard, receiver) = channel();
         let session = Mutex::default();
-        let shared = Arc::new(Shared { url, era, session });
+        let further = Mutex::default();
+        let shared = Arc::new(Shared {
+            url,
+            era,
+            session,
+            further,
+        });
         (Self { shared, heard }, receiver)
     }
 
@@ -110,7 +118,17 @@ impl Streamable {
         for (name, value) in self.headers(message) {
             request = request.with(name, &value);
         }
+        let further = self.shared.further.lock();
+        for (name, value) in &*further.unwrap_or_else(PoisonError::into_inner) {
+            request = request.with(name, value);
+        }
         request
+    }
+
+    /// Sets the headers that each message gets from now on besides the required ones.
+    pub(super) fn set_headers(&self, headers: Vec<(String, String)>) {
+        let mut further = self.shared.further.lock().unwrap_or_else(PoisonError::into_inner);
+        *further = headers;
     }
 
     fn headers(&self, message: &Value) -> Vec<(&'static str, String)> {

@@ -11,3 +11,9 @@ pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
         _ => work(),
     }
 }
+
+/// Returns true if so many rows, found by a key or an index, take less time than moving a thread's other tasks away, which
+/// [`blocking`] does.
+pub(crate) fn is_few(rows: u64) -> bool {
+    rows <= 4
+}

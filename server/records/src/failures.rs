@@ -48,6 +48,13 @@ fn failure(what: &str, error: Error) -> Failure {
                 "can't {what}: the data folder can't be written; give the server's user permission to, or mount it writable"
             ),
         ),
+        // Other errors quote the statement.
+        _ if !matches!(error, Error::SqliteFailure(..)) => (
+            FailureKind::Io,
+            format!(
+                "can't {what}: the data file does not have what it should; `tabellion data check` says more"
+            ),
+        ),
         _ => (FailureKind::Io, format!("can't {what}: {error}")),
     };
     let rule = (kind == FailureKind::Conflict).then_some("constraint");

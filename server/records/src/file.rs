@@ -224,6 +224,8 @@ fn opened_to_write(path: &Path) -> Option<io::ErrorKind> {
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CAPACITY);
+    // Statements are prepared once: without this, each value that is compared with a column of a partial index prepares them anew.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
          PRAGMA temp_store = MEMORY; PRAGMA schema_version",

@@ -53,11 +53,15 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
-        let connection = self.connection.lock();
-        blocking(|| match &*connection {
+        blocking(|| self.with_few(read))
+    }
+
+    /// As [`Turn::with_few`](crate::session::Turn::with_few).
+    fn with_few<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+        match &*self.connection.lock() {
             Some(connection) => read(connection),
             None => read(&self.records.connect()?),
-        })
+        }
     }
 }
 
@@ -77,7 +81,7 @@ impl RowView for Reader<'_> {
         entity: &'static EntitySpec,
         key: &'a [Value],
     ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
-        Box::pin(async move { self.with(|connection| query::get(connection, entity, key)) })
+        Box::pin(async move { self.with_few(|connection| query::get(connection, entity, key)) })
     }
 
     fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {

@@ -1,10 +1,13 @@
 //! The exclusive right to change the data: one transaction of SQLite.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
 
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tabellion_runtime::{
@@ -15,8 +18,8 @@ use tabellion_runtime::{
 };
 
 use crate::{
-    Records,
-    blocking::blocking,
+    BUSY_TIMEOUT, Records,
+    blocking::{blocking, is_few},
     failures::{Doing, refused},
     fresh::{self, Clock},
     log::{self, End, LogEntry},
@@ -42,20 +45,30 @@ pub(crate) struct Turn<'a> {
     entry: Option<LogEntry>,
 }
 
+/// Begins a transaction, on this thread if no other process has one.
+fn begin(connection: &Connection) -> Result<(), Failure> {
+    let begin = || connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]);
+    connection.busy_timeout(Duration::ZERO).doing("begin a change")?;
+    let begun = begin();
+    connection.busy_timeout(BUSY_TIMEOUT).doing("begin a change")?;
+    match begun {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => blocking(begin),
+        begun => begun,
+    }
+    .doing("begin a change")?;
+    Ok(())
+}
+
 impl<'a> Turn<'a> {
     /// Waits for a turn.
     pub(crate) async fn begin(records: &'a Records) -> Result<Self, Failure> {
         let writer = records.writer.lock().await;
         let end = {
             let connection = writer.lock();
-            blocking(|| {
-                connection
-                    .execute_batch("BEGIN IMMEDIATE")
-                    .doing("begin a change")?;
-                log::end(&connection).inspect_err(|_| {
-                    // The failure of reading says more than that of ending.
-                    let _ = connection.execute_batch("ROLLBACK");
-                })
+            begin(&connection)?;
+            log::end(&connection).inspect_err(|_| {
+                // The failure of reading says more than that of ending.
+                let _ = connection.execute_batch("ROLLBACK");
             })?
         };
         Ok(Self {
@@ -69,9 +82,17 @@ impl<'a> Turn<'a> {
         })
     }
 
+    /// Does what may take long, as waiting for the disk does.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
-        let connection = self.writer.lock();
-        blocking(|| work(&connection))
+        blocking(|| self.with_few(work))
+    }
+
+    /// Does what takes less time than moving this thread's other tasks away: it is about few rows, found by a key or an index.
+    pub(crate) fn with_few<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        work(&self.writer.lock())
     }
 
     fn earlier(
@@ -80,7 +101,7 @@ impl<'a> Turn<'a> {
         key: &IdempotencyKey,
         request: &str,
     ) -> Result<Option<Replay<Rows>>, Failure> {
-        let Some(entry) = self.with(|connection| log::with_key(connection, org, key))? else {
+        let Some(entry) = self.with_few(|connection| log::with_key(connection, org, key))? else {
             return Ok(None);
         };
         if entry.request.as_deref() != Some(&*digest(request)) {
@@ -105,7 +126,12 @@ impl<'a> Turn<'a> {
         if change.rows().iter().any(|row| self.has_secret(&row.edit)) {
             return Err(refused("a secret must not be kept in a row"));
         }
-        let written = self.with(|connection| write(connection, change))?;
+        let make = |connection: &Connection| write(connection, change);
+        let written = if is_few(change.rows().len() as u64) {
+            self.with_few(make)
+        } else {
+            self.with(make)
+        }?;
         let id = fresh::id();
         let content = |row: Option<&Row>| {
             let entity = change.rows().first()?.entity;
@@ -161,7 +187,8 @@ impl<'a> Turn<'a> {
         let entry = entry.ok_or_else(|| refused("nothing was prepared"))?;
         self.with(|connection| {
             entry.insert(connection)?;
-            connection.execute_batch("COMMIT").doing("write a change")
+            let mut commit = connection.prepare_cached("COMMIT").doing("write a change")?;
+            commit.execute([]).doing("write a change").map(drop)
         })
         .inspect_err(|_| self.undo())?;
         self.is_open = false;
@@ -263,11 +290,18 @@ impl RowView for Turn<'_> {
         entity: &'static EntitySpec,
         key: &'a [Value],
     ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
-        Box::pin(async move { self.with(|connection| query::get(connection, entity, key)) })
+        Box::pin(async move { self.with_few(|connection| query::get(connection, entity, key)) })
     }
 
     fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
-        Box::pin(async move { self.with(|connection| query::select_rows(connection, select)) })
+        let read = |connection: &Connection| query::select_rows(connection, select);
+        Box::pin(async move {
+            if select.limit.is_some_and(is_few) {
+                self.with_few(read)
+            } else {
+                self.with(read)
+            }
+        })
     }
 
     fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {

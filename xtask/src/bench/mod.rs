@@ -2,10 +2,13 @@
 //! histories of several lengths. Each row has the minimum, the median and the 99th percentile of alternating calls.
 //!
 //! Ratios are of medians of the same run, so that they are comparable between machines. `table.rs` prints, `library.rs`
-//! creates libraries, `peers.rs` has what Tabellion is compared to. `rows.rs` measures contracts that keep rows.
+//! creates libraries, `peers.rs` has what Tabellion is compared to. `rows.rs` measures contracts that keep rows, `memories.rs` those rows
+//! that are searched, both through `pipe.rs`.
 
 mod library;
+mod memories;
 mod peers;
+mod pipe;
 mod rows;
 mod table;
 
@@ -43,7 +46,13 @@ pub(crate) struct Options {
     /// Numbers of rows in the data folder, for the contract that keeps rows
     #[arg(long, value_delimiter = ',', default_value = "10000,1000000")]
     rows: Vec<usize>,
-    /// Measure only rows, or only documents
+    /// Numbers of observations in the data folder, for the contract that keeps memories
+    #[arg(long, value_delimiter = ',', default_value = "1000,100000")]
+    observations: Vec<usize>,
+    /// Seconds for which many clients store observations
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    seconds: u64,
+    /// Measure only rows, only memories, or only documents
     #[arg(long, value_name = "WHAT")]
     only: Option<Only>,
     /// Number of calls to time of each kind
@@ -62,17 +71,28 @@ pub(crate) struct Options {
 enum Only {
     Documents,
     Rows,
+    Memories,
 }
 
 /// Measures, prints a table for each library, and writes all of them.
 pub(crate) fn all(options: &Options) -> Outcome {
     run::cargo(&["build", "--release", "--quiet", "--bin", "tabellion"])?;
     let mut tables = Vec::new();
-    if options.only != Some(Only::Rows) {
+    let is_meant = |part| options.only.is_none_or(|only| only == part);
+    if is_meant(Only::Documents) {
         tables.extend(over_libraries(options)?);
     }
-    if options.only != Some(Only::Documents) {
+    if is_meant(Only::Rows) {
         tables.extend(rows::all(&options.within, &options.rows, options.calls)?);
+    }
+    if is_meant(Only::Memories) {
+        let long = Duration::from_secs(options.seconds);
+        tables.extend(memories::all(
+            &options.within,
+            &options.observations,
+            options.calls,
+            long,
+        )?);
     }
     let tables: Vec<_> = tables.iter().map(Table::to_json).collect();
     let path = root().join(&options.json);

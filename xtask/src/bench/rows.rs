@@ -3,20 +3,20 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use serde_json::{Value, json};
-use tabellion_conformance::Target;
 use tempfile::TempDir;
 
 use super::{
-    IN_FLIGHT, Server, succeeded,
+    IN_FLIGHT,
+    pipe::Pipe,
     table::{Row, Table},
 };
-use crate::{Outcome, root};
+use crate::{Outcome, root, run};
 
 /// Number of changes whose space on the disk is measured.
 const CHANGES: usize = 1_000;
@@ -26,6 +26,15 @@ const TOOL: &str = "entity";
 
 /// Measures with each number of rows.
 pub(super) fn all(within: &Path, sizes: &[usize], calls: usize) -> Outcome<Vec<Table>> {
+    run::cargo(&[
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "tabellion-conformance",
+        "--example",
+        "floor_rows",
+    ])?;
     let mut tables = vec![space(within)?];
     for size in sizes {
         tables.push(measure(&Data::of(within, *size)?, calls)?);
@@ -46,12 +55,12 @@ impl Data {
             folder: tempfile::tempdir_in(root().join(within))?,
             size,
         };
-        drop(data.serve()?);
+        data.serve()?.close()?;
         let connection = Connection::open(data.file())?;
         connection.execute(
             "WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < ?1)
              INSERT INTO teams (id, org_id, name, seq, created_at)
-             SELECT 'team-' || at, 'org_default', 'Team ' || at, 1000 + at, 1 FROM n",
+             SELECT 'team-' || at, 'org_default', 'Team ' || at, 1000 + at, 1 FROM n WHERE at <= ?1",
             [size as i64],
         )?;
         // So that rows that are created have a `seq` after these.
@@ -63,21 +72,18 @@ impl Data {
         self.folder.path().join("mcb.db")
     }
 
-    fn serve(&self) -> Outcome<Server> {
-        let mut command = Command::new(root().join("target/release/tabellion"));
-        command
-            .args(["serve", "--contract", "mcb", "--data"])
-            .arg(self.folder.path());
-        let mut target = Target::start(command.stderr(Stdio::null()))?;
-        target.initialize("2025-11-25")?;
-        Ok(Server { target })
+    fn serve(&self) -> Outcome<Pipe> {
+        Pipe::serve(self.folder.path())
     }
 
     /// Measures the time from the start to the first `tools/list`.
     fn start(&self) -> Outcome<Duration> {
         let since = Instant::now();
-        self.serve()?.target.request("tools/list", json!({}))?;
-        Ok(since.elapsed())
+        let mut server = self.serve()?;
+        server.request("tools/list", &json!({}))?;
+        let elapsed = since.elapsed();
+        server.close()?;
+        Ok(elapsed)
     }
 }
 
@@ -102,59 +108,66 @@ fn measure(data: &Data, calls: usize) -> Outcome<Table> {
 
     let mut server = data.serve()?;
     table.note("memory at rest", format!("{:.1} MB", server.megabytes()?));
-    let mut bare = Bare::open(data.folder.path(), size)?;
+    let mut floor = floor(data.folder.path(), size)?;
     let mut change = Row::new(
         "create, durable",
-        "bare SQLite: the row alone, as durable",
+        "a line loop over SQLite: the row alone",
         "≤ 2×",
     );
     let mut same = Row::new(
         "create, durable",
-        "bare SQLite: the row and its log entry",
+        "a line loop over SQLite: the row and its log entry",
         "≤ 2×",
     );
-    for i in 0..calls * 2 {
-        let ours = server.time(TOOL, create(&format!("new {i}")))?;
+    for i in 0..calls * 5 {
+        let ours = server.call(TOOL, create(&format!("new {i}")))?;
         change.ours(ours);
         same.ours(ours);
-        change.peer(bare.insert(i)?);
-        same.peer(bare.insert_with_entry(i)?);
+        change.peer(floor.call("insert", json!({ "i": i }))?);
+        same.peer(floor.call("insert_logged", json!({ "i": i }))?);
     }
     table.add(change);
     table.add(same);
     table.add(in_flight(&mut server, calls)?);
 
-    let mut get = Row::alone("get");
-    let mut list = Row::alone("list, 1,000 rows and the number of all (aim ≤ 10 ms of 10,000)");
-    for i in 0..calls {
+    let mut get = Row::new("get", "a line loop over SQLite", "≤ 2×");
+    let mut list = Row::new(
+        "list, 1,000 rows and the number of all (≤ 10 ms of 10,000)",
+        "a line loop over SQLite",
+        "≤ 2×",
+    );
+    for i in 0..calls * 5 {
         let id = format!("team-{}", 1 + i * 7919 % size);
-        get.ours(server.time(TOOL, json!({ "action": "get", "resource": "team", "id": id }))?);
+        get.peer(floor.call("get", json!({ "id": id }))?);
+        get.ours(server.call(TOOL, json!({ "action": "get", "resource": "team", "id": id }))?);
     }
     for _ in 0..calls.min(50) {
-        list.ours(server.time(TOOL, json!({ "action": "list", "resource": "team" }))?);
+        list.ours(server.call(TOOL, json!({ "action": "list", "resource": "team" }))?);
+        list.peer(floor.call("list", json!({}))?);
     }
     table.add(get);
     table.add(list);
+    floor.close()?;
     table.note("memory after that", format!("{:.1} MB", server.megabytes()?));
     println!("{table}");
     Ok(table)
 }
 
 /// Measures concurrent changes: the time of each as a share of the whole.
-fn in_flight(server: &mut Server, calls: usize) -> Outcome<Row> {
+fn in_flight(server: &mut Pipe, calls: usize) -> Outcome<Row> {
     let mut row = Row::new("create, 32 in flight, each", "one at a time", "less than alone");
     for round in 0..(calls / IN_FLIGHT).max(3) {
         let since = Instant::now();
         for i in 0..IN_FLIGHT {
-            let params = json!({ "name": TOOL, "arguments": create(&format!("crowd {round} {i}")) });
-            server.target.post("tools/call", params)?;
+            let arguments = create(&format!("crowd {round} {i}"));
+            server.post("tools/call", &json!({ "name": TOOL, "arguments": arguments }))?;
         }
         for _ in 0..IN_FLIGHT {
-            succeeded(&server.target.receive()?)?;
+            server.answer()?;
         }
         row.ours(since.elapsed() / IN_FLIGHT as u32);
         for i in 0..4 {
-            row.peer(server.time(TOOL, create(&format!("alone {round} {i}")))?);
+            row.peer(server.call(TOOL, create(&format!("alone {round} {i}")))?);
         }
     }
     Ok(row)
@@ -166,10 +179,10 @@ fn space(within: &Path) -> Outcome<Table> {
     let before = fs::metadata(data.file())?.len();
     let mut server = data.serve()?;
     for i in 0..CHANGES {
-        server.time(TOOL, create(&format!("team {i}")))?;
+        server.call(TOOL, create(&format!("team {i}")))?;
     }
     // The end of the server moves its log of writes into the file.
-    server.target.close()?;
+    server.close()?;
     let grown = fs::metadata(data.file())?.len() - before;
     let mut table = Table::new("space".to_owned());
     table.note(
@@ -184,57 +197,11 @@ fn space(within: &Path) -> Outcome<Table> {
     Ok(table)
 }
 
-/// SQLite without any rule, with the same durability.
-struct Bare {
-    connection: Connection,
-    size: usize,
-}
-
-impl Bare {
-    /// Opens a file with as many rows.
-    fn open(folder: &Path, size: usize) -> Outcome<Self> {
-        let connection = Connection::open(folder.join("bare.sqlite"))?;
-        connection.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
-             CREATE TABLE teams (id TEXT, org_id TEXT, name TEXT, seq INTEGER, created_at INTEGER, PRIMARY KEY (org_id, id)) STRICT;
-             CREATE UNIQUE INDEX by_name ON teams (org_id, name);
-             CREATE INDEX by_seq ON teams (org_id, seq);
-             CREATE TABLE change (seq INTEGER PRIMARY KEY, id TEXT, at INTEGER, tool TEXT, rows TEXT) STRICT",
-        )?;
-        connection.execute(
-            "WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < ?1)
-             INSERT INTO teams SELECT 'team-' || at, 'org_default', 'Team ' || at, at, 1 FROM n",
-            [size as i64],
-        )?;
-        Ok(Self { connection, size })
-    }
-
-    fn row(&self, i: usize, kind: &str) -> rusqlite::Result<()> {
-        let sql = "INSERT INTO teams VALUES (?1, 'org_default', ?2, ?3, 1)";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let id = format!("01a20e03-5ac4-717a-8786-{kind}{i:011}");
-        statement
-            .execute(params![id, format!("{kind} {i}"), (self.size + i) as i64])
-            .map(drop)
-    }
-
-    fn insert(&mut self, i: usize) -> Outcome<Duration> {
-        let since = Instant::now();
-        self.row(i, "a")?;
-        Ok(since.elapsed())
-    }
-
-    fn insert_with_entry(&mut self, i: usize) -> Outcome<Duration> {
-        let since = Instant::now();
-        self.connection.execute_batch("BEGIN IMMEDIATE")?;
-        self.row(i, "b")?;
-        let sql = "INSERT INTO change (id, at, tool, rows) VALUES (?1, 7, 'entity/create-team', ?2)";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        statement.execute(params![
-            format!("01a20e03-5ad0-756f-8aa1-{i:012}"),
-            "x".repeat(250)
-        ])?;
-        self.connection.execute_batch("COMMIT")?;
-        Ok(since.elapsed())
-    }
+/// SQLite behind a loop over lines, with the same durability and without any rule.
+fn floor(folder: &Path, size: usize) -> Outcome<Pipe> {
+    let mut command = Command::new(root().join("target/release/examples/floor_rows"));
+    let mut pipe = Pipe::start(command.arg(folder.join("floor.sqlite")).arg(size.to_string()))?;
+    // It answers once the rows are there.
+    pipe.request("tools/list", &json!({}))?;
+    Ok(pipe)
 }

@@ -106,9 +106,9 @@ impl fmt::Display for Table {
         writeln!(f, "\n### {}\n", self.title)?;
         writeln!(
             f,
-            "| what | min | median | p99 | beside | its median | ratio | aim |"
+            "| what | min | median | p99 | beside | its median | its p99 | ratio | aim |"
         )?;
-        writeln!(f, "|---|---|---|---|---|---|---|---|")?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|---|")?;
         for row in &self.rows {
             let shown = |share| at(&row.ours, share).map_or("-".to_owned(), shown);
             write!(
@@ -121,15 +121,15 @@ impl fmt::Display for Table {
             )?;
             match &row.peer {
                 Some((name, aim, times)) => {
-                    let median = at(times, 50).map_or("not found".to_owned(), self::shown);
+                    let its = |share| at(times, share).map_or("not found".to_owned(), self::shown);
                     let ratio = row.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.2}×"));
-                    writeln!(f, " {name} | {median} | {ratio} | {aim} |")?;
+                    writeln!(f, " {name} | {} | {} | {ratio} | {aim} |", its(50), its(99))?;
                 }
-                None => writeln!(f, " | | | |")?,
+                None => writeln!(f, " | | | | |")?,
             }
         }
         for (what, value) in &self.notes {
-            writeln!(f, "| {what} | | {value} | | | | | |")?;
+            writeln!(f, "| {what} | | {value} | | | | | | |")?;
         }
         Ok(())
     }

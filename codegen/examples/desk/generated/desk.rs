@@ -1316,7 +1316,7 @@ mod schema {
     "path": { "type": "string" },
     "text": { "type": "string", "description": "All of it" },
     "pages": { "type": "array", "items": { "type": "string" } },
-    "bytes": { "type": "integer", "minimum": 0 }
+    "bytes": { "type": "integer" }
   }
 }"#,
         r#"{
@@ -1325,7 +1325,7 @@ mod schema {
     "path": { "type": "string" },
     "text": { "type": "string" },
     "pages": { "type": "array", "items": { "type": "string" } },
-    "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
+    "bytes": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
   }
 }"#,
         &[],

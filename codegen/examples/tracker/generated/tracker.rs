@@ -1478,164 +1478,42 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": {
-      "anyOf": [
-        { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-        { "type": "string", "minLength": 1, "maxLength": 128 }
-      ]
-    },
-    "label": { "type": "string", "minLength": 1, "maxLength": 100 },
+    "id": { "type": "string" },
+    "org_id": { "type": "string" },
+    "project_id": { "type": ["string", "null"] },
+    "label": { "type": "string" },
     "secret": { "type": ["string", "null"] },
     "expires_at": { "type": ["integer", "null"] },
     "created_at": { "type": "integer" },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
+    "issue_id": { "type": "string" },
+    "text": { "type": "string" },
     "score": { "type": "number" },
-    "seq": { "type": "integer", "minimum": 0 },
-    "number": { "type": "integer", "minimum": 0 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "maxLength": 8388608 },
+    "seq": { "type": "integer" },
+    "number": { "type": "integer" },
+    "title": { "type": "string" },
+    "body": { "type": ["string", "null"] },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+    "weight": { "type": ["integer", "null"] },
+    "parent_id": { "type": ["string", "null"] },
     "closed_at": { "type": ["integer", "null"] },
     "updated_at": { "type": "integer" },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
+    "name": { "type": "string" },
     "settings": {},
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
+    "labels": { "type": "array", "items": { "type": "string" } },
     "deleted": { "type": "boolean" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "anyOf": [
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-              "expires_at": { "type": ["integer", "null"] },
-              "created_at": { "type": "integer" }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-              "score": { "type": "number" },
-              "seq": { "type": "integer", "minimum": 0 },
-              "created_at": { "type": "integer" }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "project_id",
-              "number",
-              "title",
-              "body",
-              "state",
-              "pinned",
-              "weight",
-              "parent_id",
-              "closed_at",
-              "created_at",
-              "updated_at"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "number": { "type": "integer", "minimum": 0 },
-              "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "body": { "type": ["string", "null"], "maxLength": 8388608 },
-              "state": { "type": "string", "enum": ["open", "started", "closed"] },
-              "pinned": { "type": "boolean" },
-              "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-              "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "closed_at": { "type": ["integer", "null"] },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "name", "created_at"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "created_at": { "type": "integer" }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "name",
-              "settings",
-              "labels",
-              "seq",
-              "created_at",
-              "updated_at"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "settings": {},
-              "labels": {
-                "type": "array",
-                "maxItems": 50,
-                "items": { "type": "string", "maxLength": 100 }
-              },
-              "seq": { "type": "integer", "minimum": 0 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" }
-            }
-          }
-        }
-      ]
-    }
+    "count": { "type": "integer" },
+    "total": { "type": "integer" },
+    "items": { "type": "array", "items": { "type": "object" } }
   }
 }"#,
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": {
-      "anyOf": [
-        { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-        { "type": "string", "minLength": 1, "maxLength": 128 }
-      ]
-    },
-    "label": { "type": "string", "minLength": 1, "maxLength": 100 },
+    "id": { "type": "string" },
+    "org_id": { "type": "string" },
+    "project_id": { "type": ["string", "null"] },
+    "label": { "type": "string" },
     "secret": { "type": ["string", "null"] },
     "expires_at": {
       "type": ["integer", "null"],
@@ -1643,142 +1521,34 @@ mod schema {
       "maximum": 9007199254740991
     },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
+    "issue_id": { "type": "string" },
+    "text": { "type": "string" },
     "score": { "type": "number" },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "maxLength": 8388608 },
+    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "number": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "title": { "type": "string" },
+    "body": { "type": ["string", "null"] },
     "state": { "type": "string", "enum": ["open", "started", "closed"] },
     "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
+    "weight": {
+      "type": ["integer", "null"],
+      "minimum": -9007199254740991,
+      "maximum": 9007199254740991
+    },
+    "parent_id": { "type": ["string", "null"] },
     "closed_at": {
       "type": ["integer", "null"],
       "minimum": -9007199254740991,
       "maximum": 9007199254740991
     },
     "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
+    "name": { "type": "string" },
     "settings": {},
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
+    "labels": { "type": "array", "items": { "type": "string" } },
     "deleted": { "type": "boolean" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "anyOf": [
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-              "expires_at": { "type": ["integer", "null"] },
-              "created_at": { "type": "integer" }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-              "score": { "type": "number" },
-              "seq": { "type": "integer", "minimum": 0 },
-              "created_at": { "type": "integer" }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "project_id",
-              "number",
-              "title",
-              "body",
-              "state",
-              "pinned",
-              "weight",
-              "parent_id",
-              "closed_at",
-              "created_at",
-              "updated_at"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "number": { "type": "integer", "minimum": 0 },
-              "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-              "body": { "type": ["string", "null"], "maxLength": 8388608 },
-              "state": { "type": "string", "enum": ["open", "started", "closed"] },
-              "pinned": { "type": "boolean" },
-              "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-              "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-              "closed_at": { "type": ["integer", "null"] },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": ["id", "name", "created_at"],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "created_at": { "type": "integer" }
-            }
-          }
-        },
-        {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "id",
-              "org_id",
-              "name",
-              "settings",
-              "labels",
-              "seq",
-              "created_at",
-              "updated_at"
-            ],
-            "properties": {
-              "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-              "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-              "settings": {},
-              "labels": {
-                "type": "array",
-                "maxItems": 50,
-                "items": { "type": "string", "maxLength": 100 }
-              },
-              "seq": { "type": "integer", "minimum": 0 },
-              "created_at": { "type": "integer" },
-              "updated_at": { "type": "integer" }
-            }
-          }
-        }
-      ]
-    }
+    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "items": { "type": "array", "items": { "type": "object" } }
   }
 }"#,
         &[],

@@ -1,11 +1,13 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory of `mcb`, and of the examples `desk` and
-//! `tracker`.
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory of `mcb`, and of the examples `desk`,
+//! `tracker` and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
-//! the stateless era (2026-07-28), no recovery after a crash. The tracker and the memory keep rows in a JSON document instead.
+//! the stateless era (2026-07-28), no recovery after a crash. The tracker, the logbook and the memory keep rows in a JSON document
+//! instead.
 
 mod desk;
 mod editor;
+mod logbook;
 mod memory;
 mod recall;
 mod tracker;
@@ -24,7 +26,10 @@ use tabellion_runtime::{ContractSpec, ToolSpec};
 
 use crate::mutant::{Mutant, is};
 
-pub(crate) use {desk::CONTRACT as DESK, recall::CONTRACT as RECALL, tracker::CONTRACT as TRACKER};
+pub(crate) use {
+    desk::CONTRACT as DESK, logbook::CONTRACT as LOGBOOK, recall::CONTRACT as RECALL,
+    tracker::CONTRACT as TRACKER,
+};
 
 /// Why a call is refused: code and message.
 type Refusal = (i64, String);
@@ -71,6 +76,18 @@ trait ContractServer {
     ) -> Result<Answer, Refusal> {
         let _ = meta;
         self.call(operation, arguments, None)
+    }
+
+    /// Returns true if the tool is listed.
+    fn lists(&self, tool: &ToolSpec) -> bool {
+        let _ = tool;
+        true
+    }
+
+    /// Decides whether a call is made at all, before anything else looks at it; `meta` is the request's `_meta`.
+    fn admit(&mut self, tool: &ToolSpec, meta: &Value) -> Result<(), Refusal> {
+        let _ = (tool, meta);
+        Ok(())
     }
 
     /// Is called once an answer is out.
@@ -129,6 +146,22 @@ pub fn export_tracker(folder: &Path) -> io::Result<()> {
     tracker::export(folder, &mut io::stdout().lock())
 }
 
+/// Serves the log of a ship in `folder`, in this mode, over standard input and output until the input ends.
+///
+/// # Errors
+/// If a pipe breaks.
+pub fn serve_logbook(folder: &Path, mode: Option<&str>) -> io::Result<()> {
+    serve(LOGBOOK, &mut logbook::Logbook::new(folder, mode))
+}
+
+/// Prints the rows of a ship's log in `folder` and the log of their changes as lines of JSON.
+///
+/// # Errors
+/// If they can't be read, or a pipe breaks.
+pub fn export_logbook(folder: &Path) -> io::Result<()> {
+    logbook::export(folder, &mut io::stdout().lock())
+}
+
 /// Serves a memory in `folder` over standard input and output until the input ends.
 ///
 /// # Errors
@@ -165,6 +198,14 @@ fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io
                 }
                 json!({ "jsonrpc": "2.0", "id": id, "result": result })
             }
+            Err((_, message)) if is(Mutant::RefusesByResult) => {
+                let result = json!({
+                    "resultType": "complete",
+                    "isError": true,
+                    "content": [{ "type": "text", "text": message }],
+                });
+                json!({ "jsonrpc": "2.0", "id": id, "result": result })
+            }
             Err((code, message)) => {
                 json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
             }
@@ -189,7 +230,10 @@ fn answer(
             "supportedVersions": [Era::Stateless.revision()],
             "capabilities": { "tools": {}, "resources": {} },
         })),
-        "tools/list" => Ok(json!({ "tools": contract.tools.iter().map(listed).collect::<Vec<_>>() })),
+        "tools/list" => {
+            let tools = contract.tools.iter().filter(|tool| server.lists(tool));
+            Ok(json!({ "tools": tools.map(listed).collect::<Vec<_>>() }))
+        }
         "resources/read" => {
             let uri = params["uri"].as_str().unwrap_or_default();
             let list = server.resource(uri).ok_or_else(|| refused("unknown resource"))?;
@@ -211,6 +255,7 @@ fn call(
 ) -> Result<Value, Refusal> {
     let tool = contract.tool(params["name"].as_str().unwrap_or_default());
     let tool = tool.ok_or_else(|| (-32602, "unknown tool".to_owned()))?;
+    server.admit(tool, &params["_meta"])?;
     let (tool, arguments) = &server.choose(tool, &params["arguments"])?;
     let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile) || is(Mutant::TakesNearest);
     if let Err(wrong) = tool.input.check(arguments)

@@ -103,12 +103,18 @@ fn blocking<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-pub(super) fn failure(error: IndexError) -> Failure {
-    let kind = match error {
-        IndexError::Busy => FailureKind::Busy,
-        _ => FailureKind::Io,
+/// Returns the failure that a client is told: where the index is, and what is wrong with it, is for the log.
+fn failure(error: IndexError) -> Failure {
+    let (kind, message) = match error {
+        IndexError::Busy => (FailureKind::Busy, error.to_string()),
+        _ => {
+            tracing::error!(%error, "the index of words can't be used");
+            let message =
+                "the words can't be searched now; the server's log says why. `get` and `list` need no index";
+            (FailureKind::Io, message.to_owned())
+        }
     };
-    Failure::new(kind, error.to_string()).with_source(error)
+    Failure::new(kind, message).with_source(error)
 }
 
 fn asked(query: &MemoryQuery) -> Search {

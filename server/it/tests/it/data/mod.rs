@@ -1,9 +1,12 @@
 //! Contracts over rows, served by the built program from a data folder.
 
+mod families;
 #[cfg(target_os = "linux")]
 mod limits;
+mod modes;
 mod places;
 mod processes;
+mod provenance;
 mod serving;
 mod upkeep;
 mod words;

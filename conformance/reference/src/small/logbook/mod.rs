@@ -1,0 +1,201 @@
+//! The log of a ship, which takes calls by its mode and keeps where each change comes from.
+
+mod origin;
+mod store;
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use serde_json::{Map, Value, json};
+use tabellion_runtime::{ContractSpec, ToolSpec, context::CHANGE};
+
+use self::{
+    origin::{Fields, Mode},
+    store::{State, Store, random},
+};
+use super::{Answer, ContractServer, PersonAnswer, Refusal};
+use crate::mutant::{Mutant, is};
+
+/// The example of `tabellion-codegen`.
+#[path = "../../../../../codegen/examples/logbook/generated/logbook.rs"]
+#[rustfmt::skip]
+#[allow(dead_code, unreachable_pub, reason = "the server has an engine of its own")]
+mod generated;
+
+pub(crate) static CONTRACT: &ContractSpec = &generated::CONTRACT;
+
+/// Codes of the contract's errors.
+const INVALID: i64 = -32602;
+const NOT_FOUND: i64 = -32001;
+const CONFLICT: i64 = -32002;
+const FAILED: i64 = -32603;
+/// A code that is none of the contract's.
+const UNDECLARED: i64 = -32050;
+
+/// The entities, with the name of each one's tool.
+const TOOLS: [(&str, &str); 2] = [("log", "entry"), ("crew", "sailor")];
+
+pub(super) struct Logbook {
+    store: Store,
+    mode: Mode,
+    /// The provenance of the call at hand.
+    said: Fields,
+}
+
+impl Logbook {
+    pub(super) fn new(folder: &Path, mode: Option<&str>) -> Self {
+        Self {
+            store: Store::new(folder),
+            mode: Mode::of_process(mode),
+            said: Fields::new(),
+        }
+    }
+
+    fn read(&self, action: &str, entity: &str, id: Option<&str>) -> Result<Answer, Refusal> {
+        let state = self.store.read()?;
+        let mut rows = state.rows(entity);
+        if is(Mutant::SeesItsWatch) {
+            let mine = self.said.get("watch");
+            rows.retain(|row| state.made_by(row, "watch") == mine);
+        }
+        if action == "list" {
+            let (count, total) = (rows.len(), rows.len());
+            return Ok(Answer::Response(
+                json!({ "count": count, "total": total, "items": rows }),
+            ));
+        }
+        let found = rows
+            .into_iter()
+            .find(|row| row.get("id").and_then(Value::as_str) == id);
+        let row = found.ok_or_else(|| gone(entity))?;
+        Ok(Answer::Response(row.into()))
+    }
+
+    fn change(
+        &mut self,
+        tool: &ToolSpec,
+        action: &str,
+        entity: &'static str,
+        arguments: &Value,
+    ) -> Result<Answer, Refusal> {
+        let _lock = self.store.lock()?;
+        let mut state = self.store.read()?;
+        let mut rows = state.rows(entity);
+        let (before, after, response);
+        if action == "create" {
+            let row = state.complete(arguments["data"].as_object().cloned().unwrap_or_default())?;
+            if rows.iter().any(|other| other["id"] == row["id"]) {
+                return Err((CONFLICT, format!("there is a {entity} of that id already")));
+            }
+            rows.push(row.clone());
+            response = Value::Object(row.clone());
+            (before, after) = (Value::Null, Value::Object(row));
+        } else {
+            let at = rows.iter().position(|row| row["id"] == arguments["id"]);
+            let row = rows.remove(at.ok_or_else(|| gone(entity))?);
+            response = json!({ "deleted": true, "id": row["id"] });
+            (before, after) = (Value::Object(row), Value::Null);
+        }
+        let row = if after.is_null() { &before } else { &after };
+        let id = random()?;
+        let mut entry = json!({
+            "id": id,
+            "rows": [{ "entity": entity, "key": { "id": row["id"] }, "before": before, "after": after }],
+        });
+        let is_required = origin::is_required(tool);
+        if is_required || !is(Mutant::KeepsWhatItNeeds) {
+            entry["provenance"] = self.said.clone().into();
+        }
+        state.set_rows(entity, rows);
+        state.log.push(entry);
+        self.store.write(&state)?;
+        Ok(Answer::Noted {
+            response,
+            meta: json!({ CHANGE: id }),
+        })
+    }
+}
+
+impl ContractServer for Logbook {
+    fn lists(&self, tool: &ToolSpec) -> bool {
+        !is(Mutant::HidesTools) || self.mode.allows(tool).is_ok()
+    }
+
+    fn admit(&mut self, tool: &ToolSpec, meta: &Value) -> Result<(), Refusal> {
+        self.mode.allows(tool)?;
+        self.said = origin::said(tool, meta)?;
+        Ok(())
+    }
+
+    fn choose(
+        &self,
+        tool: &'static ToolSpec,
+        arguments: &Value,
+    ) -> Result<(&'static ToolSpec, Value), Refusal> {
+        let members: Map<_, _> = arguments.as_object().cloned().unwrap_or_default();
+        let operation = tool.operation_of(&members);
+        let operation = operation.ok_or_else(|| (INVALID, "no operation has these values".to_owned()))?;
+        Ok((operation, members.into()))
+    }
+
+    fn call(
+        &mut self,
+        operation: &str,
+        arguments: &Value,
+        _: Option<PersonAnswer>,
+    ) -> Result<Answer, Refusal> {
+        let tool = CONTRACT.operation(operation).map_or("", |tool| tool.name);
+        let entity = TOOLS
+            .iter()
+            .find(|(name, _)| *name == tool)
+            .map(|(_, entity)| *entity);
+        let (Some(tool), Some(entity)) = (CONTRACT.tool(tool), entity) else {
+            return Err((INVALID, "unknown operation".to_owned()));
+        };
+        let action = arguments["action"].as_str().unwrap_or_default();
+        match action {
+            "create" | "delete" => self.change(tool, action, entity, arguments),
+            _ => self.read(action, entity, arguments["id"].as_str()),
+        }
+    }
+}
+
+fn gone(entity: &str) -> Refusal {
+    let code = if is(Mutant::CodeOfItsOwn) {
+        UNDECLARED
+    } else {
+        NOT_FOUND
+    };
+    (code, format!("there is no such {entity}"))
+}
+
+/// Returns the refusal for an error of the server's own: what it is, is for its operator.
+fn failed(doing: &str, path: &Path, error: &io::Error) -> Refusal {
+    let message = match () {
+        () if is(Mutant::TellsThePath) => format!("can't {doing} {}: {error}", path.display()),
+        () if is(Mutant::TellsTheStatement) => {
+            format!("can't {doing}: INSERT INTO entries (id, text) VALUES (?, ?)")
+        }
+        () if is(Mutant::TellsTheType) => format!("can't {doing}: {error:?}"),
+        () => format!("can't {doing} now; nothing has changed"),
+    };
+    (FAILED, message)
+}
+
+/// Prints the rows in `folder` and their log as lines of JSON.
+pub(super) fn export(folder: &Path, to: &mut dyn Write) -> io::Result<()> {
+    let state: State = Store::new(folder)
+        .read()
+        .map_err(|(_, message)| io::Error::other(message))?;
+    for entry in &state.log {
+        writeln!(to, "{}", json!({ "change": entry }))?;
+    }
+    for (_, entity) in TOOLS {
+        for row in state.rows(entity) {
+            writeln!(to, "{}", json!({ "row": { "entity": entity, "row": row } }))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! The conformance suite's families about provenance, modes and errors, over both transports.
+
+use std::{num::NonZero, thread};
+
+use tabellion_conformance::{
+    Subject,
+    era::Era,
+    launch::{Launch, Reach},
+    report::{Verdict, progress::Silent},
+    run::{self, Options},
+};
+use tabellion_contracts::mcb::CONTRACT;
+
+use crate::support::TABELLION;
+
+/// The guarantees that the families judge.
+const GUARANTEES: [&str; 5] = [
+    "provenance-required",
+    "parent-when-delegated",
+    "modes-hold",
+    "errors-are-json-rpc",
+    "errors-are-sanitized",
+];
+
+/// Runs checks against the program, which is started with these further arguments. They show that the first so many guarantees hold.
+fn judge(only: &[&str], guarantees: usize, arguments: &[&str], reach: Reach, eras: Vec<Era>) {
+    let serve = [TABELLION, "serve", "--contract", CONTRACT.id, "--data", "{data}"];
+    let command = serve.iter().chain(arguments).map(|word| (*word).to_owned());
+    let subject = Subject {
+        name: "tabellion".into(),
+        launch: Launch {
+            reach,
+            mode: Some("--mode={mode}".into()),
+            ..Launch::of(command.collect())
+        },
+        ..Subject::new(&CONTRACT, Vec::new())
+    };
+    let options = Options {
+        only: only.iter().map(|id| (*id).to_owned()).collect(),
+        jobs: thread::available_parallelism().map_or(1, NonZero::get),
+        eras,
+        rest_in_last_era: true,
+        ..Options::default()
+    };
+    let report = run::run(&subject, &options, &Silent);
+    let broken = report
+        .checks
+        .iter()
+        .filter(|check| check.verdict != Verdict::Pass);
+    let broken: Vec<_> = broken.map(|check| (&check.id, &check.reason)).collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+    let held = report
+        .guarantees
+        .iter()
+        .filter(|it| it.tried > 0 && it.verdict == Verdict::Pass);
+    let held: Vec<_> = held.map(|it| it.id.as_str()).collect();
+    assert_eq!(held, GUARANTEES[..guarantees]);
+}
+
+#[test]
+fn provenance_modes_and_errors_hold_over_stdio() {
+    judge(
+        &["provenance", "modes", "errors"],
+        5,
+        &["--provenance", "strict"],
+        Reach::Lines,
+        vec![Era::Stateless],
+    );
+}
+
+#[test]
+fn provenance_modes_and_errors_hold_over_http() {
+    let url = "http://127.0.0.1:{port}/mcp";
+    // What errors tell does not depend on the transport, and takes longest to find out.
+    judge(
+        &["provenance", "modes", "errors/channel"],
+        4,
+        &["--http", "127.0.0.1:{port}"],
+        Reach::Http(url.into()),
+        vec![Era::Session],
+    );
+}

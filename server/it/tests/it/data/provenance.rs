@@ -1,0 +1,206 @@
+//! Provenance of calls: what is required, what the server finds out, what is configured, and what is kept.
+
+use std::{fs, process::Stdio};
+
+use serde_json::{Map, Value, json};
+
+use super::{Data, serve};
+use crate::{
+    http,
+    support::{Outcome, Server},
+};
+
+/// The fields that a call needs and that have no default, in the order in which they are missed, each with a value and a header.
+const NEEDED: [(&str, &str, &str); 9] = [
+    ("session_id", "s-17", "X-Session-Id"),
+    ("project_id", "ada/engine", "X-Project-Id"),
+    ("repo_id", "r-1", "X-Repo-Id"),
+    ("repo_path", "/srv/engine", "X-Workspace-Root"),
+    ("worktree_id", "main", "X-Worktree-Id"),
+    ("operator_id", "ada", "X-Operator-Id"),
+    ("machine_id", "loom", "X-Machine-Id"),
+    ("agent_program", "shuttle", "X-Agent-Program"),
+    ("model_id", "m-2", "X-Model-Id"),
+];
+
+/// Stores an observation, which requires provenance.
+fn store(server: &mut Server, meta: Value) -> Outcome<Value> {
+    let arguments = json!({
+        "action": "store", "resource": "observation", "data": { "content": "Prices are in cents.", "observation_type": "decision" },
+    });
+    server
+        .call_with("memory", arguments, meta)
+        .map(|answer| answer.response)
+}
+
+/// Returns what a call without `meta` is refused with.
+fn missing(fields: &[&str]) -> String {
+    format!("Missing execution provenance for 'memory': {}", fields.join(", "))
+}
+
+fn all() -> Map<String, Value> {
+    let all = NEEDED
+        .iter()
+        .map(|(name, value, _)| ((*name).to_owned(), (*value).into()));
+    all.collect()
+}
+
+fn names() -> Vec<&'static str> {
+    NEEDED.iter().map(|(name, ..)| *name).collect()
+}
+
+/// Returns the provenance in the last entry of the log.
+fn kept(data: &Data) -> Value {
+    let export = data.checked();
+    export.changes.last().expect("a change")["details"]["provenance"].clone()
+}
+
+fn over_http(data: &Data, arguments: &[&str]) -> (http::Server, Server) {
+    let mut command = data.command();
+    command.args(["--http", "0"]).args(arguments);
+    let served = http::Server::start(command.stdin(Stdio::null()).stdout(Stdio::null()));
+    let target = served.connect();
+    (served, Server { target })
+}
+
+#[test]
+fn strict_takes_only_what_is_said() {
+    let data = Data::new();
+    let mut server = serve(data.command().args(["--provenance", "strict"]));
+    let refusal = store(&mut server, json!({})).expect_err("nothing is said");
+    assert_eq!(refusal.message, missing(&names()));
+    assert_eq!(
+        (refusal.code, &refusal.data),
+        (-32602, &json!({ "rule": "provenance", "missing": names() }))
+    );
+    assert!(
+        data.checked()
+            .changes
+            .iter()
+            .all(|change| change["tool"] != "memory/store-observation")
+    );
+    store(&mut server, all().into()).expect("all is said");
+    let kept = kept(&data);
+    for (name, value, _) in NEEDED {
+        assert_eq!(kept[name], value, "{name}");
+    }
+    assert_eq!(
+        (&kept["delegated"], &kept["discovered"]),
+        (&json!(false), &json!([]))
+    );
+    assert_eq!(kept["timestamp"], kept["received_at"]);
+    server.close();
+}
+
+#[test]
+fn over_stdio_what_is_not_said_is_discovered_and_marked() {
+    let data = Data::new();
+    for arguments in [&[][..], &["--provenance", "discover"]] {
+        let mut server = serve(data.command().args(arguments));
+        store(&mut server, json!({ "model_id": "m-2" })).expect("the rest is discovered");
+        let kept = kept(&data);
+        let discovered: Vec<_> = names().into_iter().filter(|name| *name != "model_id").collect();
+        assert_eq!(kept["discovered"], json!(discovered), "{arguments:?}");
+        assert_eq!(kept["model_id"], "m-2");
+        assert!(discovered.iter().all(|name| kept[*name].is_string()), "{kept}");
+        server.close();
+    }
+}
+
+#[test]
+fn over_http_strict_is_the_default_and_headers_are_read() {
+    let data = Data::new();
+    let (served, mut server) = over_http(&data, &[]);
+    let refusal = store(&mut server, json!({})).expect_err("nothing is said");
+    assert_eq!(refusal.message, missing(&names()));
+    let headers = NEEDED.map(|(_, value, header)| (header.to_owned(), value.to_owned()));
+    server.target.set_headers(headers.to_vec());
+    // `_meta` goes before a header.
+    store(&mut server, json!({ "tabellion/provenance": { "model": "m-3" } })).expect("all is said");
+    let found = kept(&data);
+    for (name, value, _) in NEEDED {
+        let expected = if name == "model_id" { "m-3" } else { value };
+        assert_eq!(found[name], expected, "{name}");
+    }
+    drop(server);
+    assert_eq!(served.terminate(), Some(0));
+    let (served, mut server) = over_http(&data, &["--provenance", "discover"]);
+    store(&mut server, json!({})).expect("it is discovered");
+    assert_eq!(kept(&data)["discovered"], json!(names()));
+    drop(server);
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn what_is_configured_counts_after_what_is_said_and_a_wrong_file_stops_the_start() {
+    let data = Data::new();
+    let folder = data.folder();
+    fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join(".mcp-context.toml");
+    let strict = ["--provenance", "strict"];
+    fs::write(
+        &file,
+        "[provenance]\nproject_id = \"configured\"\nmodel_id = \"m-9\"\n",
+    )
+    .expect("a file");
+    let mut server = serve(data.command().args(strict));
+    let refusal = store(&mut server, json!({})).expect_err("the rest is missing");
+    let rest: Vec<_> = names()
+        .into_iter()
+        .filter(|name| !matches!(*name, "project_id" | "model_id"))
+        .collect();
+    assert_eq!(refusal.message, missing(&rest));
+    let mut said = all();
+    said.shift_remove("project_id");
+    store(&mut server, said.into()).expect("all is said or configured");
+    let kept = kept(&data);
+    assert_eq!(
+        (&kept["project_id"], &kept["model_id"]),
+        (&json!("configured"), &json!("m-2"))
+    );
+    server.close();
+    for (text, expected) in [
+        ("[provenance]\nmodel_id = 7\n", "`model_id` in `[provenance]`"),
+        ("[provenance]\ncolour = \"red\"\n", "`colour` in `[provenance]`"),
+        ("[provenance\n", "is not TOML"),
+    ] {
+        fs::write(&file, text).expect("a file");
+        let output = data
+            .command()
+            .args(strict)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .output();
+        let output = output.expect("it runs");
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert!(!output.status.success(), "{text}");
+        assert!(
+            said.contains(expected) && said.contains(".mcp-context.toml"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_later_call_has_the_session_of_the_first_and_another_session_has_nothing_of_it() {
+    let data = Data::new();
+    let mut server = serve(data.command().args(["--provenance", "strict"]));
+    store(&mut server, all().into()).expect("all is said");
+    // Person, machine, program and model are not bound to a connection.
+    let unbound = ["operator_id", "machine_id", "agent_program", "model_id"];
+    let refusal = store(&mut server, json!({})).expect_err("some are missing");
+    assert_eq!(refusal.message, missing(&unbound));
+    let refusal = store(&mut server, json!({ "session_id": "s-18" })).expect_err("most are missing");
+    assert_eq!(refusal.message, missing(&names()[1..]));
+    let mut rest = Map::new();
+    for name in unbound {
+        rest.insert(name.to_owned(), "later".into());
+    }
+    store(&mut server, rest.into()).expect("the rest is bound");
+    let kept = kept(&data);
+    assert_eq!(
+        (&kept["session_id"], &kept["model_id"]),
+        (&json!("s-17"), &json!("later"))
+    );
+    server.close();
+}
