@@ -1,4 +1,5 @@
-//! The contract `mcb` over this store: every operation on rows and every refused pair, as data in `mcb/cases.json`.
+//! The contract `mcb` over this store: every operation on rows and every refused pair, as data in `mcb/cases.json`; and what the
+//! original did wrong with them, in `mcb/defects.json`, by the names that `server/docs/mcb.md` has for that.
 //!
 //! A case is `[call, arguments, what comes of it]`. A call is a tool, an action and a resource, after the caller's org if it is bound
 //! to one. What comes of it is a part of the answer or of the error's data; or an error's rule, and the pointer to what is wrong; or
@@ -104,6 +105,10 @@ fn cases() -> Map<String, Value> {
     serde_json::from_str(include_str!("mcb/cases.json")).unwrap()
 }
 
+fn defects() -> Map<String, Value> {
+    serde_json::from_str(include_str!("mcb/defects.json")).unwrap()
+}
+
 /// Returns the first difference of `found` from what is expected of it.
 fn difference(found: &Value, expected: &Value) -> Option<String> {
     let fits = match expected.as_str() {
@@ -186,9 +191,10 @@ fn judge(bench: &Bench, case: &Value) -> Option<String> {
 
 #[test]
 fn every_case_comes_to_what_it_says() {
-    let all = cases();
+    let (all, defects) = (cases(), defects());
     let mut problems = vec![];
-    for (scene, steps) in all.iter().filter(|(scene, _)| *scene != "setup") {
+    let scenes = all.iter().filter(|(scene, _)| *scene != "setup").chain(&defects);
+    for (scene, steps) in scenes {
         let bench = Bench::new();
         let setup = all["setup"].as_array().unwrap();
         for case in setup.iter().chain(steps.as_array().unwrap()) {

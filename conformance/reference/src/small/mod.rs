@@ -1,5 +1,5 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory of `mcb`, and of the examples `desk`, `tracker`
-//! and `logbook`.
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory of `mcb`, and of the examples `desk`,
+//! `tracker` and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
 //! the stateless era (2026-07-28), no recovery after a crash. The tracker, the logbook and the memory keep rows in a JSON document

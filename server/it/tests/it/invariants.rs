@@ -24,7 +24,7 @@ const PRODUCT: [&str; 9] = [
     "server/clients/src",
 ];
 
-fn workspace() -> &'static Path {
+pub(crate) fn workspace() -> &'static Path {
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     above
         .into_iter()

@@ -20,6 +20,7 @@ mod operations;
 mod options;
 mod rows;
 mod session;
+mod side_by_side;
 mod support;
 mod terminal;
 mod torture;

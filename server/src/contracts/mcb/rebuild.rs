@@ -7,7 +7,7 @@ use tabellion_runtime::{Failure, FailureKind, Row, rows::identity, spec::EntityS
 
 use super::{
     call::entity,
-    words::{ENTITIES, RECIPE, Words, document, document_id, failure},
+    words::{ENTITIES, RECIPE, Words, document, document_id},
 };
 use crate::data::{Count, Derived, Standing};
 
@@ -44,6 +44,15 @@ impl Derived for Words {
             Problem::Index(error) => failure(error),
         })
     }
+}
+
+/// Returns the failure that the operator is told, with all that is known.
+fn failure(error: IndexError) -> Failure {
+    let kind = match error {
+        IndexError::Busy => FailureKind::Busy,
+        _ => FailureKind::Io,
+    };
+    Failure::new(kind, error.to_string()).with_source(error)
 }
 
 /// Why the index was not made anew.
