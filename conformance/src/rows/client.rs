@@ -269,7 +269,7 @@ impl<'a> RowsClient<'a> {
             values::plain(field, self.created + number)
         });
         let other: Vec<_> = other.collect();
-        // Of two words, every other number has the same.
+        // Every other number gives the same of two words.
         let next = values::plain(field, self.created);
         let different = other.iter().chain([&next]).find(|value| **value != old);
         Ok(different.or(other.first()).cloned().unwrap_or_default())

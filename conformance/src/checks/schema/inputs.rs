@@ -22,7 +22,7 @@ pub(super) const VALID: Check = Check {
     explains: "Generates valid arguments from each tool's schema and examples: with and without optional members, \
                every value of an enumeration, values at limits, texts of all kinds. A call may fail because of the \
                library's content, but not with -32602 (invalid params), unless the error's data name a rule about the rows \
-               that are there, or say that nobody checks tokens.",
+               that are there, or say that the server checks no tokens.",
     cases: |bench| cases(bench, |inputs| inputs.valid),
     judge: judge_valid,
     shrink,
@@ -54,7 +54,7 @@ const INPUTS_PER_SESSION: usize = 40;
 const INVALID_PARAMS: i64 = -32602;
 
 /// Rules, in the data of an error with that code, that valid arguments can break: because of the rows that are there, because they
-/// contradict each other, or since nobody checks a token.
+/// contradict each other, or since the server checks no tokens.
 const NOT_OF_ARGUMENTS: &[&str] = &[
     "not_found",
     "no_such",
