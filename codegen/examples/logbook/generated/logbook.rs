@@ -864,25 +864,24 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
+    "id": { "type": "string" },
+    "text": { "type": "string" },
+    "miles": { "type": "integer" },
     "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 },
+    "seq": { "type": "integer" },
     "deleted": { "type": "boolean" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
+    "count": { "type": "integer" },
+    "total": { "type": "integer" },
     "items": {
       "type": "array",
       "items": {
         "type": "object",
-        "required": ["id", "text", "miles", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
+          "id": { "type": "string" },
+          "text": { "type": "string" },
+          "miles": { "type": "integer" },
           "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
+          "seq": { "type": "integer" }
         }
       }
     }
@@ -891,29 +890,32 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
+    "id": { "type": "string" },
+    "text": { "type": "string" },
+    "miles": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "deleted": { "type": "boolean" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "items": {
       "type": "array",
       "items": {
         "type": "object",
-        "required": ["id", "text", "miles", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
+          "id": { "type": "string" },
+          "text": { "type": "string" },
+          "miles": {
+            "type": "integer",
+            "minimum": -9007199254740991,
+            "maximum": 9007199254740991
+          },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
             "maximum": 9007199254740991
           },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
+          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
         }
       }
     }
@@ -1125,25 +1127,24 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
+    "id": { "type": "string" },
+    "name": { "type": "string" },
+    "miles": { "type": "integer" },
     "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 },
+    "seq": { "type": "integer" },
     "deleted": { "type": "boolean" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
+    "count": { "type": "integer" },
+    "total": { "type": "integer" },
     "items": {
       "type": "array",
       "items": {
         "type": "object",
-        "required": ["id", "name", "miles", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
+          "id": { "type": "string" },
+          "name": { "type": "string" },
+          "miles": { "type": "integer" },
           "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
+          "seq": { "type": "integer" }
         }
       }
     }
@@ -1152,29 +1153,32 @@ mod schema {
         r#"{
   "type": "object",
   "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
+    "id": { "type": "string" },
+    "name": { "type": "string" },
+    "miles": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "deleted": { "type": "boolean" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
+    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
+    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
     "items": {
       "type": "array",
       "items": {
         "type": "object",
-        "required": ["id", "name", "miles", "created_at", "seq"],
         "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
+          "id": { "type": "string" },
+          "name": { "type": "string" },
+          "miles": {
+            "type": "integer",
+            "minimum": -9007199254740991,
+            "maximum": 9007199254740991
+          },
           "created_at": {
             "type": "integer",
             "minimum": -9007199254740991,
             "maximum": 9007199254740991
           },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
+          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
         }
       }
     }

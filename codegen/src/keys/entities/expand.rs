@@ -212,7 +212,7 @@ impl Whole<'_> {
             if self.is_required(&field) {
                 required.push(member.as_str().into());
             }
-            properties.insert(member, json!({}));
+            properties.insert(member, self.argument(&field));
         }
         if self.has_data() {
             let (data, schema) = (&self.operations.data, self.data());
@@ -244,6 +244,20 @@ impl Whole<'_> {
             properties.entry(org).or_insert_with(|| json!({}));
         }
         json!({ "required": required, "properties": properties })
+    }
+
+    /// Returns what the tool's schema does not say of an argument. Others than those of a new row name a row that is there or not.
+    fn argument(&self, field: &str) -> Value {
+        let field = self
+            .entity
+            .fields
+            .get(field)
+            .filter(|_| self.action == Action::Create);
+        let mut schema = field.map_or_else(|| json!({}), |field| value(field, true));
+        if let Some(schema) = schema.as_object_mut() {
+            schema.retain(|key, _| !matches!(key.as_str(), "type" | "description"));
+        }
+        schema
     }
 
     /// Returns the members that select and limit what is listed.
@@ -304,10 +318,7 @@ impl Whole<'_> {
         };
         let arguments = self.arguments();
         let must_be_given = |(name, field): &(&String, &Field)| {
-            let is_made = field.optional || field.default.is_some() || field.from.is_some();
-            let is_made = is_made || field.slug_of.is_some();
-            let is_made = is_made || matches!(field.kind.as_str(), "id" | "next");
-            is_key(name) || is_create && !is_made && !arguments.contains_key(*name)
+            is_key(name) || is_create && !is_made(field) && !arguments.contains_key(*name)
         };
         let (mut properties, mut required) = (Map::new(), vec![]);
         for (name, field) in self.entity.fields.iter().filter(can_be_given) {
@@ -446,6 +457,16 @@ impl Whole<'_> {
     }
 
     /// Returns the smallest valid request.
+    /// Adds what a new row needs and can have from the data as from an argument.
+    fn give_needed(&self, data: &mut Value, schema: &Value) {
+        for name in self.arguments().keys().filter(|name| !self.is_required(name)) {
+            let is_needed = self.entity.fields.get(name).is_some_and(|field| !is_made(field));
+            if is_needed && let Some(schema) = schema["properties"].get(name) {
+                data[name] = sample(schema);
+            }
+        }
+    }
+
     fn example(&self, request: &Value) -> Example {
         let mut input = Map::new();
         for (selector, value) in self.tool.select.iter().zip([self.word, self.resource()]) {
@@ -461,8 +482,11 @@ impl Whole<'_> {
             let wire = &self.tool.input_schema["properties"][name];
             let schema = if narrow["type"].is_null() { wire } else { narrow };
             let mut value = sample(schema);
-            if name == self.operations.data && self.action == Action::Update {
-                self.change_something(&mut value, schema);
+            if name == self.operations.data {
+                match self.action {
+                    Action::Update => self.change_something(&mut value, schema),
+                    _ => self.give_needed(&mut value, schema),
+                }
             }
             input.insert(name.into(), value);
         }
@@ -475,4 +499,10 @@ impl Whole<'_> {
             rule: None,
         }
     }
+}
+
+/// Returns true if a row needs no value of this field from its request.
+fn is_made(field: &Field) -> bool {
+    let is_made = field.optional || field.default.is_some() || field.from.is_some();
+    is_made || field.slug_of.is_some() || matches!(field.kind.as_str(), "id" | "next")
 }

@@ -54,13 +54,17 @@ const INPUTS_PER_SESSION: usize = 40;
 const INVALID_PARAMS: i64 = -32602;
 
 /// Rules, in the data of an error with that code, that valid arguments can break: because of the rows that are there, because they
-/// contradict each other, or since the server checks no tokens.
+/// contradict each other, by what entities say and schemas can't (a time that must lie ahead, a field that is needed in one of two
+/// places, the words of a filter), or since the server checks no tokens. The family `rows` judges those of entities by its model.
 const NOT_OF_ARGUMENTS: &[&str] = &[
     "not_found",
     "no_such",
     "taken",
     "immutable",
     "conflicting",
+    "filter",
+    "missing",
+    "value",
     "token",
 ];
 

@@ -43,7 +43,6 @@ pub(super) async fn create(
     join(&mut data, "agent_type", req.agent_type)?;
     fall_back(&mut data, "project_id", &call.provenance);
     required(&data, "project_id")?;
-    required(&data, "agent_type")?;
     data.insert("provenance".into(), call.provenance.kept());
     let mut plan = call.plan();
     if let Some(parent) = text(&data, "parent_session_id") {

@@ -65,7 +65,7 @@ fn what_is_wrong_with_a_session_is_said_and_changes_nothing() {
     let cases = [
         (
             json!({ "action": "create", "project_id": "shop", "data": { "model": "m" } }),
-            "missing",
+            "agent_type_given",
         ),
         (
             json!({ "action": "create", "project_id": "shop", "agent_type": "a", "data": {} }),
@@ -88,7 +88,7 @@ fn what_is_wrong_with_a_session_is_said_and_changes_nothing() {
             "additionalProperties",
         ),
         (
-            json!({ "action": "create", "session_id": "s", "data": { "model": "m" } }),
+            json!({ "action": "create", "session_id": "s", "agent_type": "a", "data": { "model": "m" } }),
             "unused_argument",
         ),
         (json!({ "action": "get", "session_id": "none" }), "not_found"),
@@ -245,7 +245,7 @@ fn logs_register_unknown_sessions_in_the_same_change() {
     assert_eq!(bench.refusal(&caller(), AGENT, itself), "circular");
     let before = bench.export();
     let bad = json!({ "action": "log_tool", "session_id": "a b", "data": { "tool_name": "grep" } });
-    assert_eq!(bench.refusal(&caller(), AGENT, bad), "value");
+    assert_eq!(bench.refusal(&caller(), AGENT, bad), "pattern");
     assert_eq!(bench.export(), before);
 }
 
