@@ -175,7 +175,9 @@ impl Request {
         if operation.key_in_data && !matches!(operation.action, Action::Create | Action::List) {
             for name in entity.key {
                 let value = said.key.get(*name).cloned();
-                drop(value.map(|value| data.entry(*name).or_insert(value)));
+                if let Some(value) = value {
+                    data.entry(*name).or_insert(value);
+                }
             }
         }
         let has_data = matches!(operation.action, Action::Create | Action::Update) || !data.is_empty();

@@ -1,4 +1,4 @@
-//! The conformance suite's families about provenance, modes and errors, over both transports.
+//! The conformance suite's families about the memory, and those about provenance, modes and errors, over both transports.
 
 use std::{num::NonZero, thread};
 
@@ -13,8 +13,8 @@ use tabellion_contracts::mcb::CONTRACT;
 
 use crate::support::TABELLION;
 
-/// The guarantees that the families judge.
-const GUARANTEES: [&str; 5] = [
+/// What the families about provenance, modes and errors judge.
+const OF_CALLS: [&str; 5] = [
     "provenance-required",
     "parent-when-delegated",
     "modes-hold",
@@ -22,8 +22,22 @@ const GUARANTEES: [&str; 5] = [
     "errors-are-sanitized",
 ];
 
-/// Runs checks against the program, which is started with these further arguments. They show that the first so many guarantees hold.
-fn judge(only: &[&str], guarantees: usize, arguments: &[&str], reach: Reach, eras: Vec<Era>) {
+/// What the family about the memory judges.
+const OF_MEMORY: [&str; 10] = [
+    "memory-keeps-what-is-stored",
+    "the-same-is-counted",
+    "each-run-is-kept",
+    "timelines-are-exact",
+    "budgets-hold",
+    "any-text-is-a-query",
+    "stored-is-found",
+    "filters-hold",
+    "scores-descend",
+    "provenance-never-filters",
+];
+
+/// Runs checks against the program, which is started with these further arguments. They show that these guarantees hold.
+fn judge(only: &[&str], guarantees: &[&str], arguments: &[&str], reach: Reach, eras: Vec<Era>) {
     let serve = [TABELLION, "serve", "--contract", CONTRACT.id, "--data", "{data}"];
     let command = serve.iter().chain(arguments).map(|word| (*word).to_owned());
     let subject = Subject {
@@ -54,14 +68,14 @@ fn judge(only: &[&str], guarantees: usize, arguments: &[&str], reach: Reach, era
         .iter()
         .filter(|it| it.tried > 0 && it.verdict == Verdict::Pass);
     let held: Vec<_> = held.map(|it| it.id.as_str()).collect();
-    assert_eq!(held, GUARANTEES[..guarantees]);
+    assert_eq!(held, guarantees);
 }
 
 #[test]
 fn provenance_modes_and_errors_hold_over_stdio() {
     judge(
         &["provenance", "modes", "errors"],
-        5,
+        &OF_CALLS,
         &["--provenance", "strict"],
         Reach::Lines,
         vec![Era::Stateless],
@@ -74,9 +88,20 @@ fn provenance_modes_and_errors_hold_over_http() {
     // What errors tell does not depend on the transport, and takes longest to find out.
     judge(
         &["provenance", "modes", "errors/channel"],
-        4,
+        &OF_CALLS[..4],
         &["--http", "127.0.0.1:{port}"],
         Reach::Http(url.into()),
         vec![Era::Session],
+    );
+}
+
+#[test]
+fn the_memory_keeps_its_guarantees() {
+    judge(
+        &["memory"],
+        &OF_MEMORY,
+        &["--provenance", "strict"],
+        Reach::Lines,
+        vec![Era::Stateless],
     );
 }
