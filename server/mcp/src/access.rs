@@ -43,6 +43,16 @@ pub trait Grant: fmt::Debug + Send + Sync {
     /// Returns the author of the caller's commits.
     fn author(&self) -> Author;
 
+    /// Returns the org that the caller is bound to, for contracts that keep orgs as rows.
+    fn org(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the caller's user, for contracts that keep users as rows.
+    fn user(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns true if the caller has this access to the contract.
     fn allows(&self, contract: &str, access: Access) -> bool;
 

@@ -173,7 +173,11 @@ fn context(
         .map(|client| format!("{}/{}", client.name, client.version));
     let mut call = CallContext::from_meta(client, &cx.meta)
         .map_err(|violations| render::bad_conditions(contract, &violations))?;
-    call.author = request_origin::grant(&cx.extensions).map(|grant| grant.author());
+    if let Some(grant) = request_origin::grant(&cx.extensions) {
+        call.author = Some(grant.author());
+        call.org = grant.org().map(Arc::from);
+        call.user = grant.user().map(Arc::from);
+    }
     call.counted_as = request_origin::counted_as(&cx.extensions).cloned();
     let (client, reports) = waiting::client(cx);
     Ok((call.with_caller(client), reports))

@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 
-use tabellion_http::keys::{KeyFile, Scope};
+use tabellion_http::keys::{Bound, KeyFile, Scope};
 
 use crate::{console::say, contracts, serve::libraries};
 
@@ -49,6 +49,14 @@ pub(super) struct Create {
     /// library; may be repeated
     #[arg(long = "scope", value_name = "SCOPE", default_value = "read")]
     scopes: Vec<Scope>,
+
+    /// Id of the org that the key is bound to, in contracts that keep orgs as rows: there is no other one for its calls
+    #[arg(long, value_name = "ORG")]
+    org: Option<String>,
+
+    /// Id of the user who makes the key's calls, in contracts that keep users as rows
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
 }
 
 /// Arguments of `key revoke`.
@@ -68,7 +76,12 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         Command::Create(new) => {
             new.scopes.iter().try_for_each(check)?;
             let file = KeyFile::at(&new.file.keys);
-            let secret = file.create(&new.name, new.email.as_deref(), new.scopes.clone())?;
+            let bound = Bound {
+                org: new.org.clone(),
+                user: new.user.clone(),
+            };
+            let (email, scopes) = (new.email.as_deref(), new.scopes.clone());
+            let secret = file.create_bound(&new.name, email, scopes, bound)?;
             writeln!(out, "{}", secret.reveal())?;
             say(format_args!(
                 "store this key now, it is not shown again; its id is {}",
@@ -80,7 +93,13 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
                 let scopes: Vec<_> = key.scopes.iter().map(ToString::to_string).collect();
                 let (id, created) = (&key.id, &key.created);
                 let scopes = scopes.join(" ");
-                writeln!(out, "{id}\t{created}\t{} <{}>\t{scopes}", key.name, key.email)?;
+                write!(out, "{id}\t{created}\t{} <{}>\t{scopes}", key.name, key.email)?;
+                for (what, bound) in [("org", &key.org), ("user", &key.user)] {
+                    if let Some(bound) = bound {
+                        write!(out, "\t{what} {bound}")?;
+                    }
+                }
+                writeln!(out)?;
             }
         }
         Command::Revoke(old) => {

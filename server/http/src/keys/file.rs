@@ -10,7 +10,7 @@ use std::{
 use chrono::{SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{ApiKey, Principal, Scope};
+use super::{ApiKey, Bound, Principal, Scope};
 use tabellion_platform::{self as platform, FileLock};
 
 /// Maximum length of a principal's name, in characters.
@@ -92,6 +92,12 @@ pub struct StoredKey {
     pub email: String,
     /// What the key permits.
     pub scopes: Vec<Scope>,
+    /// Id of the org that it is bound to, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub org: Option<String>,
+    /// Id or address of the user who makes its calls, if it says one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// When the key was created, in RFC 3339.
     pub created: String,
     /// SHA-256 of the secret, in hexadecimal.
@@ -105,6 +111,10 @@ impl StoredKey {
             name: self.name.clone(),
             email: self.email.clone(),
             scopes: self.scopes.clone(),
+            bound: Bound {
+                org: self.org.clone(),
+                user: self.user.clone(),
+            },
         }
     }
 }
@@ -159,6 +169,20 @@ impl KeyFile {
         email: Option<&str>,
         scopes: Vec<Scope>,
     ) -> Result<ApiKey, KeyFileError> {
+        self.create_bound(name, email, scopes, Bound::default())
+    }
+
+    /// As [`create`](Self::create), for calls about the rows of one org or user.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create).
+    pub fn create_bound(
+        &self,
+        name: &str,
+        email: Option<&str>,
+        scopes: Vec<Scope>,
+        bound: Bound,
+    ) -> Result<ApiKey, KeyFileError> {
         if !is_name(name) {
             return Err(KeyFileError::Name(name.into()));
         }
@@ -178,6 +202,8 @@ impl KeyFile {
             name: name.into(),
             email,
             scopes,
+            org: bound.org,
+            user: bound.user,
             created: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
             sha256: key.digest(),
         });

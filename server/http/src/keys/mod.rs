@@ -38,6 +38,17 @@ pub struct Principal {
     pub email: String,
     /// What the key or token permits.
     pub scopes: Vec<Scope>,
+    /// The org and the user of its calls, if it has them.
+    pub bound: Bound,
+}
+
+/// The org and the user of the calls with a key, for contracts that keep them as rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bound {
+    /// Id of the only org that there is for them.
+    pub org: Option<String>,
+    /// Id of the user who makes them.
+    pub user: Option<String>,
 }
 
 impl Principal {
@@ -81,6 +92,14 @@ impl Grant for KeyGrant {
             name: self.principal.name.clone(),
             email: self.principal.email.clone(),
         }
+    }
+
+    fn org(&self) -> Option<&str> {
+        self.principal.bound.org.as_deref()
+    }
+
+    fn user(&self) -> Option<&str> {
+        self.principal.bound.user.as_deref()
     }
 
     fn allows(&self, contract: &str, access: Access) -> bool {

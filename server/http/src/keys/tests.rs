@@ -172,6 +172,7 @@ fn scopes_permit_what_they_name() {
             name: "Ada".into(),
             email: "a@b".into(),
             scopes: scopes(&[scope]),
+            bound: Bound::default(),
         });
         let grant = principal.grant_at(library, Validity::Until(SystemTime::now()));
         let found = grant.is_some_and(|grant| grant.allows(contract, access));

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::{Bearer, LEEWAY, TokenError, resource};
-use crate::keys::{self, Principal, Scope};
+use crate::keys::{self, Bound, Principal, Scope};
 
 /// Maximum length of a subject or client id, in bytes (OpenID Connect Core, section 2).
 const MAX_ID_BYTES: usize = 255;
@@ -114,6 +114,7 @@ impl Claims {
             name,
             email,
             scopes: self.scopes,
+            bound: Bound::default(),
         };
         Bearer {
             principal: Arc::new(principal),

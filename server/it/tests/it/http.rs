@@ -70,6 +70,11 @@ impl Server {
         self.connect_to(Url::parse(&url).expect("a URL"))
     }
 
+    /// Returns a client that has not said anything yet.
+    pub(crate) fn unconnected(&self) -> Target {
+        Target::connect(self.url(), Era::Session, ANSWER_TIMEOUT).expect("it answers")
+    }
+
     fn connect_to(&self, url: Url) -> Target {
         let mut target = Target::connect(url, Era::Session, ANSWER_TIMEOUT).expect("it answers");
         target.initialize("2025-11-25").expect("a handshake");
@@ -285,7 +290,7 @@ fn call_alone(tool: &str, arguments: Value) -> Request {
 }
 
 /// Runs `tabellion key …`; returns its standard output.
-fn key(arguments: &[&str]) -> String {
+pub(crate) fn key(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"))
         .arg("key")
         .args(arguments)
