@@ -2,6 +2,8 @@
 //!
 //! Each case is `[call, arguments, what comes of it]`; `server/records/tests/mcb.rs` describes them.
 
+use std::fs;
+
 use serde_json::{Map, Value, json};
 use tabellion_contracts::mcb::{CONTRACT, ROWS};
 use tabellion_runtime::{
@@ -15,7 +17,16 @@ use crate::{
     rows::{Request, client, made::Made, requests::Said},
 };
 
-const CASES: &str = include_str!("../../../../../server/records/tests/mcb/cases.json");
+/// The cases of the server, in the workspace beside this crate.
+const CASES: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../server/records/tests/mcb/cases.json"
+);
+
+fn cases() -> Map<String, Value> {
+    let text = fs::read_to_string(CASES).expect("the server's cases");
+    serde_json::from_str(&text).expect("cases")
+}
 
 /// The model, and what it has made so far.
 struct Bench {
@@ -229,7 +240,7 @@ fn judge(bench: &mut Bench, case: &Value) -> Option<String> {
 
 #[test]
 fn the_model_makes_of_each_call_what_its_case_says() {
-    let all: Map<String, Value> = serde_json::from_str(CASES).expect("cases");
+    let all = cases();
     let (mut problems, mut judged) = (Vec::new(), 0);
     for (scene, steps) in all.iter().filter(|(scene, _)| *scene != "setup") {
         let mut bench = Bench::new();
@@ -250,7 +261,7 @@ fn the_model_makes_of_each_call_what_its_case_says() {
 
 #[test]
 fn a_request_says_what_it_was_made_of() {
-    let all: Map<String, Value> = serde_json::from_str(CASES).expect("cases");
+    let all = cases();
     let mut said = 0;
     for case in all.values().filter_map(Value::as_array).flatten() {
         let words: Vec<_> = case[0].as_str().unwrap_or_default().split(' ').collect();
