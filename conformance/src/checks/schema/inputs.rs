@@ -53,20 +53,19 @@ const INPUTS_PER_SESSION: usize = 40;
 /// JSON-RPC's error code for invalid params.
 const INVALID_PARAMS: i64 = -32602;
 
-/// Rules, in the data of an error with that code, that valid arguments can break: because of the rows that are there, because they
-/// contradict each other, by what entities say and schemas can't (a time that must lie ahead, a field that is needed in one of two
-/// places, the words of a filter), or since the server checks no tokens. The family `rows` judges those of entities by its model.
-const NOT_OF_ARGUMENTS: &[&str] = &[
+/// Rules, in the data of an error with that code, that valid arguments can break where a contract keeps rows: because of the rows that
+/// are there, because they contradict each other, or since the server checks no tokens.
+const OF_ROWS: &[&str] = &[
     "not_found",
     "no_such",
     "taken",
     "immutable",
     "conflicting",
-    "filter",
-    "missing",
-    "value",
     "token",
 ];
+/// Those that entities say and schemas can't: a time that must lie ahead, a field that is needed in one of two places. The family `rows`
+/// judges them by its model.
+const OF_ENTITIES: &[&str] = &["missing", "value"];
 
 /// Inputs of one tool.
 #[derive(Debug, Serialize, Deserialize)]
@@ -111,7 +110,7 @@ fn judge_valid(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
         let message = client.call_raw(tool, &input.arguments, Map::new())?;
         let rule = message.pointer("/error/data/rule").and_then(Value::as_str);
-        if rule.is_some_and(|rule| NOT_OF_ARGUMENTS.contains(&rule)) {
+        if rule.is_some_and(|rule| is_of_rows(contract, tool, rule)) {
             continue;
         }
         if let Reply::Refused(refusal) = bench.subject.adapter.reply(tool, &message) {
@@ -152,6 +151,12 @@ fn judge_invalid(bench: &Bench<'_>, case: &Case) -> Judgement {
         }
     }
     before.same(&scene.view()?, "a refused call with invalid arguments")
+}
+
+/// Returns true if it is not the arguments alone that break the rule.
+fn is_of_rows(contract: &ContractSpec, operation: &ToolSpec, rule: &str) -> bool {
+    contract.rows.is_some() && OF_ROWS.contains(&rule)
+        || operation.rows.is_some() && OF_ENTITIES.contains(&rule)
 }
 
 /// Returns true if the arguments name a position beyond the sections of [`DOCUMENTS`].

@@ -275,7 +275,7 @@ fn what_can_not_be_searched_is_said() {
         (
             json!({ "resource": "memory", "query": "x", "filters": ["branch:"] }),
             "filter",
-            "no value",
+            "not blank",
         ),
         (
             json!({ "resource": "memory", "query": "x", "filters": ["since:yesterday"] }),
