@@ -93,8 +93,8 @@ pub(super) async fn search(
     })
 }
 
-/// Adds a filter `field:value` to a query. Returns whether something can pass it and those before it, or nothing if it is no filter, which
-/// the contract lets nobody send.
+/// Adds a filter `field:value` to a query. Returns whether something can pass it and those before it; `None` if it has not the form that
+/// the contract demands.
 fn narrow(query: &mut MemoryQuery, filter: &str) -> Option<bool> {
     let (field, value) = filter.split_once(':')?;
     let value = value.trim();
