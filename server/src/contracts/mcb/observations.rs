@@ -103,13 +103,14 @@ pub(super) async fn store(
     stage(cx, plan, operation, (OBSERVATION, &row), answer)
 }
 
-/// Returns the observation with the content, type and project of `data`, if there is one.
+/// Returns the oldest observation with the content, type and project of `data`, if there is one.
 async fn same(plan: &Plan<'_>, data: &Row) -> Result<Option<Row>, RowError> {
     let fields = ["project_id", "observation_type", "content_hash"];
     let filters = fields.map(|field| Filter::is(field, data.get(field).cloned().unwrap_or_default()));
-    let mut select = Select::new(entity(OBSERVATION)?, filters.into());
-    select.limit = Some(1);
-    Ok(plan.select(select).await?.pop())
+    // Equal runs alone are several. With a limit, the database would look through all rows of the org in the order of their keys.
+    let select = Select::new(entity(OBSERVATION)?, filters.into());
+    let rows = plan.select(select).await?;
+    Ok(rows.into_iter().min_by_key(|row| row["seq"].as_i64()))
 }
 
 async fn count(
