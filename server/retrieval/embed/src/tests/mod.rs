@@ -1,0 +1,4 @@
+mod damage;
+mod encoder;
+mod random;
+mod reference;
