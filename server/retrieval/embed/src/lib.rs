@@ -10,6 +10,7 @@
 //! | `weights` | reads weights, and names what is wrong with them |
 //! | `encoder` | token ids to vectors |
 //! | `compute` | products and what lies between them, for the processor at hand |
+//! | `vectors` | vectors in 8 bits a value, and the nearest of many |
 //! | `install` | puts weights into a folder, and says whether they are there |
 
 mod compute;
@@ -18,6 +19,7 @@ mod error;
 mod install;
 mod model;
 mod tokenizer;
+mod vectors;
 mod weights;
 
 #[cfg(test)]
@@ -27,4 +29,5 @@ pub use self::{
     error::{Cancelled, ModelError},
     install::{Status, default_folder, install, status, weights_in},
     model::{DIMENSIONS, MAX_TOKENS, Model, Progress, Vector},
+    vectors::{Match, Quantized, cosine, nearest, nearest_of},
 };
