@@ -12,8 +12,11 @@
 //! | `compute` | products and what lies between them, for the processor at hand |
 //! | `vectors` | vectors in 8 bits a value, and the nearest of many |
 //! | `install` | puts weights into a folder, and says whether they are there |
+//! | `download` | fetches them first; feature `download` |
 
 mod compute;
+#[cfg(feature = "download")]
+mod download;
 mod encoder;
 mod error;
 mod install;
@@ -25,6 +28,8 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "download")]
+pub use self::download::{Received, download};
 pub use self::{
     error::{Cancelled, ModelError},
     install::{Status, default_folder, install, status, weights_in},
