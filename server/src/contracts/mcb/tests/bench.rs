@@ -110,7 +110,11 @@ impl Bench {
         let records = Arc::new(Records::open(&folder.path().join("data"), &ROWS, Start::Serve).unwrap());
         let index = Arc::new(Words::new(Arc::clone(&records)));
         let store: Arc<dyn Store<Rows>> = records.clone();
-        let contract = over(store, index, vec![folder.path().into()]);
+        let workspaces = Workspaces::new(&[folder.path().into()], folder.path()).unwrap();
+        let rows = Box::new(words::Rows(Arc::clone(&records)));
+        let code = Indexer::new(folder.path().join("data/code.db"), rows, workspaces);
+        code.resume();
+        let contract = over(store, index, code, vec![folder.path().into()]);
         Self {
             folder,
             contract,
