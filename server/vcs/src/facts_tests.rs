@@ -1,0 +1,87 @@
+use std::{fs, process::Command};
+
+use super::*;
+
+#[test]
+fn a_uuid_is_that_of_the_standard() {
+    // RFC 9562, appendix A.4.
+    let dns = [
+        0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8,
+    ];
+    assert_eq!(
+        uuid(dns, b"www.example.com"),
+        "2ed6657d-e927-568b-95e1-2665a8aea6a2"
+    );
+}
+
+#[test]
+fn a_project_is_the_end_of_its_url() {
+    for (url, expected) in [
+        ("https://example.com/ada/engine.git", Some("ada/engine")),
+        (
+            "https://user@example.com:8443/group/ada/engine",
+            Some("ada/engine"),
+        ),
+        ("ssh://git@example.com/ada/engine.git/", Some("ada/engine")),
+        ("git@example.com:ada/engine.git", Some("ada/engine")),
+        ("/srv/git/ada/engine.git", Some("ada/engine")),
+        ("../engine.git", Some("../engine")),
+        ("https://example.com/engine?x=/y", Some("engine")),
+        ("https://example.com", None),
+        ("https://example.com/", None),
+        ("", None),
+    ] {
+        assert_eq!(project(url).as_deref(), expected, "{url}");
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]);
+    let output = git
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("git runs");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
+}
+
+#[test]
+fn a_repository_is_the_same_in_clones_and_linked_work_trees() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = platform::canonicalize(folder.path()).expect("a path");
+    let at = |name: &str| folder.join(name);
+    fs::create_dir_all(at("engine/src/deep")).expect("folders");
+    let nothing = facts(&at("engine/src"));
+    assert_eq!((&nothing.top, &*nothing.project), (&at("engine/src"), "src"));
+
+    git(&at("engine"), &["init", "-q"]);
+    let unborn = facts(&at("engine/src/deep"));
+    assert_eq!((&unborn.top, &*unborn.project), (&at("engine"), "engine"));
+    for message in ["first", "second", "third"] {
+        git(&at("engine"), &["commit", "-q", "--allow-empty", "-m", message]);
+    }
+    let first = git(&at("engine"), &["rev-list", "--max-parents=0", "HEAD"]);
+    git(
+        &at("engine"),
+        &["remote", "add", "origin", "git@example.com:ada/engine.git"],
+    );
+    git(&at("engine"), &["worktree", "add", "-q", "../beside", "HEAD~1"]);
+    let url = format!("file://{}", at("engine").display());
+    git(&folder, &["clone", "-q", &url, "clone"]);
+    git(&folder, &["clone", "-q", "--depth", "1", &url, "shallow"]);
+    let id = uuid(NAMESPACE, first.as_bytes());
+    for (path, top, work_tree, project, is_known) in [
+        ("engine/src/deep", "engine", "main", "ada/engine", true),
+        ("beside", "beside", "beside", "ada/engine", true),
+        ("clone", "clone", "main", "", true),
+        ("shallow", "shallow", "main", "", false),
+    ] {
+        let found = facts(&at(path));
+        assert_eq!((&found.top, &*found.work_tree), (&at(top), work_tree), "{path}");
+        assert_eq!(found.repository == id, is_known, "{path}");
+        let expected = found.project;
+        assert!(project.is_empty() || expected == project, "{path}: {expected}");
+    }
+}
