@@ -9,6 +9,7 @@ mod commits;
 mod compare;
 mod error;
 mod facts;
+mod impact;
 mod repositories;
 mod repository;
 mod revision;
@@ -27,6 +28,7 @@ pub use self::{
     compare::{FileChange, FileStatus, LineRange, TreeComparison, line_ranges},
     error::VcsError,
     facts::{WorkspaceFacts, facts},
+    impact::{Dependent, FileImpact, Impact, MAX_DEPENDENTS},
     repositories::{REPOSITORY_DEPTH, RepositoryList, RepositorySummary, repositories},
     repository::GitRepository,
     revision::Revision,

@@ -203,7 +203,7 @@ fn the_servers_crates_depend_only_downwards() {
         ),
         ("tabellion-records", &["tabellion-platform", "tabellion-runtime"]),
         ("tabellion-retrieval", &["tabellion-platform"]),
-        ("tabellion-vcs", &["tabellion-platform"]),
+        ("tabellion-vcs", &["tabellion-platform", "tabellion-syntax"]),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-mcp", &["tabellion-runtime"]),
         (

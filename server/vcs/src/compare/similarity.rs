@@ -9,8 +9,8 @@ pub(super) const MAX_SCORE: u64 = 60_000;
 /// Bytes of the longest piece.
 const MAX_PIECE_BYTES: u32 = 64;
 
-/// Number of different hashes. Pieces with the same hash count as the same, also where they are not: with other hashes than git's, one
-/// rename of 50 in files that are nearly the same would be from another file (measured on the history of curl).
+/// Number of different hashes. Pieces with the same hash count as the same, also where they are not: with other hashes than git's, some
+/// renames among files that are nearly the same were from another one of them (22 of 925 in the history of curl).
 const HASHES: u32 = 107_927;
 
 /// The pieces of a file: hash and number of bytes in all pieces with that hash, by hash.
