@@ -1,8 +1,8 @@
 //! The index: runs, their states, and readers.
 
 use std::{
-    io,
     collections::{HashMap, HashSet},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -279,7 +279,8 @@ impl Run {
     /// # Errors
     /// Always the error.
     pub fn fail(self, error: CodeError) -> Result<(), CodeError> {
-        self.finish(&Unlisted(error.to_string()), &Stop::default()).and(Err(error))
+        self.finish(&Unlisted(error.to_string()), &Stop::default())
+            .and(Err(error))
     }
 
     /// Brings the collection up to what `tree` has.

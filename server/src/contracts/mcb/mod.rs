@@ -36,26 +36,28 @@ mod vcs;
 mod walk;
 mod words;
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use tabellion_contracts::mcb::{
     AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
-    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse, InjectRequest, InjectedContext, ListRequest, Listing, Mcb,
-    MemoryGetErrorPatternRequest, MemoryGetErrorPatternResponse, MemoryGetExecutionResponse,
-    MemoryGetObservationRequest, MemoryGetObservationResponse, MemoryGetQualityGateResponse,
-    MemoryGetSessionRequest, MemoryHits, MemoryInjectObservationRequest, MemoryInjectSessionRequest,
-    MemoryListErrorPatternRequest, MemoryListSessionRequest, MemoryStoreErrorPatternRequest,
-    MemoryStoreErrorPatternResponse, MemoryStoreExecutionRequest, MemoryStoreExecutionResponse,
-    MemoryStoreObservationRequest, MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse,
-    MemoryStoreSessionRequest, MemoryTimelineObservationRequest, MemoryTimelineSessionRequest,
-    PatternListing, SearchCodeRequest, SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse, SessionGetRequest,
-    SessionGetResponse, SessionListRequest, SessionListResponse, SessionReadSummaryRequest,
-    SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary,
-    Timeline, TimelineRequest, ToolError,
+    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest,
+    IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse,
+    InjectRequest, InjectedContext, ListRequest, Listing, Mcb, MemoryGetErrorPatternRequest,
+    MemoryGetErrorPatternResponse, MemoryGetExecutionResponse, MemoryGetObservationRequest,
+    MemoryGetObservationResponse, MemoryGetQualityGateResponse, MemoryGetSessionRequest, MemoryHits,
+    MemoryInjectObservationRequest, MemoryInjectSessionRequest, MemoryListErrorPatternRequest,
+    MemoryListSessionRequest, MemoryStoreErrorPatternRequest, MemoryStoreErrorPatternResponse,
+    MemoryStoreExecutionRequest, MemoryStoreExecutionResponse, MemoryStoreObservationRequest,
+    MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse, MemoryStoreSessionRequest,
+    MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, PatternListing, SearchCodeRequest,
+    SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse,
+    SessionGetRequest, SessionGetResponse, SessionListRequest, SessionListResponse,
+    SessionReadSummaryRequest, SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary,
+    SummarizeRequest, Summary, Timeline, TimelineRequest, ToolError,
 };
 use tabellion_records::Records;
-use tabellion_vcs::Workspaces;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
+use tabellion_vcs::Workspaces;
 
 use crate::data::Derived;
 
@@ -71,12 +73,16 @@ const CODE_FILE: &str = "mcb-code.db";
 
 /// Puts the implementation over `records`. The indexes of words and of code are files beside them; callers can name paths in
 /// `workspaces`.
-pub(super) fn service(records: Arc<Records>, workspaces: Workspaces) -> Arc<dyn Contract> {
+pub(super) fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc<dyn Contract> {
     let index = Words::new(Arc::clone(&records));
     let path = records.path().with_file_name(CODE_FILE);
-    let code = Indexer::new(path, Box::new(words::Rows(Arc::clone(&records))), workspaces.clone());
+    let code = Indexer::new(
+        path,
+        Box::new(words::Rows(Arc::clone(&records))),
+        Arc::clone(&workspaces),
+    );
     code.resume();
-    over(records, Arc::new(index), code, workspaces.roots().to_owned())
+    over(records, Arc::new(index), code, workspaces)
 }
 
 /// Returns the index of words beside `records`.
@@ -90,9 +96,13 @@ fn over(
     store: Arc<dyn Store<Rows>>,
     index: Arc<dyn MemoryIndex>,
     code: Indexer,
-    workspaces: Vec<PathBuf>,
+    workspaces: Arc<Workspaces>,
 ) -> Arc<dyn Contract> {
-    let memory = Memory { index, code, workspaces };
+    let memory = Memory {
+        index,
+        code,
+        workspaces,
+    };
     Arc::new(Service::new(memory, store))
 }
 
@@ -100,7 +110,7 @@ fn over(
 struct Memory {
     index: Arc<dyn MemoryIndex>,
     code: Indexer,
-    workspaces: Vec<PathBuf>,
+    workspaces: Arc<Workspaces>,
 }
 
 impl Memory {
@@ -123,19 +133,35 @@ impl Mcb for Memory {
         sessions::bound(cx, session).await.map_err(refused)
     }
 
-    async fn index_start(&self, cx: &WriteCx<'_, Rows>, req: IndexStartRequest) -> Change<IndexStartResponse> {
+    async fn index_start(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: IndexStartRequest,
+    ) -> Change<IndexStartResponse> {
         code::start::start(cx, &self.code, req).await.map_err(refused)
     }
 
-    async fn index_git_index(&self, cx: &WriteCx<'_, Rows>, req: IndexGitIndexRequest) -> Change<IndexGitIndexResponse> {
+    async fn index_git_index(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: IndexGitIndexRequest,
+    ) -> Change<IndexGitIndexResponse> {
         code::start::git_index(cx, &self.code, req).await.map_err(refused)
     }
 
-    async fn index_status(&self, cx: &ReadCx<'_, Rows>, req: IndexStatusRequest) -> Answer<IndexStatusResponse> {
+    async fn index_status(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: IndexStatusRequest,
+    ) -> Answer<IndexStatusResponse> {
         code::status::status(cx, &self.code, req).await.map_err(refused)
     }
 
-    async fn index_clear(&self, cx: &WriteCx<'_, Rows>, req: IndexClearRequest) -> Change<IndexClearResponse> {
+    async fn index_clear(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: IndexClearRequest,
+    ) -> Change<IndexClearResponse> {
         code::start::clear(cx, &self.code, req).await.map_err(refused)
     }
 

@@ -39,7 +39,7 @@ struct Inner {
     path: PathBuf,
     index: OnceLock<Arc<CodeIndex>>,
     collections: Box<dyn Collections>,
-    pub(super) workspaces: Workspaces,
+    workspaces: Arc<Workspaces>,
     work: Mutex<Work>,
     changed: Condvar,
 }
@@ -58,7 +58,11 @@ struct Work {
 
 impl Indexer {
     /// Makes the index at `path`, which is opened when it is used.
-    pub(in super::super) fn new(path: PathBuf, collections: Box<dyn Collections>, workspaces: Workspaces) -> Self {
+    pub(in super::super) fn new(
+        path: PathBuf,
+        collections: Box<dyn Collections>,
+        workspaces: Arc<Workspaces>,
+    ) -> Self {
         Self(Arc::new(Inner {
             path,
             index: OnceLock::new(),
@@ -78,7 +82,11 @@ impl Indexer {
 
     /// Says that a call will leave a row with this operation, or without one that was there, and returns at once.
     pub(super) fn expect(&self, operation: &str) {
-        self.0.work.lock().awaited.insert(operation.to_owned(), Instant::now());
+        self.0
+            .work
+            .lock()
+            .awaited
+            .insert(operation.to_owned(), Instant::now());
         self.0.look();
     }
 
@@ -99,7 +107,11 @@ impl Indexer {
         };
         let work = self.0.work.lock();
         let is_here = work.awaited.contains_key(operation) || work.running.contains_key(key);
-        let state = if state == State::Interrupted && is_here { State::Indexing } else { state };
+        let state = if state == State::Interrupted && is_here {
+            State::Indexing
+        } else {
+            state
+        };
         Ok((state, status.filter(|status| status.operation == operation)))
     }
 
@@ -157,7 +169,10 @@ impl Inner {
                 }
             }
             if let Err(error) = self.compare() {
-                tracing::error!(error = &*error, "the index of code can't follow what is to be indexed");
+                tracing::error!(
+                    error = &*error,
+                    "the index of code can't follow what is to be indexed"
+                );
                 thread::sleep(Duration::from_secs(1));
             }
         }
@@ -171,10 +186,13 @@ impl Inner {
         let rows = self.collections.all()?;
         let mut named = HashSet::new();
         for row in rows {
-            let (Some(key), Some(operation)) = (text(&row, "id"), text(&row, OPERATION_ID)) else { continue };
+            let (Some(key), Some(operation)) = (text(&row, "id"), text(&row, OPERATION_ID)) else {
+                continue;
+            };
             named.insert(key.to_owned());
             let status = index.status(key)?;
-            let had = status.is_some_and(|status| status.operation == operation && status.state != State::Interrupted);
+            let had = status
+                .is_some_and(|status| status.operation == operation && status.state != State::Interrupted);
             let mut work = self.work.lock();
             if !had && !work.running.contains_key(key) && !work.ends {
                 let stop = Stop::default();

@@ -39,10 +39,7 @@ const OPERATION_ID: &str = "operation_id";
 /// Returns the collections of the caller's project, in order of their names; with a name, that one.
 async fn collections(call: &Call<'_>, name: Option<&str>) -> Result<Vec<Row>, RowError> {
     let project = call.provenance.text(PROJECT_ID).unwrap_or_default();
-    let mut filters = vec![
-        Filter::is("org_id", call.org()),
-        Filter::is(PROJECT_ID, project),
-    ];
+    let mut filters = vec![Filter::is("org_id", call.org()), Filter::is(PROJECT_ID, project)];
     filters.extend(name.map(|name| Filter::is(NAME, name)));
     let mut rows = call.read(Select::new(entity(COLLECTION)?, filters)).await?;
     rows.sort_by(|a, b| a[NAME].as_str().cmp(&b[NAME].as_str()));
@@ -60,14 +57,20 @@ fn no_collection(name: &str) -> RowError {
         "there is no collection `{}`; the status of all names those that there are",
         name.escape_debug()
     );
-    Failure::new(FailureKind::NotFound, message).with("rule", "no_collection").into()
+    Failure::new(FailureKind::NotFound, message)
+        .with("rule", "no_collection")
+        .into()
 }
 
 /// Returns the refusal of a token: nothing here could check one.
 fn refuse_token(token: Option<&String>) -> Result<(), RowError> {
     match token {
         None => Ok(()),
-        Some(_) => Err(invalid("token", "/token", "token can't be checked here; leave it out")),
+        Some(_) => Err(invalid(
+            "token",
+            "/token",
+            "token can't be checked here; leave it out",
+        )),
     }
 }
 
@@ -78,7 +81,11 @@ fn unusable(error: CodeError) -> Failure {
         CodeError::Filter(message) => Failure::new(FailureKind::Invalid, message),
         _ => {
             tracing::error!(%error, "the index of code can't be used");
-            Failure::new(FailureKind::Io, "the index of code can't be used now; the server's log says why").with_source(error)
+            Failure::new(
+                FailureKind::Io,
+                "the index of code can't be used now; the server's log says why",
+            )
+            .with_source(error)
         }
     }
 }

@@ -26,7 +26,11 @@ pub(super) struct GitSettings {
 
 impl Default for GitSettings {
     fn default() -> Self {
-        Self { branches: vec![], depth: DEPTH, ignore_patterns: vec![] }
+        Self {
+            branches: vec![],
+            depth: DEPTH,
+            ignore_patterns: vec![],
+        }
     }
 }
 
@@ -42,9 +46,15 @@ impl GitSettings {
     /// # Errors
     /// If it is not TOML, or a key has a value of another type.
     pub(super) fn read(top: &Path) -> Result<Self, RowError> {
-        let Ok(text) = fs::read_to_string(top.join(FILE)) else { return Ok(Self::default()) };
+        let Ok(text) = fs::read_to_string(top.join(FILE)) else {
+            return Ok(Self::default());
+        };
         let file: File = toml::from_str(&text).map_err(|error| {
-            invalid("settings", "/path", format!("`[git]` of `{FILE}` can't be used: {}", error.message()))
+            invalid(
+                "settings",
+                "/path",
+                format!("`[git]` of `{FILE}` can't be used: {}", error.message()),
+            )
         })?;
         Ok(file.git)
     }

@@ -3,16 +3,20 @@
 use std::path::Path;
 
 use serde_json::{Value, to_value};
-use tabellion_contracts::mcb::{
-    IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest, IndexStartResponse,
-    VcsIndexRepositoryRequest, VcsIndexRepositoryResponse,
-};
 use tabellion_code::State;
+use tabellion_contracts::mcb::{
+    IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest,
+    IndexStartResponse, VcsIndexRepositoryRequest, VcsIndexRepositoryResponse,
+};
 use tabellion_runtime::{Failure, FailureKind, Row, Rows, Staged, WriteCx, rows::RowError};
 use tabellion_vcs::{GitRepository, Submodules, VcsError, Workspaces};
 
 use super::{
-    super::{call::{Call, entity, stage}, values::{invalid, text}, words::blocking},
+    super::{
+        call::{Call, entity, stage},
+        values::{invalid, text},
+        words::blocking,
+    },
     COLLECTION, Indexer, NAME, OPERATION_ID, PROJECT_ID, collection, collections, not_usable, refuse_token,
     settings::GitSettings,
     trees::{self, Request},
@@ -44,7 +48,10 @@ pub(in super::super) async fn start(
     req: IndexStartRequest,
 ) -> Result<Staged<IndexStartResponse, Rows>, RowError> {
     refuse_token(req.token.as_ref())?;
-    let folder = indexer.workspaces().folder(&req.path).map_err(|error| invalid("path", "/path", error.to_string()))?;
+    let folder = indexer
+        .workspaces()
+        .folder(&req.path)
+        .map_err(|error| invalid("path", "/path", error.to_string()))?;
     let wanted = Wanted {
         name: named(req.collection, folder.path(), None),
         path: folder.path(),
@@ -59,7 +66,11 @@ pub(in super::super) async fn start(
             depth: 0,
         },
     };
-    wanted.request.selection().ignores(folder.path()).map_err(unusable)?;
+    wanted
+        .request
+        .selection()
+        .ignores(folder.path())
+        .map_err(unusable)?;
     let planned = plan(cx, indexer, &wanted).await?;
     let answer = IndexStartResponse {
         operation_id: planned.operation.clone(),
@@ -77,9 +88,12 @@ pub(in super::super) async fn git_index(
     req: IndexGitIndexRequest,
 ) -> Result<Staged<IndexGitIndexResponse, Rows>, RowError> {
     refuse_token(req.token.as_ref())?;
-    let path = req.path.or_else(|| Call::of(cx).provenance.text("repo_path").map(String::from));
+    let path = req
+        .path
+        .or_else(|| Call::of(cx).provenance.text("repo_path").map(String::from));
     let path = path.ok_or(RowError::Missing { field: "path" })?;
-    let listed = blocking(|| Listed::read(indexer.workspaces(), &path, None)).map_err(|error| error.refusal("/path"))?;
+    let listed = blocking(|| Listed::read(indexer.workspaces(), &path, None))
+        .map_err(|error| error.refusal("/path"))?;
     let mut ignore_patterns = listed.settings.ignore_patterns.clone();
     ignore_patterns.extend(req.ignore_patterns.unwrap_or_default());
     let wanted = Wanted {
@@ -96,7 +110,11 @@ pub(in super::super) async fn git_index(
             depth: 0,
         },
     };
-    wanted.request.selection().ignores(&listed.path).map_err(unusable)?;
+    wanted
+        .request
+        .selection()
+        .ignores(&listed.path)
+        .map_err(unusable)?;
     let planned = plan(cx, indexer, &wanted).await?;
     let answer = IndexGitIndexResponse {
         operation_id: planned.operation.clone(),
@@ -117,8 +135,13 @@ pub(in super::super) async fn repository(
     req: VcsIndexRepositoryRequest,
 ) -> Result<Staged<VcsIndexRepositoryResponse, Rows>, RowError> {
     let asked = req.branches.filter(|branches| !branches.is_empty());
-    let listed = blocking(|| Listed::read(indexer.workspaces(), &req.repo_path, asked)).map_err(|error| error.refusal("/repo_path"))?;
-    let depth = if req.include_commits { req.depth.unwrap_or(listed.settings.depth) } else { 0 };
+    let listed = blocking(|| Listed::read(indexer.workspaces(), &req.repo_path, asked))
+        .map_err(|error| error.refusal("/repo_path"))?;
+    let depth = if req.include_commits {
+        req.depth.unwrap_or(listed.settings.depth)
+    } else {
+        0
+    };
     let counted = blocking(|| listed.count(depth)).map_err(|error| not_usable("/repo_path", &error))?;
     let wanted = Wanted {
         name: named(None, &listed.path, None),
@@ -163,7 +186,12 @@ pub(in super::super) async fn clear(
     plan.delete(entity(COLLECTION)?, &[row["id"].clone()]).await?;
     indexer.stop(&key);
     indexer.expect(&key);
-    let answer = IndexClearResponse { collection: req.collection, files, chunks, cleared: true };
+    let answer = IndexClearResponse {
+        collection: req.collection,
+        files,
+        chunks,
+        cleared: true,
+    };
     stage(cx, plan, "delete", (COLLECTION, &row), answer)
 }
 
@@ -171,15 +199,26 @@ pub(in super::super) async fn clear(
 ///
 /// # Errors
 /// If a run of the collection goes on.
-async fn plan<'v>(cx: &WriteCx<'v, Rows>, indexer: &Indexer, wanted: &Wanted<'_>) -> Result<Planned<'v>, RowError> {
+async fn plan<'v>(
+    cx: &WriteCx<'v, Rows>,
+    indexer: &Indexer,
+    wanted: &Wanted<'_>,
+) -> Result<Planned<'v>, RowError> {
     let call = Call::of(cx);
     let earlier = collections(&call, Some(&wanted.name)).await?.pop();
     if let Some(row) = &earlier {
-        let (key, operation) = (text(row, "id").unwrap_or_default(), text(row, OPERATION_ID).unwrap_or_default());
+        let (key, operation) = (
+            text(row, "id").unwrap_or_default(),
+            text(row, OPERATION_ID).unwrap_or_default(),
+        );
         let (state, _) = blocking(|| indexer.standing(key, operation)).map_err(unusable)?;
         if state == State::Indexing {
-            let message = format!("the collection is being indexed by operation `{operation}`; wait until its status is idle");
-            return Err(Failure::new(FailureKind::Busy, message).with(OPERATION_ID, operation).into());
+            let message = format!(
+                "the collection is being indexed by operation `{operation}`; wait until its status is idle"
+            );
+            return Err(Failure::new(FailureKind::Busy, message)
+                .with(OPERATION_ID, operation)
+                .into());
         }
     }
     let (operation, started_at) = (call.fresh_id(), call.now());
@@ -192,7 +231,10 @@ async fn plan<'v>(cx: &WriteCx<'v, Rows>, indexer: &Indexer, wanted: &Wanted<'_>
     data.insert("provenance".into(), call.provenance.kept());
     let mut plan = call.plan();
     let row = match &earlier {
-        Some(earlier) => plan.update(entity(COLLECTION)?, &[earlier["id"].clone()], data).await?,
+        Some(earlier) => {
+            plan.update(entity(COLLECTION)?, &[earlier["id"].clone()], data)
+                .await?
+        }
         None => {
             data.insert(NAME.into(), wanted.name.as_str().into());
             if let Some(project) = call.provenance.text(PROJECT_ID) {
@@ -201,7 +243,12 @@ async fn plan<'v>(cx: &WriteCx<'v, Rows>, indexer: &Indexer, wanted: &Wanted<'_>
             plan.create(entity(COLLECTION)?, data).await?
         }
     };
-    Ok(Planned { plan, row, operation, started_at })
+    Ok(Planned {
+        plan,
+        row,
+        operation,
+        started_at,
+    })
 }
 
 fn begin<T: Send + 'static>(
@@ -217,7 +264,9 @@ fn begin<T: Send + 'static>(
 /// Returns the collection's name: as given, else that of the folder, with the branch if it has one.
 fn named(given: Option<String>, path: &Path, branch: Option<&String>) -> String {
     given.unwrap_or_else(|| {
-        let folder = path.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
+        let folder = path
+            .file_name()
+            .map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
         match branch {
             Some(branch) => format!("{folder}@{branch}"),
             None => folder,
@@ -278,7 +327,14 @@ impl Listed {
         for branch in &branches {
             repository.revision(branch)?;
         }
-        Ok(Self { found: repository.branches()?, repository, path, settings, default_branch, branches })
+        Ok(Self {
+            found: repository.branches()?,
+            repository,
+            path,
+            settings,
+            default_branch,
+            branches,
+        })
     }
 
     /// Returns the number of files and of commits in all branches that are wanted.

@@ -5,7 +5,11 @@ use tabellion_contracts::mcb::{IndexState, IndexStatusRequest, IndexStatusRespon
 use tabellion_runtime::{ReadCx, Row, Rows, rows::RowError};
 
 use super::{
-    super::{call::Call, values::{integer, text, typed}, words::blocking},
+    super::{
+        call::Call,
+        values::{integer, text, typed},
+        words::blocking,
+    },
     Indexer, NAME, OPERATION_ID, collection, collections, refuse_token, unusable,
 };
 
@@ -20,8 +24,14 @@ pub(in super::super) async fn status(
         Some(name) => vec![collection(&call, name).await?],
         None => collections(&call, None).await?,
     };
-    let told: Vec<IndexedCollection> = rows.iter().map(|row| told(indexer, row)).collect::<Result<_, _>>()?;
-    Ok(IndexStatusResponse { count: told.len() as u64, collections: told })
+    let told: Vec<IndexedCollection> = rows
+        .iter()
+        .map(|row| told(indexer, row))
+        .collect::<Result<_, _>>()?;
+    Ok(IndexStatusResponse {
+        count: told.len() as u64,
+        collections: told,
+    })
 }
 
 fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
@@ -32,7 +42,8 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
     Ok(IndexedCollection {
         collection: field(NAME),
         path: field("path"),
-        kind: typed([("kind".to_owned(), row["kind"].clone())].into_iter().collect()).map(|kind: Kind| kind.kind)?,
+        kind: typed([("kind".to_owned(), row["kind"].clone())].into_iter().collect())
+            .map(|kind: Kind| kind.kind)?,
         state: match state {
             State::Idle => IndexState::Idle,
             State::Indexing => IndexState::Indexing,
@@ -45,7 +56,11 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
         files_failed: count(|status| status.files_failed),
         chunks: count(|status| status.chunks),
         vectors_done: 0,
-        started_at: status.as_ref().map_or(integer(row, "started_at").unwrap_or_default(), |status| status.started_at),
+        started_at: status
+            .as_ref()
+            .map_or(integer(row, "started_at").unwrap_or_default(), |status| {
+                status.started_at
+            }),
         finished_at: status.as_ref().and_then(|status| status.finished_at),
         error: status.and_then(|status| status.error),
     })

@@ -48,10 +48,13 @@ impl Request {
 /// Returns the tree of a row.
 pub(super) fn tree(row: &Row, workspaces: &Workspaces) -> Result<Box<dyn Tree>, CodeError> {
     let listing = |message: String| CodeError::Listing(message);
-    let request: Request = serde_json::from_value(row["request"].clone()).map_err(|error| listing(error.to_string()))?;
+    let request: Request =
+        serde_json::from_value(row["request"].clone()).map_err(|error| listing(error.to_string()))?;
     let path = text(row, "path").unwrap_or_default();
     // What was a folder of a workspace may have become a link, and a workspace may be one no more.
-    let folder = workspaces.folder(path).map_err(|error| listing(error.to_string()))?;
+    let folder = workspaces
+        .folder(path)
+        .map_err(|error| listing(error.to_string()))?;
     Ok(if request.branches.is_empty() {
         Box::new(Folder::new(folder.path(), request.selection()))
     } else {
@@ -125,7 +128,9 @@ impl Tree for Branches {
     }
 
     fn read(&self, entry: &Entry) -> io::Result<Vec<u8>> {
-        let Some(id) = entry.blob else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let Some(id) = entry.blob else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
         let limit = self.request.max_file_size;
         let found = self.with(|repository| repository.content(&id, limit));
         found.map_err(io::Error::other)
