@@ -63,7 +63,6 @@ fn the_required_fields_are_those_of_the_table_in_its_order() {
     for tool in CONTRACT.tools {
         let used = match tool.name {
             "index" | "search" | "memory" => Some(ProvenanceUse::Required),
-            "validate" | "vcs" => continue,
             _ => Some(ProvenanceUse::Kept),
         };
         assert_eq!(tool.provenance, used, "{}", tool.name);

@@ -165,9 +165,7 @@ fn cut(
         let start = waiting.take().unwrap_or(line).max(within.start);
         match cuts.last_mut() {
             Some((last, of)) if start <= *last || trails => {
-                if child.byte_range().len() > of.byte_range().len() {
-                    *of = child;
-                }
+                *of = larger(*of, child);
             }
             _ if start < within.end => cuts.push((start, child)),
             _ => {}
@@ -199,6 +197,14 @@ fn cut(
             lines: within,
             apart: false,
         });
+    }
+}
+
+fn larger<'t>(a: Node<'t>, b: Node<'t>) -> Node<'t> {
+    if b.byte_range().len() > a.byte_range().len() {
+        b
+    } else {
+        a
     }
 }
 
