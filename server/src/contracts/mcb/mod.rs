@@ -34,7 +34,7 @@ mod vcs;
 mod walk;
 mod words;
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use tabellion_contracts::mcb::{
     AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
@@ -53,6 +53,7 @@ use tabellion_contracts::mcb::{
 };
 use tabellion_records::Records;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
+use tabellion_vcs::Workspaces;
 
 use crate::data::Derived;
 
@@ -63,11 +64,10 @@ type Answer<T> = Result<T, ToolError>;
 /// A mutating method's outcome.
 type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
-/// Puts the implementation over `records`. The index of words is a file beside them; the workspace is the work tree around the
-/// current folder.
-pub(super) fn service(records: Arc<Records>) -> Arc<dyn Contract> {
+/// Puts the implementation over `records`. The index of words is a file beside them; callers can name paths in `workspaces`.
+pub(super) fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc<dyn Contract> {
     let index = Words::new(Arc::clone(&records));
-    over(records, Arc::new(index), vcs::workspaces())
+    over(records, Arc::new(index), workspaces)
 }
 
 /// Returns the index of words beside `records`.
@@ -80,7 +80,7 @@ pub(super) fn words(records: Arc<Records>) -> Arc<dyn Derived> {
 fn over(
     store: Arc<dyn Store<Rows>>,
     index: Arc<dyn MemoryIndex>,
-    workspaces: Vec<PathBuf>,
+    workspaces: Arc<Workspaces>,
 ) -> Arc<dyn Contract> {
     Arc::new(Service::new(Memory { index, workspaces }, store))
 }
@@ -88,7 +88,7 @@ fn over(
 /// The implementation. The store has the rows.
 struct Memory {
     index: Arc<dyn MemoryIndex>,
-    workspaces: Vec<PathBuf>,
+    workspaces: Arc<Workspaces>,
 }
 
 impl Memory {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use sha1::{Digest, Sha1};
 
-use super::repository::options;
 use tabellion_platform as platform;
+
+use crate::repository::isolated;
 
 /// Name of a repository's first work tree.
 const MAIN: &str = "main";
@@ -34,7 +35,7 @@ pub fn facts(folder: &Path) -> WorkspaceFacts {
     let top = folder
         .ancestors()
         .find(|folder| folder.join(".git").symlink_metadata().is_ok());
-    let opened = top.and_then(|top| Some((top, options().open(top).ok()?.to_thread_local())));
+    let opened = top.and_then(|top| Some((top, isolated().open(top).ok()?.to_thread_local())));
     let Some((top, git)) = opened else {
         return WorkspaceFacts {
             project: name_of(&folder),
@@ -43,18 +44,26 @@ pub fn facts(folder: &Path) -> WorkspaceFacts {
             top: folder,
         };
     };
-    let origin = git.config_snapshot().string("remote.origin.url");
-    let origin = origin.map(|url| url.to_string());
-    let identity = first_commit(&git).or_else(|| origin.clone());
-    let identity = identity.map(String::into_bytes);
-    let identity = identity.unwrap_or_else(|| top.as_os_str().as_encoded_bytes().to_owned());
-    let of_remote = origin.as_deref().and_then(project);
+    let of_remote = origin(&git).as_deref().and_then(project);
     WorkspaceFacts {
         top: top.to_owned(),
         work_tree: work_tree(&git),
         project: of_remote.unwrap_or_else(|| name_of(top)),
-        repository: uuid(NAMESPACE, &identity),
+        repository: repository_id(&git, top),
     }
+}
+
+/// Returns the URL of the remote repository.
+fn origin(git: &gix::Repository) -> Option<String> {
+    let url = git.config_snapshot().string("remote.origin.url");
+    url.map(|url| url.to_string())
+}
+
+/// Returns the id of the repository at `top`, as [`WorkspaceFacts::repository`] has it.
+pub(crate) fn repository_id(git: &gix::Repository, top: &Path) -> String {
+    let identity = first_commit(git).or_else(|| origin(git)).map(String::into_bytes);
+    let identity = identity.unwrap_or_else(|| top.as_os_str().as_encoded_bytes().to_owned());
+    uuid(NAMESPACE, &identity)
 }
 
 /// Returns the name of the work tree that a repository was opened at.
@@ -122,5 +131,5 @@ fn uuid(namespace: [u8; 16], name: &[u8]) -> String {
 }
 
 #[cfg(test)]
-#[path = "workspace_tests.rs"]
+#[path = "facts_tests.rs"]
 mod tests;
