@@ -11,9 +11,11 @@
 //! | `entries`, `walk` | one form for all resources, and reading them in order of time |
 //! | `lists`, `timeline`, `inject`, `search` | what looks at all resources in the same way |
 //! | `index`, `words`, `rebuild` | what is asked of an index of words; the index beside the rows; how much of them it has |
+//! | `ahead` | brings that index up to date before it is asked |
 //! | `vcs` | branch and commit of the caller's repository |
 
 mod agents;
+mod ahead;
 mod call;
 mod entries;
 mod index;
@@ -66,8 +68,9 @@ type Change<T> = Result<Staged<T, Rows>, ToolError>;
 /// Puts the implementation over `records`. The index of words is a file beside them; the workspace is the work tree around the
 /// current folder.
 pub(super) fn service(records: Arc<Records>) -> Arc<dyn Contract> {
-    let index = Words::new(Arc::clone(&records));
-    over(records, Arc::new(index), vcs::workspaces())
+    let index = Arc::new(Words::new(Arc::clone(&records)));
+    ahead::begin(&index);
+    over(records, index, vcs::workspaces())
 }
 
 /// Returns the index of words beside `records`.
