@@ -258,6 +258,7 @@ pub enum Mutant {
     TellsThePath,
     TellsTheStatement,
     TellsTheType,
+    NamesNoRequest,
 }
 
 /// A mutant and its description.

@@ -172,6 +172,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
         "serde_json",
         "sha2",
         "thiserror",
+        "tracing",
         "unicode-normalization",
         "tabellion-runtime",
     ];

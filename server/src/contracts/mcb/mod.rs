@@ -11,10 +11,12 @@
 //! | `entries`, `walk` | one form for all resources, and reading them in order of time |
 //! | `lists`, `timeline`, `inject`, `search` | what looks at all resources in the same way |
 //! | `index`, `words`, `rebuild` | what is asked of an index of words; the index beside the rows; how much of them it has |
+//! | `ahead` | brings that index up to date before it is asked |
 //! | `code` | indexes of code, and searching them |
 //! | `vcs` | branch and commit of the caller's repository |
 
 mod agents;
+mod ahead;
 mod call;
 mod code;
 mod entries;
@@ -74,7 +76,8 @@ const CODE_FILE: &str = "mcb-code.db";
 /// Puts the implementation over `records`. The indexes of words and of code are files beside them; callers can name paths in
 /// `workspaces`.
 pub(super) fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc<dyn Contract> {
-    let index = Words::new(Arc::clone(&records));
+    let index = Arc::new(Words::new(Arc::clone(&records)));
+    ahead::begin(&index);
     let path = records.path().with_file_name(CODE_FILE);
     let code = Indexer::new(
         path,
@@ -82,7 +85,7 @@ pub(super) fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc
         Arc::clone(&workspaces),
     );
     code.resume();
-    over(records, Arc::new(index), code, workspaces)
+    over(records, index, code, workspaces)
 }
 
 /// Returns the index of words beside `records`.
