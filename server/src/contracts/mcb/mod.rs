@@ -11,7 +11,7 @@
 //! | `entries`, `walk` | one form for all resources, and reading them in order of time |
 //! | `lists`, `timeline`, `inject`, `search` | what looks at all resources in the same way |
 //! | `index`, `words`, `rebuild` | what is asked of an index of words; the index beside the rows; how much of them it has |
-//! | `vcs` | branch and commit of the caller's repository |
+//! | `repositories`, `vcs` | repositories in the workspaces, and comparisons of branches; branch and commit of the caller's repository |
 
 mod agents;
 mod call;
@@ -22,6 +22,7 @@ mod lists;
 mod observations;
 mod patterns;
 mod rebuild;
+mod repositories;
 mod runs;
 mod search;
 mod sessions;
@@ -49,7 +50,9 @@ use tabellion_contracts::mcb::{
     PatternListing, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse, SessionGetRequest,
     SessionGetResponse, SessionListRequest, SessionListResponse, SessionReadSummaryRequest,
     SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary,
-    Timeline, TimelineRequest, ToolError,
+    Timeline, TimelineRequest, ToolError, VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse,
+    VcsCompareBranchesRequest, VcsCompareBranchesResponse, VcsListRepositoriesRequest,
+    VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse,
 };
 use tabellion_records::Records;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
@@ -398,5 +401,37 @@ impl Mcb for Memory {
         search::search(cx, &*self.index, search::Among::Context, req)
             .await
             .map_err(refused)
+    }
+
+    async fn vcs_list_repositories(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsListRepositoriesRequest,
+    ) -> Answer<VcsListRepositoriesResponse> {
+        repositories::list(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_compare_branches(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsCompareBranchesRequest,
+    ) -> Answer<VcsCompareBranchesResponse> {
+        repositories::compare(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_search_branch(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsSearchBranchRequest,
+    ) -> Answer<VcsSearchBranchResponse> {
+        repositories::search(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_analyze_impact(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsAnalyzeImpactRequest,
+    ) -> Answer<VcsAnalyzeImpactResponse> {
+        repositories::impact(cx, &self.workspaces, req).await
     }
 }
