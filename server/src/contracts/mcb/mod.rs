@@ -13,7 +13,7 @@
 //! | `index`, `words`, `rebuild` | what is asked of an index of words; the index beside the rows; how much of them it has |
 //! | `ahead` | brings that index up to date before it is asked |
 //! | `code` | indexes of code, and searching them |
-//! | `vcs` | branch and commit of the caller's repository |
+//! | `repositories`, `vcs` | repositories in the workspaces, and comparisons of branches; branch and commit of the caller's repository |
 
 mod agents;
 mod ahead;
@@ -26,6 +26,7 @@ mod lists;
 mod observations;
 mod patterns;
 mod rebuild;
+mod repositories;
 mod runs;
 mod search;
 mod sessions;
@@ -42,20 +43,7 @@ use std::sync::Arc;
 
 use tabellion_contracts::mcb::{
     AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
-    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest,
-    IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse,
-    InjectRequest, InjectedContext, ListRequest, Listing, Mcb, MemoryGetErrorPatternRequest,
-    MemoryGetErrorPatternResponse, MemoryGetExecutionResponse, MemoryGetObservationRequest,
-    MemoryGetObservationResponse, MemoryGetQualityGateResponse, MemoryGetSessionRequest, MemoryHits,
-    MemoryInjectObservationRequest, MemoryInjectSessionRequest, MemoryListErrorPatternRequest,
-    MemoryListSessionRequest, MemoryStoreErrorPatternRequest, MemoryStoreErrorPatternResponse,
-    MemoryStoreExecutionRequest, MemoryStoreExecutionResponse, MemoryStoreObservationRequest,
-    MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse, MemoryStoreSessionRequest,
-    MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, PatternListing, SearchCodeRequest,
-    SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse,
-    SessionGetRequest, SessionGetResponse, SessionListRequest, SessionListResponse,
-    SessionReadSummaryRequest, SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary,
-    SummarizeRequest, Summary, Timeline, TimelineRequest, ToolError,
+    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse, InjectRequest, InjectedContext, ListRequest, Listing, Mcb, MemoryGetErrorPatternRequest, MemoryGetErrorPatternResponse, MemoryGetExecutionResponse, MemoryGetObservationRequest, MemoryGetObservationResponse, MemoryGetQualityGateResponse, MemoryGetSessionRequest, MemoryHits, MemoryInjectObservationRequest, MemoryInjectSessionRequest, MemoryListErrorPatternRequest, MemoryListSessionRequest, MemoryStoreErrorPatternRequest, MemoryStoreErrorPatternResponse, MemoryStoreExecutionRequest, MemoryStoreExecutionResponse, MemoryStoreObservationRequest, MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse, MemoryStoreSessionRequest, MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, PatternListing, SearchCodeRequest, SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse, SessionGetRequest, SessionGetResponse, SessionListRequest, SessionListResponse, SessionReadSummaryRequest, SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary, Timeline, TimelineRequest, ToolError, VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest, VcsCompareBranchesResponse, VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse,
 };
 use tabellion_records::Records;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
@@ -459,5 +447,37 @@ impl Mcb for Memory {
         search::search(cx, &*self.index, search::Among::Context, req)
             .await
             .map_err(refused)
+    }
+
+    async fn vcs_list_repositories(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsListRepositoriesRequest,
+    ) -> Answer<VcsListRepositoriesResponse> {
+        repositories::list(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_compare_branches(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsCompareBranchesRequest,
+    ) -> Answer<VcsCompareBranchesResponse> {
+        repositories::compare(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_search_branch(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsSearchBranchRequest,
+    ) -> Answer<VcsSearchBranchResponse> {
+        repositories::search(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_analyze_impact(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsAnalyzeImpactRequest,
+    ) -> Answer<VcsAnalyzeImpactResponse> {
+        repositories::impact(cx, &self.workspaces, req).await
     }
 }
