@@ -11,6 +11,7 @@
 //! | `entries`, `walk` | one form for all resources, and reading them in order of time |
 //! | `lists`, `timeline`, `inject`, `search` | what looks at all resources in the same way |
 //! | `index`, `words`, `rebuild` | what is asked of an index of words; the index beside the rows; how much of them it has |
+//! | `validate` | rules and metrics over files of a workspace |
 //! | `vcs` | branch and commit of the caller's repository |
 
 mod agents;
@@ -29,6 +30,7 @@ mod summaries;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod validate;
 mod values;
 mod vcs;
 mod walk;
@@ -49,7 +51,8 @@ use tabellion_contracts::mcb::{
     PatternListing, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse, SessionGetRequest,
     SessionGetResponse, SessionListRequest, SessionListResponse, SessionReadSummaryRequest,
     SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary,
-    Timeline, TimelineRequest, ToolError,
+    Timeline, TimelineRequest, ToolError, ValidateAnalyzeRequest, ValidateAnalyzeResponse,
+    ValidateListRulesRequest, ValidateListRulesResponse, ValidateRunRequest, ValidateRunResponse,
 };
 use tabellion_records::Records;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
@@ -398,5 +401,29 @@ impl Mcb for Memory {
         search::search(cx, &*self.index, search::Among::Context, req)
             .await
             .map_err(refused)
+    }
+
+    async fn validate_run(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: ValidateRunRequest,
+    ) -> Answer<ValidateRunResponse> {
+        Ok(validate::run(cx, &self.workspaces, req)?)
+    }
+
+    async fn validate_list_rules(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: ValidateListRulesRequest,
+    ) -> Answer<ValidateListRulesResponse> {
+        Ok(validate::list_rules(cx, &self.workspaces, req)?)
+    }
+
+    async fn validate_analyze(
+        &self,
+        _cx: &ReadCx<'_, Rows>,
+        req: ValidateAnalyzeRequest,
+    ) -> Answer<ValidateAnalyzeResponse> {
+        Ok(validate::analyze(&self.workspaces, req)?)
     }
 }

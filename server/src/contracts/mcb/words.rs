@@ -94,7 +94,7 @@ impl MemoryIndex for Words {
 }
 
 /// Runs blocking `work` without delaying other tasks, where the runtime has threads for that.
-fn blocking<T>(work: impl FnOnce() -> T) -> T {
+pub(super) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current() {
         Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
             tokio::task::block_in_place(work)
