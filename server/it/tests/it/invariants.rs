@@ -12,7 +12,7 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 10] = [
+const PRODUCT: [&str; 11] = [
     "server/src",
     "server/platform/src",
     "server/markdown/src",
@@ -20,6 +20,7 @@ const PRODUCT: [&str; 10] = [
     "server/records/src",
     "server/retrieval/src",
     "server/vcs/src",
+    "server/rules/src",
     "server/mcp/src",
     "server/http/src",
     "server/clients/src",
@@ -205,6 +206,7 @@ fn the_servers_crates_depend_only_downwards() {
         ("tabellion-records", &["tabellion-platform", "tabellion-runtime"]),
         ("tabellion-retrieval", &["tabellion-platform"]),
         ("tabellion-vcs", &["tabellion-platform", "tabellion-syntax"]),
+        ("tabellion-rules", &["tabellion-syntax"]),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-mcp", &["tabellion-runtime"]),
         (

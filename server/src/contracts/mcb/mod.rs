@@ -14,6 +14,7 @@
 //! | `ahead` | brings that index up to date before it is asked |
 //! | `code` | indexes of code, and searching them |
 //! | `repositories`, `vcs` | repositories in the workspaces, and comparisons of branches; branch and commit of the caller's repository |
+//! | `validate` | rules and metrics over files of a workspace |
 
 mod agents;
 mod ahead;
@@ -34,6 +35,7 @@ mod summaries;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod validate;
 mod values;
 mod vcs;
 mod walk;
@@ -43,7 +45,7 @@ use std::sync::Arc;
 
 use tabellion_contracts::mcb::{
     AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
-    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse, InjectRequest, InjectedContext, ListRequest, Listing, Mcb, MemoryGetErrorPatternRequest, MemoryGetErrorPatternResponse, MemoryGetExecutionResponse, MemoryGetObservationRequest, MemoryGetObservationResponse, MemoryGetQualityGateResponse, MemoryGetSessionRequest, MemoryHits, MemoryInjectObservationRequest, MemoryInjectSessionRequest, MemoryListErrorPatternRequest, MemoryListSessionRequest, MemoryStoreErrorPatternRequest, MemoryStoreErrorPatternResponse, MemoryStoreExecutionRequest, MemoryStoreExecutionResponse, MemoryStoreObservationRequest, MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse, MemoryStoreSessionRequest, MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, PatternListing, SearchCodeRequest, SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse, SessionGetRequest, SessionGetResponse, SessionListRequest, SessionListResponse, SessionReadSummaryRequest, SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary, Timeline, TimelineRequest, ToolError, VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest, VcsCompareBranchesResponse, VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse,
+    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse, InjectRequest, InjectedContext, ListRequest, Listing, Mcb, MemoryGetErrorPatternRequest, MemoryGetErrorPatternResponse, MemoryGetExecutionResponse, MemoryGetObservationRequest, MemoryGetObservationResponse, MemoryGetQualityGateResponse, MemoryGetSessionRequest, MemoryHits, MemoryInjectObservationRequest, MemoryInjectSessionRequest, MemoryListErrorPatternRequest, MemoryListSessionRequest, MemoryStoreErrorPatternRequest, MemoryStoreErrorPatternResponse, MemoryStoreExecutionRequest, MemoryStoreExecutionResponse, MemoryStoreObservationRequest, MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse, MemoryStoreSessionRequest, MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, PatternListing, SearchCodeRequest, SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse, SessionGetRequest, SessionGetResponse, SessionListRequest, SessionListResponse, SessionReadSummaryRequest, SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary, Timeline, TimelineRequest, ToolError, ValidateAnalyzeRequest, ValidateAnalyzeResponse, ValidateListRulesRequest, ValidateListRulesResponse, ValidateRunRequest, ValidateRunResponse, VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest, VcsCompareBranchesResponse, VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse,
 };
 use tabellion_records::Records;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
@@ -449,35 +451,6 @@ impl Mcb for Memory {
             .map_err(refused)
     }
 
-    async fn vcs_list_repositories(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: VcsListRepositoriesRequest,
-    ) -> Answer<VcsListRepositoriesResponse> {
-        repositories::list(cx, &self.workspaces, req).await
-    }
-
-    async fn vcs_compare_branches(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: VcsCompareBranchesRequest,
-    ) -> Answer<VcsCompareBranchesResponse> {
-        repositories::compare(cx, &self.workspaces, req).await
-    }
-
-    async fn vcs_search_branch(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: VcsSearchBranchRequest,
-    ) -> Answer<VcsSearchBranchResponse> {
-        repositories::search(cx, &self.workspaces, req).await
-    }
-
-    async fn vcs_analyze_impact(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        req: VcsAnalyzeImpactRequest,
-    ) -> Answer<VcsAnalyzeImpactResponse> {
-        repositories::impact(cx, &self.workspaces, req).await
+    Answer, Ok, ReadCx, Rows, ValidateAnalyzeRequest, ValidateAnalyzeResponse, ValidateListRulesRequest, ValidateListRulesResponse, ValidateRunRequest, ValidateRunResponse, VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest, VcsCompareBranchesResponse, VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse, _, _cx, analyze, async, await, compare, cx, fn, impact, list, list_rules, repositories, req, run, search, self, validate, validate_analyze, validate_list_rules, validate_run, vcs_analyze_impact, vcs_compare_branches, vcs_list_repositories, vcs_search_branch, workspaces,
     }
 }
