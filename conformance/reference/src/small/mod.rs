@@ -1,10 +1,11 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory of `mcb`, and of the examples `desk`,
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory and the code of `mcb`, and of the examples `desk`,
 //! `tracker` and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
 //! the stateless era (2026-07-28), no recovery after a crash. The tracker, the logbook and the memory keep rows in a JSON document
 //! instead.
 
+mod code;
 mod desk;
 mod editor;
 mod logbook;
@@ -165,12 +166,12 @@ pub fn export_logbook(folder: &Path) -> io::Result<()> {
     logbook::export(folder, &mut io::stdout().lock())
 }
 
-/// Serves a memory in `folder` over standard input and output until the input ends.
+/// Serves a memory in `folder`, and the code in `workspace`, over standard input and output until the input ends.
 ///
 /// # Errors
 /// If a pipe breaks.
-pub fn serve_recall(folder: &Path) -> io::Result<()> {
-    serve(RECALL, &mut recall::Recall::new(folder))
+pub fn serve_recall(folder: &Path, workspace: Option<&Path>) -> io::Result<()> {
+    serve(RECALL, &mut recall::Recall::new(folder, workspace))
 }
 
 /// Prints the rows in `folder` as lines of JSON.

@@ -229,6 +229,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         (
             "rusqlite",
             &[
+                "tabellion-code",
                 "tabellion-conformance",
                 "tabellion-library",
                 "tabellion-records",

@@ -230,6 +230,17 @@ async fn wanted(cx: &ReadCx<'_, Rows>, id: &str) -> Answer<Option<Wanted>> {
     }))
 }
 
+/// Returns the id of the repository at a path, if it is the one that `repo_id` stands for.
+pub(super) async fn id(
+    cx: &ReadCx<'_, Rows>,
+    workspaces: &Workspaces,
+    id: &str,
+    path: &str,
+) -> Answer<String> {
+    let repository = open(cx, workspaces, id, path).await?;
+    Ok(blocking(|| repository.id()))
+}
+
 /// Opens the repository at a path, if it is the one that `repo_id` stands for.
 async fn open(cx: &ReadCx<'_, Rows>, workspaces: &Workspaces, id: &str, path: &str) -> Answer<GitRepository> {
     let repository = blocking(|| {
@@ -292,6 +303,7 @@ fn failure(error: VcsError) -> Failure {
         | VcsError::NotACommit(_)
         | VcsError::Unrelated { .. } => invalid(NO_SUCH, "/base_branch", message),
         VcsError::Query(_) => invalid("query", "/query", message),
+        VcsError::TooLarge { .. } => Failure::new(FailureKind::TooLarge, message),
         VcsError::Cancelled => Failure::new(FailureKind::Io, "the call was cancelled"),
         VcsError::Damaged { .. } => {
             // Where it is, and what is wrong with it, is for the log.
