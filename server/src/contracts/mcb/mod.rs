@@ -45,7 +45,24 @@ use std::sync::Arc;
 
 use tabellion_contracts::mcb::{
     AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
-    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse, InjectRequest, InjectedContext, ListRequest, Listing, Mcb, MemoryGetErrorPatternRequest, MemoryGetErrorPatternResponse, MemoryGetExecutionResponse, MemoryGetObservationRequest, MemoryGetObservationResponse, MemoryGetQualityGateResponse, MemoryGetSessionRequest, MemoryHits, MemoryInjectObservationRequest, MemoryInjectSessionRequest, MemoryListErrorPatternRequest, MemoryListSessionRequest, MemoryStoreErrorPatternRequest, MemoryStoreErrorPatternResponse, MemoryStoreExecutionRequest, MemoryStoreExecutionResponse, MemoryStoreObservationRequest, MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse, MemoryStoreSessionRequest, MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, PatternListing, SearchCodeRequest, SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse, SessionGetRequest, SessionGetResponse, SessionListRequest, SessionListResponse, SessionReadSummaryRequest, SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary, Timeline, TimelineRequest, ToolError, ValidateAnalyzeRequest, ValidateAnalyzeResponse, ValidateListRulesRequest, ValidateListRulesResponse, ValidateRunRequest, ValidateRunResponse, VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest, VcsCompareBranchesResponse, VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse,
+    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest,
+    IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse,
+    InjectRequest, InjectedContext, ListRequest, Listing, Mcb, MemoryGetErrorPatternRequest,
+    MemoryGetErrorPatternResponse, MemoryGetExecutionResponse, MemoryGetObservationRequest,
+    MemoryGetObservationResponse, MemoryGetQualityGateResponse, MemoryGetSessionRequest, MemoryHits,
+    MemoryInjectObservationRequest, MemoryInjectSessionRequest, MemoryListErrorPatternRequest,
+    MemoryListSessionRequest, MemoryStoreErrorPatternRequest, MemoryStoreErrorPatternResponse,
+    MemoryStoreExecutionRequest, MemoryStoreExecutionResponse, MemoryStoreObservationRequest,
+    MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse, MemoryStoreSessionRequest,
+    MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, PatternListing, SearchCodeRequest,
+    SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse,
+    SessionGetRequest, SessionGetResponse, SessionListRequest, SessionListResponse,
+    SessionReadSummaryRequest, SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary,
+    SummarizeRequest, Summary, Timeline, TimelineRequest, ToolError, ValidateAnalyzeRequest,
+    ValidateAnalyzeResponse, ValidateListRulesRequest, ValidateListRulesResponse, ValidateRunRequest,
+    ValidateRunResponse, VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest,
+    VcsCompareBranchesResponse, VcsListRepositoriesRequest, VcsListRepositoriesResponse,
+    VcsSearchBranchRequest, VcsSearchBranchResponse,
 };
 use tabellion_records::Records;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
@@ -451,6 +468,59 @@ impl Mcb for Memory {
             .map_err(refused)
     }
 
-    Answer, Ok, ReadCx, Rows, ValidateAnalyzeRequest, ValidateAnalyzeResponse, ValidateListRulesRequest, ValidateListRulesResponse, ValidateRunRequest, ValidateRunResponse, VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest, VcsCompareBranchesResponse, VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse, _, _cx, analyze, async, await, compare, cx, fn, impact, list, list_rules, repositories, req, run, search, self, validate, validate_analyze, validate_list_rules, validate_run, vcs_analyze_impact, vcs_compare_branches, vcs_list_repositories, vcs_search_branch, workspaces,
+    async fn validate_run(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: ValidateRunRequest,
+    ) -> Answer<ValidateRunResponse> {
+        Ok(validate::run(cx, &self.workspaces, req)?)
+    }
+
+    async fn validate_list_rules(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: ValidateListRulesRequest,
+    ) -> Answer<ValidateListRulesResponse> {
+        Ok(validate::list_rules(cx, &self.workspaces, req)?)
+    }
+
+    async fn validate_analyze(
+        &self,
+        _cx: &ReadCx<'_, Rows>,
+        req: ValidateAnalyzeRequest,
+    ) -> Answer<ValidateAnalyzeResponse> {
+        Ok(validate::analyze(&self.workspaces, req)?)
+    }
+
+    async fn vcs_list_repositories(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsListRepositoriesRequest,
+    ) -> Answer<VcsListRepositoriesResponse> {
+        repositories::list(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_compare_branches(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsCompareBranchesRequest,
+    ) -> Answer<VcsCompareBranchesResponse> {
+        repositories::compare(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_search_branch(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsSearchBranchRequest,
+    ) -> Answer<VcsSearchBranchResponse> {
+        repositories::search(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_analyze_impact(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsAnalyzeImpactRequest,
+    ) -> Answer<VcsAnalyzeImpactResponse> {
+        repositories::impact(cx, &self.workspaces, req).await
     }
 }

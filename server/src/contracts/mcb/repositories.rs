@@ -292,6 +292,7 @@ fn failure(error: VcsError) -> Failure {
         | VcsError::NotACommit(_)
         | VcsError::Unrelated { .. } => invalid(NO_SUCH, "/base_branch", message),
         VcsError::Query(_) => invalid("query", "/query", message),
+        VcsError::TooLarge { .. } => Failure::new(FailureKind::TooLarge, message),
         VcsError::Cancelled => Failure::new(FailureKind::Io, "the call was cancelled"),
         VcsError::Damaged { .. } => {
             // Where it is, and what is wrong with it, is for the log.
