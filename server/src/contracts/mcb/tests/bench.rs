@@ -12,7 +12,11 @@ use tabellion_runtime::{
 use tabellion_vcs::Workspaces;
 use tempfile::TempDir;
 
-use super::super::{over, words::Words};
+use super::super::{
+    code::Indexer,
+    over,
+    words::{self, Words},
+};
 
 /// The contract over rows in a folder that goes with it.
 pub(super) struct Bench {
