@@ -9,4 +9,5 @@ mod rebuild;
 mod search;
 mod sessions;
 mod timeline;
+mod validate;
 mod view;
