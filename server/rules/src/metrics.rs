@@ -88,7 +88,7 @@ pub(crate) fn measure(tree: &FlatTree<'_>, kinds: &'static Kinds) -> FileMetrics
 }
 
 /// Returns the maintainability index. Nothing to read is easy to maintain.
-fn maintainability(volume: f64, cyclomatic: u32, sloc: usize) -> f64 {
+pub(crate) fn maintainability(volume: f64, cyclomatic: u32, sloc: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "no file has 2^52 lines")]
     let lines = sloc.max(1) as f64;
     let index = 171.0 - 5.2 * volume.max(1.0).ln() - 0.23 * f64::from(cyclomatic) - 16.2 * lines.ln();

@@ -1,6 +1,8 @@
 //! Tests of the whole crate; their data is in `testdata/`.
 
 mod cases;
+mod measures;
+mod properties;
 mod rule_files;
 mod runs;
 

@@ -10,4 +10,5 @@ mod repositories;
 mod search;
 mod sessions;
 mod timeline;
+mod validate;
 mod view;

@@ -1,0 +1,130 @@
+//! Rules and metrics over files of the workspace, which is the bench's folder.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use super::bench::{Bench, Caller};
+
+const VALIDATE: &str = "validate";
+const CODE: &str = "fn f(a: u8) {\n    if a > 1 && a < 5 {\n        g().unwrap();\n    }\n}\n";
+const RULE: &str = "id: HOUSE001\nname: No dogs\ncategory: naming\nseverity: info\ndescription: Finds dogs in code.\n\
+    rationale: A house of cats.\nmessage: a dog\nregex: dog\n";
+
+fn write(folder: &Path, path: &str, text: &str) {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let folder = bench.folder();
+    write(&folder, "shop/src/lib.rs", CODE);
+    write(&folder, "shop/notes.txt", "a dog\n");
+    write(&folder, ".mcb/rules/dogs.yml", RULE);
+    write(&folder, ".mcb/rules/broken.yml", "id: dog\n");
+    bench
+}
+
+#[track_caller]
+fn ask(bench: &Bench, request: Value) -> (Value, Value) {
+    bench.answer(&Caller::new(), VALIDATE, request).unwrap()
+}
+
+#[test]
+fn a_run_answers_what_rules_find() {
+    let bench = bench();
+    let request = json!({ "action": "run", "path": "shop", "rules": ["QUAL001", "HOUSE001"] });
+    let (answer, meta) = ask(&bench, request);
+    let expected = json!({
+        "workspace": bench.folder().canonicalize().unwrap(), "scope": "project", "passed": false,
+        "total_violations": 2, "errors": 1, "warnings": 0, "infos": 1, "duration_secs": answer["duration_secs"],
+        "violations": [
+            {
+                "id": "HOUSE001", "category": "naming", "severity": "info", "file": "shop/notes.txt", "line": 1, "column": 3,
+                "message": "a dog", "suggestion": null,
+            },
+            {
+                "id": "QUAL001", "category": "quality", "severity": "error", "file": "shop/src/lib.rs", "line": 3, "column": 13,
+                "message": "`unwrap` panics without a reason", "suggestion": answer["violations"][1]["suggestion"],
+            },
+        ],
+    });
+    assert_eq!(answer, expected);
+    let errors = json!([
+        ".mcb/rules/broken.yml:1: id `dog` is not 2 to 8 capitals and 3 or 4 digits, such as `QUAL001`"
+    ]);
+    assert_eq!(meta["tabellion/ruleErrors"], errors);
+    let file = json!({ "action": "run", "path": "shop/notes.txt", "scope": "file", "category": "naming" });
+    let (answer, _) = ask(&bench, file);
+    assert_eq!(
+        (&answer["passed"], &answer["scope"], &answer["infos"]),
+        (&json!(true), &json!("file"), &json!(1))
+    );
+}
+
+#[test]
+fn rules_are_listed_by_category() {
+    let bench = bench();
+    let (all, _) = ask(&bench, json!({ "action": "list_rules" }));
+    assert_eq!(all["count"], all["rules"].as_array().unwrap().len());
+    assert_eq!(
+        (&all["filter"], all["categories"].as_array().unwrap().len()),
+        (&Value::Null, 19)
+    );
+    let (named, _) = ask(&bench, json!({ "action": "list_rules", "category": "naming" }));
+    let expected = json!([{
+        "id": "HOUSE001", "name": "No dogs", "category": "naming", "severity": "info", "description": "Finds dogs in code.",
+        "languages": [], "engine": "regex",
+    }]);
+    assert_eq!((&named["filter"], &named["rules"]), (&json!("naming"), &expected));
+}
+
+#[test]
+fn an_analysis_has_the_sums_of_its_functions() {
+    let (answer, _) = ask(
+        &bench(),
+        json!({ "action": "analyze", "path": "shop/src/lib.rs" }),
+    );
+    let expected = json!({
+        "path": "shop/src/lib.rs", "language": "rust", "cyclomatic": 3, "cognitive": 2, "sloc": 5,
+        "maintainability_index": answer["maintainability_index"], "analysis_time_ms": answer["analysis_time_ms"],
+        "functions": [{
+            "name": "f", "line": 1, "end_line": 5, "cyclomatic": 3, "cognitive": 2, "sloc": 5, "parameters": 1, "nesting": 1,
+        }],
+    });
+    assert_eq!(answer, expected);
+}
+
+#[test]
+fn what_can_not_be_validated_is_refused() {
+    let bench = bench();
+    let refusal = |request: Value| bench.refusal(&Caller::new(), VALIDATE, request);
+    for (request, rule) in [
+        (json!({ "action": "run", "path": "nowhere" }), "path"),
+        (json!({ "action": "run", "path": "/" }), "path"),
+        (json!({ "action": "run", "path": "shop/../.." }), "path"),
+        (
+            json!({ "action": "run", "path": "shop", "rules": ["QUAL001", "QUAL999"] }),
+            "no_such",
+        ),
+        (
+            json!({ "action": "run", "path": "shop", "category": "cats" }),
+            "no_such",
+        ),
+        (
+            json!({ "action": "run", "path": "shop", "scope": "file" }),
+            "scope",
+        ),
+        (json!({ "action": "list_rules", "category": "cats" }), "no_such"),
+        (json!({ "action": "analyze", "path": "shop" }), "path"),
+        (json!({ "action": "analyze", "path": "shop/none.rs" }), "path"),
+        (
+            json!({ "action": "analyze", "path": "shop/notes.txt" }),
+            "language",
+        ),
+    ] {
+        assert_eq!(refusal(request.clone()), rule, "{request}");
+    }
+}
