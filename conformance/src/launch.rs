@@ -17,7 +17,7 @@ use crate::{
     era::Era,
     http::Url,
     judgement::{Stop, not_shown},
-    layout::{AROUND, DATA, DOCUMENT},
+    layout::{AROUND, DATA, DOCUMENT, WORKSPACE},
     setup::run_within,
     stepper::{Counting, Stepper},
     target::free_port,
@@ -30,8 +30,8 @@ pub const MODE: &str = "{mode}";
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// Program and arguments. `{library}` stands for the library's folder, `{document}` for the path of a
-    /// single-document contract's document in it, `{data}` for the folder of a server that keeps rows, `{port}` for the port to
-    /// listen on.
+    /// single-document contract's document in it, `{data}` for the folder of a server that keeps rows, `{workspace}` for the folder
+    /// with source code that it may read, `{port}` for the port to listen on.
     pub command: Vec<String>,
     /// Variables added to the environment, with the same placeholders.
     pub environment: Vec<(String, String)>,
@@ -136,6 +136,7 @@ impl Launch {
             let text = text.replace("{library}", &root.to_string_lossy());
             let text = text.replace("{document}", DOCUMENT);
             let text = text.replace("{data}", &root.with_file_name(DATA).to_string_lossy());
+            let text = text.replace("{workspace}", &root.with_file_name(WORKSPACE).to_string_lossy());
             match port {
                 Some(port) => text.replace("{port}", &port.to_string()),
                 None => text,

@@ -4,6 +4,8 @@
 pub const DOCUMENT: &str = "notes/plan.md";
 /// Name of the folder beside a library for a server's rows: `{data}` in a server's command.
 pub(crate) const DATA: &str = "data";
+/// Name of the folder beside a library with source code to work on: `{workspace}` in a server's command.
+pub(crate) const WORKSPACE: &str = "workspace";
 /// Folder of a library that is the root of a server in the check `paths/inner-root`.
 pub(crate) const INNER_ROOT: &str = "docs/library";
 /// Names of the folders beside a library, which no server may touch.

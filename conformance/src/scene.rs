@@ -22,7 +22,7 @@ use crate::{
     era::Era,
     judgement::{Cause, Judgement, Stop, ensure, fail},
     launch::{Launch, OperatorFolder, not_ours},
-    layout::{AROUND, DATA, INNER_ROOT},
+    layout::{AROUND, DATA, INNER_ROOT, WORKSPACE},
     ledger::{self, git, rows::RowLedger},
     person::Person,
     stepper::{Counting, Stepper},
@@ -212,6 +212,9 @@ impl<'a> Scene<'a> {
         if subject.contract.rows.is_some() {
             fs::create_dir_all(scene.data())?;
         }
+        if subject.launch.names("{workspace}") {
+            fs::create_dir_all(scene.workspace())?;
+        }
         Ok(scene)
     }
 
@@ -259,6 +262,11 @@ impl<'a> Scene<'a> {
     /// Returns the path of the folder for rows.
     pub fn data(&self) -> PathBuf {
         self.around(DATA)
+    }
+
+    /// Returns the path of the folder with source code.
+    pub fn workspace(&self) -> PathBuf {
+        self.around(WORKSPACE)
     }
 
     /// Reads the rows and their log; `None` if the contract has no rows, or the server has not created its store yet.

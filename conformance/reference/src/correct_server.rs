@@ -28,7 +28,7 @@ pub enum CorrectServer {
     Tracker,
     /// The small server of the example `logbook`.
     Logbook,
-    /// The small server of the memory of `mcb`.
+    /// The small server of the memory and the code of `mcb`.
     Recall,
 }
 
@@ -78,7 +78,7 @@ impl CorrectServer {
             Self::Desk => &["operations", "mutation/recorded"],
             Self::Tracker => &["operations", "rows", "orgs", "secrets"],
             Self::Logbook => &["operations", "provenance", "modes", "errors"],
-            Self::Recall => &["memory"],
+            Self::Recall => &["memory", "index", "search", "vcs", "validate"],
             Self::Memory | Self::Editor => &[
                 "append",
                 "approval",
@@ -113,6 +113,9 @@ impl CorrectServer {
                 .chain(["--export"])
                 .map(String::from)
                 .collect();
+        }
+        if self == Self::Recall {
+            command.extend(["--workspace", "{workspace}"]);
         }
         if contract.document {
             command.extend(["--document", "{document}"]);

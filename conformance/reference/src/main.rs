@@ -38,6 +38,9 @@ struct Arguments {
     /// The mode of operation, for a contract that has modes
     #[arg(long, value_name = "NAME", conflicts_with = "library")]
     mode: Option<String>,
+    /// The folder with source code, for a contract that is about it
+    #[arg(long, value_name = "FOLDER", requires = "data")]
+    workspace: Option<PathBuf>,
     /// Listen at this address, for MCP's Streamable HTTP at `/mcp`; only for `braindrive-markdown`
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
@@ -53,6 +56,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         mutant,
         innocent,
         mode,
+        workspace,
         http,
     } = arguments;
     let library = match (library, data) {
@@ -87,7 +91,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         CorrectServer::Tracker if *export => Ok(small::export_tracker(library)?),
         CorrectServer::Tracker => Ok(small::serve_tracker(library)?),
         CorrectServer::Recall if *export => Ok(small::export_recall(library)?),
-        CorrectServer::Recall => Ok(small::serve_recall(library)?),
+        CorrectServer::Recall => Ok(small::serve_recall(library, workspace.as_deref())?),
         CorrectServer::Reference => tabellion_reference::serve(library, *http),
         CorrectServer::Memory => Ok(small::serve_memory(library)?),
         CorrectServer::Desk => Ok(small::serve_desk(library)?),

@@ -4,6 +4,7 @@
 //! a line, in `start`, `messages` or `behaviour`. A process is one mutant for all its life, or none.
 
 mod behaviour;
+mod code;
 mod desk;
 mod editor;
 mod logbook;
@@ -21,7 +22,8 @@ pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
 
 use crate::correct_server::CorrectServer;
 use {
-    desk::DESK, editor::EDITOR, logbook::LOGBOOK, memory::MEMORY, recall::RECALL, tracker::TRACKER, zoo::ZOO,
+    code::CODE, desk::DESK, editor::EDITOR, logbook::LOGBOOK, memory::MEMORY, recall::RECALL,
+    tracker::TRACKER, zoo::ZOO,
 };
 
 pub(super) use {behaviour::*, messages::*, start::*};
@@ -198,6 +200,32 @@ pub enum Mutant {
     ScoresAscend,
     ScoresBeyondOne,
     IgnoresLowest,
+    SaysIndexed,
+    IndexInMemory,
+    TakesRunsForDone,
+    KeepsRemoved,
+    KeepsUnfitting,
+    ClearKeepsHashes,
+    NamesOutside,
+    FollowsLinksOut,
+    SkipsSameSize,
+    CodeFiltersAfterCut,
+    IgnoresExtensions,
+    CodeScoresNegative,
+    CodeScoresAscend,
+    CodeQueriesAreSyntax,
+    IgnoresNames,
+    HitsEachWord,
+    FindsNoRenames,
+    ComparesTips,
+    SearchesWorkTree,
+    CaseAlwaysCounts,
+    ImpactIsZero,
+    HasNoDependents,
+    FindingsAreErrors,
+    RunsAllCategories,
+    ListsAllRules,
+    FilesAreOne,
     FollowsLinks,
     ReadsThroughLinks,
     AsksNobody,
@@ -258,6 +286,7 @@ pub enum Mutant {
     TellsThePath,
     TellsTheStatement,
     TellsTheType,
+    NamesNoRequest,
 }
 
 /// A mutant and its description.
@@ -297,7 +326,7 @@ pub fn all() -> impl Iterator<Item = &'static Specimen> {
 
 /// Returns the specimens whose defect does not depend on the transport.
 pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
-    [ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK, RECALL]
+    [ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK, RECALL, CODE]
         .into_iter()
         .flatten()
 }

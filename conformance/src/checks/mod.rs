@@ -8,6 +8,7 @@ mod approval;
 mod atomic;
 mod budget;
 mod bytes;
+mod code;
 mod concurrent;
 mod errors;
 pub(crate) mod http;
@@ -65,6 +66,10 @@ pub const FAMILIES: &[&[Check]] = &[
     modes::CHECKS,
     errors::CHECKS,
     memory::CHECKS,
+    code::INDEX,
+    code::SEARCH,
+    code::VCS,
+    code::VALIDATE,
     budget::CHECKS,
 ];
 
@@ -128,6 +133,12 @@ pub const SMOKE: &[&str] = &[
     "memory/found",
     "memory/timeline",
     "memory/inject",
+    "index/status",
+    "index/incremental",
+    "search/filters",
+    "search/exact",
+    "vcs/compare",
+    "validate/run",
 ];
 
 /// Returns all checks, in the order in which they run.
@@ -154,6 +165,7 @@ fn fits(check: &Check, contract: &ContractSpec) -> bool {
         "provenance" => contract.provenance.is_some(),
         "modes" => contract.modes.is_some(),
         memory::FAMILY => memory::is_of(contract),
+        family if code::is_family(family) => code::is_of(contract, family),
         "wire" | "http" | "schema" | "operations" | "pure" | "errors" | "budget" => true,
         _ => contract.rows.is_none(),
     }
@@ -166,6 +178,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
         "wire" | "http" | "schema" | "pure" => true,
         "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
         "rows" | "provenance" | "modes" | memory::FAMILY => true,
+        family if code::is_family(family) => true,
         "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
         "secrets" => contract.rows.is_some_and(|rows| {
             let mut fields = rows.entities.iter().flat_map(|entity| entity.fields);

@@ -67,7 +67,8 @@ pub(super) struct Server {
     #[arg(long, short)]
     verbose: bool,
     /// The command that starts the server. `{library}` is replaced by the folder of the library, `{document}` by a document's
-    /// path in it, `{data}` by the folder for rows. By default the adapter's command
+    /// path in it, `{data}` by the folder for rows, `{workspace}` by the folder with source code that it may read. By default the
+    /// adapter's command
     #[arg(last = true, required_unless_present_any = ["adapter", "library"])]
     command: Vec<String>,
 }

@@ -27,7 +27,7 @@ pub enum CodeError {
         source: io::Error,
     },
     /// The files that are to be indexed can't be listed.
-    #[error("the files can't be listed: {0}")]
+    #[error("{0}")]
     Listing(String),
 }
 

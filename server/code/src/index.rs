@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -13,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
 
 use crate::{
-    CodeError, Failed, Stop, Tree,
+    CodeError, Entry, Failed, Stop, Tree,
     columns::Columns,
     file,
     run::{self, Step},
@@ -213,6 +214,20 @@ impl CodeIndex {
         })
     }
 
+    /// Returns how many files and chunks a collection has.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn counts(&self, key: &str) -> Result<(u64, u64), CodeError> {
+        self.with(|connection| {
+            let sql = "SELECT number FROM collection WHERE key = ?";
+            let number: Option<i64> = connection.query_row(sql, [key], |row| row.get(0)).optional()?;
+            let Some(number) = number else { return Ok((0, 0)) };
+            let (files, chunks) = write::counts(connection, number)?;
+            Ok((files as u64, chunks as u64))
+        })
+    }
+
     /// Returns the keys of all collections.
     ///
     /// # Errors
@@ -259,6 +274,15 @@ pub struct Run {
 }
 
 impl Run {
+    /// Ends the run with an error that came before it, which the status tells.
+    ///
+    /// # Errors
+    /// Always the error.
+    pub fn fail(self, error: CodeError) -> Result<(), CodeError> {
+        self.finish(&Unlisted(error.to_string()), &Stop::default())
+            .and(Err(error))
+    }
+
     /// Brings the collection up to what `tree` has.
     ///
     /// # Errors
@@ -275,6 +299,19 @@ impl Run {
             connection.execute(sql, params![state.word(), error, now(), self.collection])?;
             result
         })
+    }
+}
+
+/// A tree that can't be listed.
+struct Unlisted(String);
+
+impl Tree for Unlisted {
+    fn entries(&self) -> Result<Vec<Entry>, CodeError> {
+        Err(CodeError::Listing(self.0.clone()))
+    }
+
+    fn read(&self, _: &Entry) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::NotFound.into())
     }
 }
 

@@ -33,5 +33,6 @@ pub use self::{
     query::{CodeFilters, CodeQuery},
     run::{Failed, Stop, blob_id},
     search::{CodeHit, CodeHits},
+    segment::commit_path,
     tree::{Entry, Folder, Selection, Tree},
 };

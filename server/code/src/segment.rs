@@ -4,9 +4,34 @@
 //! those of all segments is decided when it is stored.
 
 use serde::{Deserialize, Serialize};
-use tabellion_syntax::outline;
+use tabellion_syntax::{Symbol, outline};
 
 use crate::terms::Interner;
+
+/// What the path of a commit's message begins with.
+const COMMIT: &str = "commit:";
+/// The kind of a chunk of one.
+const COMMIT_KIND: &str = "commit";
+
+/// Returns the path of a commit's message, as an entry of a tree. Its chunks are of the kind `commit`.
+pub fn commit_path(id: &str) -> String {
+    format!("{COMMIT}{id}")
+}
+
+/// Returns whether a path is that of a commit's message.
+fn is_commit(path: &str) -> bool {
+    let id = path.strip_prefix(COMMIT).unwrap_or_default();
+    id.len() == 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns the kind of a chunk that is about `symbol`.
+pub(crate) fn kind(path: &str, symbol: Option<&Symbol>) -> &'static str {
+    match symbol {
+        Some(symbol) => symbol.kind.word(),
+        None if is_commit(path) => COMMIT_KIND,
+        None => "text",
+    }
+}
 
 /// A file that is to be indexed.
 pub(crate) struct Source {
@@ -92,7 +117,7 @@ impl Builder {
                 bytes: chunk.bytes.len() as u32,
                 start_line: *chunk.lines.start() as u32,
                 end_line: *chunk.lines.end() as u32,
-                kind: about.map_or("text", |symbol| symbol.kind.word()).to_owned(),
+                kind: kind(&source.path, about).to_owned(),
                 symbol: about.map(|symbol| symbol.path.clone()),
             }
         });

@@ -16,6 +16,8 @@ use std::collections::HashMap;
 use tabellion_retrieval::words;
 use tabellion_syntax::Outline;
 
+use crate::segment::kind;
+
 /// Number of a term within an [`Interner`].
 pub(crate) type TermId = u32;
 
@@ -86,7 +88,7 @@ impl Interner {
                 }
             }
             let about = outline.about(chunk);
-            ids.push(self.id(b'k', about.map_or("text", |symbol| symbol.kind.word())));
+            ids.push(self.id(b'k', kind(path, about)));
             if let Some(symbol) = about {
                 ids.push(self.id(b's', &whole(&symbol.name)));
             }

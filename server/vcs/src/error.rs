@@ -83,6 +83,14 @@ pub enum VcsError {
     /// The text to look for can't be searched for.
     #[error("{0}")]
     Query(String),
+    /// A file is larger than asked for.
+    #[error("it has {size} bytes, more than {limit}")]
+    TooLarge {
+        /// Its size in bytes.
+        size: u64,
+        /// What is allowed.
+        limit: u64,
+    },
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
@@ -104,6 +112,7 @@ impl VcsError {
             Self::NoCommits(_) => "repository_empty",
             Self::Unrelated { .. } => "revisions_unrelated",
             Self::Query(_) => "query_invalid",
+            Self::TooLarge { .. } => "too_large",
             Self::Cancelled => "cancelled",
         }
     }

@@ -7,6 +7,7 @@ mod blobs;
 mod checkout;
 mod commits;
 mod compare;
+mod content;
 mod error;
 mod facts;
 mod impact;

@@ -1,10 +1,11 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory of `mcb`, and of the examples `desk`,
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory and the code of `mcb`, and of the examples `desk`,
 //! `tracker` and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
 //! the stateless era (2026-07-28), no recovery after a crash. The tracker, the logbook and the memory keep rows in a JSON document
 //! instead.
 
+mod code;
 mod desk;
 mod editor;
 mod logbook;
@@ -38,8 +39,11 @@ fn refused(message: impl Into<String>) -> Refusal {
     (-32000, message.into())
 }
 
+/// JSON-RPC's code for errors of the server's own.
+const INTERNAL_ERROR: i64 = -32603;
+
 fn failed(error: io::Error) -> Refusal {
-    (-32603, error.to_string())
+    (INTERNAL_ERROR, error.to_string())
 }
 
 /// Answer to a call.
@@ -162,12 +166,12 @@ pub fn export_logbook(folder: &Path) -> io::Result<()> {
     logbook::export(folder, &mut io::stdout().lock())
 }
 
-/// Serves a memory in `folder` over standard input and output until the input ends.
+/// Serves a memory in `folder`, and the code in `workspace`, over standard input and output until the input ends.
 ///
 /// # Errors
 /// If a pipe breaks.
-pub fn serve_recall(folder: &Path) -> io::Result<()> {
-    serve(RECALL, &mut recall::Recall::new(folder))
+pub fn serve_recall(folder: &Path, workspace: Option<&Path>) -> io::Result<()> {
+    serve(RECALL, &mut recall::Recall::new(folder, workspace))
 }
 
 /// Prints the rows in `folder` as lines of JSON.
@@ -207,7 +211,12 @@ fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io
                 json!({ "jsonrpc": "2.0", "id": id, "result": result })
             }
             Err((code, message)) => {
-                json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+                let mut error = json!({ "code": code, "message": message });
+                if code == INTERNAL_ERROR && !is(Mutant::NamesNoRequest) {
+                    eprintln!("request {id}: {message}");
+                    error["data"] = json!({ "rule": "internal", "requestId": id.to_string() });
+                }
+                json!({ "jsonrpc": "2.0", "id": id, "error": error })
             }
         };
         let mut output = io::stdout().lock();

@@ -186,18 +186,26 @@ fn done(reply: Reply, is: &[&str], arguments: &Value) -> Result<Value, Stop> {
 }
 
 /// Returns a call as messages name it.
-pub(super) fn said(is: &[&str], arguments: &Value) -> String {
+pub(in crate::checks) fn said(is: &[&str], arguments: &Value) -> String {
     format!("the valid call `{}` with `{arguments}`", is.join(" "))
 }
 
 /// Returns the operation with these values of its selectors.
-pub(super) fn find(contract: &ContractSpec, is: &[&str]) -> Option<&'static ToolSpec> {
+pub(in crate::checks) fn find(contract: &ContractSpec, is: &[&str]) -> Option<&'static ToolSpec> {
     let has = |tool: &&ToolSpec| tool.operation.is_some_and(|operation| operation.is == is);
     let mut all = contract.operations().filter(has);
     all.next()
 }
 
-fn request(bench: &Bench<'_>, is: &[&str], arguments: &Value) -> Result<(&'static ToolSpec, Value), Stop> {
+/// Returns the operation with these values of its selectors, and the arguments with them.
+///
+/// # Errors
+/// If the server has no such operation.
+pub(in crate::checks) fn request(
+    bench: &Bench<'_>,
+    is: &[&str],
+    arguments: &Value,
+) -> Result<(&'static ToolSpec, Value), Stop> {
     let none = || Stop::NotApplicable(format!("the server has no operation `{}`", is.join(" ")));
     let tool = find(bench.subject.contract, is).ok_or_else(none)?;
     if !bench.subject.adapter.has(tool, None) {

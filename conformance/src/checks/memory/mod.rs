@@ -25,6 +25,9 @@ mod words;
 
 use tabellion_runtime::ContractSpec;
 
+pub(super) use ask::{find, request, said};
+pub(super) use words::TEXTS;
+
 use crate::check::Check;
 
 /// Name of the family.

@@ -51,10 +51,10 @@ const OF_A_CASE: usize = 12;
 /// A text of `texts.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
-    name: String,
-    text: String,
-    word: Option<String>,
+pub(in crate::checks) struct Text {
+    pub(in crate::checks) name: String,
+    pub(in crate::checks) text: String,
+    pub(in crate::checks) word: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -63,7 +63,8 @@ struct Table {
     text: Vec<Text>,
 }
 
-static TEXTS: LazyLock<Vec<Text>> = LazyLock::new(|| {
+/// Texts of many scripts and kinds, each with a word that finds it.
+pub(in crate::checks) static TEXTS: LazyLock<Vec<Text>> = LazyLock::new(|| {
     let table: Table = toml::from_str(include_str!("../../../texts.toml")).expect("`texts.toml` is valid");
     table.text
 });

@@ -54,13 +54,15 @@ const INPUTS_PER_SESSION: usize = 40;
 const INVALID_PARAMS: i64 = -32602;
 
 /// Rules, in the data of an error with that code, that valid arguments can break where a contract keeps rows: because of the rows that
-/// are there, because they contradict each other, or since the server checks no tokens.
+/// are there, because they contradict each other, because of the files in the workspace, or since the server checks no tokens.
 const OF_ROWS: &[&str] = &[
     "not_found",
     "no_such",
     "taken",
     "immutable",
     "conflicting",
+    "path",
+    "no_collection",
     "token",
 ];
 /// Those that entities say and schemas can't: a time that must lie ahead, a field that is needed in one of two places. The family `rows`

@@ -173,6 +173,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
         "serde_json",
         "sha2",
         "thiserror",
+        "tracing",
         "unicode-normalization",
         "tabellion-runtime",
     ];
@@ -205,7 +206,10 @@ fn the_servers_crates_depend_only_downwards() {
         ("tabellion-records", &["tabellion-platform", "tabellion-runtime"]),
         ("tabellion-retrieval", &["tabellion-platform"]),
         ("tabellion-vcs", &["tabellion-platform", "tabellion-syntax"]),
+        ("tabellion-syntax", &[]),
+        ("tabellion-code", &["tabellion-platform", "tabellion-retrieval", "tabellion-syntax"]),
         ("tabellion-rules", &["tabellion-syntax"]),
+        ("tabellion-embed", &["tabellion-platform"]),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-mcp", &["tabellion-runtime"]),
         (
@@ -225,6 +229,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         (
             "rusqlite",
             &[
+                "tabellion-code",
                 "tabellion-conformance",
                 "tabellion-library",
                 "tabellion-records",
@@ -233,6 +238,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
             ],
         ),
         ("rust-stemmers", &["tabellion-retrieval"]),
+        ("ureq", &["tabellion-embed", "xtask"]),
         ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
@@ -300,6 +306,9 @@ fn only_the_library_writes() {
         ("server/records/src", &["file.rs", "replacement.rs", "upkeep.rs"]),
         ("server/retrieval/src", &["file.rs"]),
         ("server/vcs/src", &[]),
+        ("server/syntax/src", &[]),
+        ("server/code/src", &["file.rs", "index.rs"]),
+        ("server/retrieval/embed/src", &["download.rs", "install.rs"]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/clients/src", &["file.rs"]),

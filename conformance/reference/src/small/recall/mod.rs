@@ -1,6 +1,7 @@
 //! The memory of the contract `mcb`: what agents store and search, in one JSON document under a lock, with an engine of its own.
 //!
-//! Nothing of it follows from the contract's entities, and it has no other tools. Searching reads everything anew, each time.
+//! Nothing of it follows from the contract's entities. Searching reads everything anew, each time. Calls about code are those of
+//! [`code`](super::code).
 
 mod answers;
 mod find;
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tabellion_contracts::mcb;
 use tabellion_runtime::{ContractSpec, ToolSpec};
 
-use super::{Answer, ContractServer, PersonAnswer, Refusal};
+use super::{Answer, ContractServer, PersonAnswer, Refusal, code::Code};
 use crate::mutant::{Mutant, is};
 use notes::Note;
 use store::{State, Store};
@@ -28,6 +29,8 @@ pub(super) struct Recall {
     store: Store,
     /// What a mutant's searches know: the state at the last search, or what this process stored.
     seen: State,
+    /// The code in the workspace.
+    code: Code,
 }
 
 /// Writes the rows of the folder as lines of JSON.
@@ -67,10 +70,11 @@ fn invalid(message: impl Into<String>) -> Refusal {
 }
 
 impl Recall {
-    pub(super) fn new(folder: &Path) -> Self {
+    pub(super) fn new(folder: &Path, workspace: Option<&Path>) -> Self {
         Self {
             store: Store::new(folder),
             seen: State::default(),
+            code: Code::new(folder, workspace),
         }
     }
 
@@ -160,9 +164,13 @@ impl ContractServer for Recall {
         match (tool, arguments["action"].as_str()) {
             ("memory", Some("store")) => self.change(&request),
             ("memory", Some(action)) => self.read(action, &request),
-            ("search", _) => self.read("search", &request),
-            _ => Err(invalid("this server has the tools `memory` and `search` only")),
+            ("search", _) if request.resource != "code" => self.read("search", &request),
+            _ => self.code.call(tool, arguments),
         }
+    }
+
+    fn answered(&mut self) {
+        self.code.answered();
     }
 }
 

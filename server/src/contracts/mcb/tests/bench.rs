@@ -12,7 +12,11 @@ use tabellion_runtime::{
 use tabellion_vcs::Workspaces;
 use tempfile::TempDir;
 
-use super::super::{over, words::Words};
+use super::super::{
+    code::Indexer,
+    over,
+    words::{self, Words},
+};
 
 /// The contract over rows in a folder that goes with it.
 pub(super) struct Bench {
@@ -112,7 +116,11 @@ impl Bench {
         let index = Arc::new(Words::new(Arc::clone(&records)));
         let store: Arc<dyn Store<Rows>> = records.clone();
         let workspaces = Workspaces::new(&[folder.path().into()], folder.path()).unwrap();
-        let contract = over(store, index, Arc::new(workspaces));
+        let workspaces = Arc::new(workspaces);
+        let rows = Box::new(words::Rows(Arc::clone(&records)));
+        let code = Indexer::new(folder.path().join("data/code.db"), rows, Arc::clone(&workspaces));
+        code.resume();
+        let contract = over(store, index, code, workspaces);
         Self {
             folder,
             contract,

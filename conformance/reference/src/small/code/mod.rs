@@ -1,0 +1,235 @@
+//! The code of the contract `mcb`: sources of a workspace, indexed in one JSON document, with an engine of its own.
+//!
+//! Files are blocks between empty lines; functions are found by the words before their names. Searching reads the whole index, and
+//! branches are the git program's.
+
+mod branches;
+mod files;
+mod find;
+mod impact;
+mod metrics;
+mod rules;
+mod store;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde_json::{Value, json};
+
+use super::{Answer, Refusal};
+use crate::mutant::{Mutant, is};
+use store::{Collection, Store};
+
+/// JSON-RPC's code for what the caller can mend.
+const INVALID_PARAMS: i64 = -32602;
+
+fn invalid(message: impl Into<String>) -> Refusal {
+    (INVALID_PARAMS, message.into())
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+pub(super) struct Code {
+    store: Store,
+    workspace: Option<PathBuf>,
+    /// Whether runs go on once the answer is out.
+    is_due: bool,
+}
+
+impl Code {
+    /// Opens the index, and ends the runs of processes that died.
+    pub(super) fn new(folder: &Path, workspace: Option<&Path>) -> Self {
+        let code = Self {
+            store: Store::new(folder),
+            workspace: workspace.and_then(|path| path.canonicalize().ok()),
+            is_due: false,
+        };
+        // The next call says what is wrong with the file.
+        let _ = code.recover();
+        code
+    }
+
+    fn recover(&self) -> Result<(), Refusal> {
+        if is(Mutant::IndexInMemory) {
+            return self.store.change(|state| {
+                state.collections.clear();
+                Ok(())
+            });
+        }
+        if is(Mutant::TakesRunsForDone) {
+            return self.store.change(|state| {
+                for collection in &mut state.collections {
+                    collection.state = "idle".into();
+                }
+                Ok(())
+            });
+        }
+        self.run_all()
+    }
+
+    /// Answers a call.
+    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answer, Refusal> {
+        let response = match (tool, arguments["action"].as_str().unwrap_or_default()) {
+            ("index", "start") => self.start(arguments)?,
+            ("index", "status") => self.status(arguments)?,
+            ("index", "clear") => self.clear(arguments)?,
+            ("search", _) => {
+                self.is_due = true;
+                find::search(&self.store.read()?, arguments)?
+            }
+            ("validate", "run") => rules::run(&self.inside(arguments, "path")?, arguments)?,
+            ("validate", "list_rules") => rules::list(arguments)?,
+            ("validate", "analyze") => metrics::analyze(&self.inside(arguments, "path")?)?,
+            ("vcs", "compare_branches") => {
+                branches::compare(&self.inside(arguments, "repo_path")?, arguments)?
+            }
+            ("vcs", "search_branch") => branches::search(&self.inside(arguments, "repo_path")?, arguments)?,
+            ("vcs", "analyze_impact") => impact::analyze(&self.inside(arguments, "repo_path")?, arguments)?,
+            (tool, action) => return Err(invalid(format!("this server has no `{tool} {action}`"))),
+        };
+        Ok(Answer::Response(response))
+    }
+
+    /// Goes on with runs, once the answer is out.
+    pub(super) fn answered(&mut self) {
+        if std::mem::take(&mut self.is_due) {
+            // A run that fails is not `idle`.
+            let _ = self.run_all();
+        }
+    }
+
+    /// Returns a path in the workspace, with all links resolved.
+    fn inside(&self, arguments: &Value, name: &str) -> Result<PathBuf, Refusal> {
+        let path = Path::new(arguments[name].as_str().unwrap_or_default());
+        let found = path
+            .canonicalize()
+            .map_err(|_| invalid(format!("there is no `{}`", path.display())))?;
+        let is_inside = self
+            .workspace
+            .as_ref()
+            .is_some_and(|workspace| found.starts_with(workspace));
+        if is_inside || is(Mutant::NamesOutside) {
+            return Ok(found);
+        }
+        Err(invalid(format!("`{}` is not in the workspace", path.display())))
+    }
+
+    fn start(&mut self, arguments: &Value) -> Result<Value, Refusal> {
+        let path = self.inside(arguments, "path")?;
+        if !path.is_dir() {
+            return Err(invalid("the path is not a folder"));
+        }
+        let folder = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let name = arguments["collection"].as_str().map_or(folder, str::to_owned);
+        let (total, started_at) = (
+            files::taken(self.workspace.as_deref(), &path, arguments).len(),
+            now(),
+        );
+        let operation = self.store.change(|state| {
+            state.last += 1;
+            let operation = format!("run-{}", state.last);
+            let hashes = state.cleared.remove(&name).unwrap_or_default();
+            let old = state.take(&name);
+            state.collections.push(Collection {
+                name: name.clone(),
+                path: path.clone(),
+                request: arguments.clone(),
+                operation_id: operation.clone(),
+                state: if is(Mutant::SaysIndexed) {
+                    "idle"
+                } else {
+                    "indexing"
+                }
+                .into(),
+                is_done: false,
+                started_at,
+                finished_at: None,
+                total,
+                failed: 0,
+                files: old.map_or(hashes, |old| old.files),
+            });
+            Ok(operation)
+        })?;
+        self.is_due = !is(Mutant::SaysIndexed);
+        Ok(json!({
+            "operation_id": operation, "collection": name, "path": path.to_string_lossy(), "state": "indexing", "started_at": started_at,
+        }))
+    }
+
+    fn status(&self, arguments: &Value) -> Result<Value, Refusal> {
+        let state = self.store.read()?;
+        let asked = arguments["collection"].as_str();
+        let all: Vec<_> = state.asked(asked)?.map(Collection::status).collect();
+        Ok(json!({ "count": all.len(), "collections": all }))
+    }
+
+    fn clear(&self, arguments: &Value) -> Result<Value, Refusal> {
+        let name = arguments["collection"].as_str().unwrap_or_default();
+        self.store.change(|state| {
+            let gone = state.take(name).ok_or_else(|| store::no_collection(name))?;
+            let (files, chunks) = (gone.files.len(), gone.chunks().count());
+            if is(Mutant::ClearKeepsHashes) {
+                let mut hashes = gone.files;
+                hashes.values_mut().for_each(|file| file.chunks.clear());
+                state.cleared.insert(name.to_owned(), hashes);
+            }
+            Ok(json!({ "collection": name, "files": files, "chunks": chunks, "cleared": true }))
+        })
+    }
+
+    /// Ends all runs.
+    fn run_all(&self) -> Result<(), Refusal> {
+        let state = self.store.read()?;
+        let due = state.collections.iter().filter(|collection| !collection.is_done);
+        due.map(|collection| collection.name.clone())
+            .collect::<Vec<_>>()
+            .iter()
+            .try_for_each(|name| self.run(name))
+    }
+
+    /// Indexes the files of a collection, each of them in one change.
+    fn run(&self, name: &str) -> Result<(), Refusal> {
+        let state = self.store.read()?;
+        let Some(mut collection) = state.named(name).cloned() else {
+            return Ok(());
+        };
+        let taken = files::taken(self.workspace.as_deref(), &collection.path, &collection.request);
+        (collection.total, collection.failed) = (taken.len(), 0);
+        let limit = collection.request["max_file_size"].as_u64().unwrap_or(1 << 20);
+        for (path, file) in &taken {
+            let bytes = fs::read(file).unwrap_or_default();
+            let text = String::from_utf8(bytes)
+                .ok()
+                .filter(|text| text.len() as u64 <= limit);
+            let Some(text) = text else {
+                collection.failed += 1;
+                collection.files.remove(path);
+                continue;
+            };
+            let old = collection.files.get(path);
+            if old.is_none_or(|old| !old.is_of(&text)) {
+                collection.files.insert(path.clone(), files::File::new(&text));
+                self.store.change(|state| state.replace(&collection))?;
+            }
+        }
+        let is_left = |path: &String| {
+            taken.contains_key(path)
+                || is(Mutant::KeepsRemoved)
+                || is(Mutant::KeepsUnfitting) && collection.path.join(path).exists()
+        };
+        collection.files.retain(|path, _| is_left(path));
+        collection.state = "idle".into();
+        (collection.is_done, collection.finished_at) = (true, Some(now()));
+        self.store.change(|state| state.replace(&collection))
+    }
+}
