@@ -192,7 +192,7 @@ struct Candidate {
 struct Best {
     words: f64,
     cosine: f64,
-    /// Of all documents searched.
+    /// The mean over all documents searched.
     mean_cosine: f64,
 }
 
