@@ -147,11 +147,7 @@ impl Model {
     }
 
     /// Embeds the batches in threads, and hands each to `advance` on this one.
-    fn embed_in_threads(
-        &self,
-        batches: Batches<'_>,
-        advance: &mut dyn FnMut(Range<usize>, &[Vector]) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn embed_in_threads(&self, batches: Batches<'_>, advance: &mut Advance<'_>) -> ControlFlow<()> {
         let batches = Mutex::new(batches);
         let is_cancelled = AtomicBool::new(false);
         let next = || batches.lock().expect("cutting a batch does not panic").next();
@@ -195,6 +191,9 @@ impl std::fmt::Debug for Model {
             .finish_non_exhaustive()
     }
 }
+
+/// Takes the vectors of a batch, the texts at a range.
+type Advance<'a> = dyn FnMut(Range<usize>, &[Vector]) -> ControlFlow<()> + 'a;
 
 /// Cuts texts into batches, and tokenizes these.
 struct Batches<'a> {

@@ -12,6 +12,9 @@ pub(crate) const TILE_COLUMNS: usize = 32;
 /// Bytes of weights that stay in the second-level cache while rows pass by.
 const CACHED_BYTES: usize = 384 * 1024;
 
+/// What is added where there is no bias.
+const NO_BIAS: [f32; TILE_COLUMNS] = [0.0; TILE_COLUMNS];
+
 /// A tile's share of the rows: for each step of the sum, one value of each row.
 pub(super) type RowSteps = [[f32; TILE_ROWS]];
 /// A tile's share of the matrix: for each step of the sum, one value of each column.
@@ -184,26 +187,24 @@ impl Sink<'_> {
     #[inline]
     fn store(&mut self, tile: &Tile, (row, column): (usize, usize), (rows, columns): (usize, usize)) {
         let columns = columns.min(TILE_COLUMNS);
-        let bias = self.bias.map(|bias| &bias[column..][..columns]);
+        let bias = self
+            .bias
+            .map_or(&NO_BIAS[..columns], |bias| &bias[column..][..columns]);
         for (at, sums) in tile.iter().enumerate().take(rows) {
             let target = &mut self.values[self.start + (row + at) * self.stride + column..][..columns];
-            let sums = &sums[..columns];
+            let sums = sums.iter().zip(bias).map(|(sum, bias)| sum + bias);
             if self.adds {
-                add(target, sums);
+                target
+                    .iter_mut()
+                    .zip(sums)
+                    .for_each(|(target, sum)| *target += sum);
             } else {
-                target.copy_from_slice(sums);
-            }
-            if let Some(bias) = bias {
-                add(target, bias);
+                target
+                    .iter_mut()
+                    .zip(sums)
+                    .for_each(|(target, sum)| *target = sum);
             }
         }
-    }
-}
-
-#[inline]
-fn add(target: &mut [f32], values: &[f32]) {
-    for (target, value) in target.iter_mut().zip(values) {
-        *target += value;
     }
 }
 
