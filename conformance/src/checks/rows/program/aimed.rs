@@ -136,7 +136,7 @@ impl Aim<'_> {
         ))
     }
 
-    /// Gives a field the value of a hook, again, another one, and the value once more.
+    /// Gives a field the value of a hook, again, a different value, and the first one once more.
     fn hooked(&self, entity: &'static EntitySpec, hook: &Hook) -> Option<(String, Vec<Step>)> {
         let mut steps = self.rows_with(entity);
         let field = entity.field(hook.field).filter(|field| !field.is_fixed())?;
