@@ -1,7 +1,7 @@
 //! Errors of the server's own, which an operator must be able to find in the log.
 //!
-//! What a client is told of such an error does not tell its cause. Both carry the same id: the answer in its `data`, and the log in each
-//! line of the call, among which the cause is.
+//! The answer to the client does not tell the cause of such an error. Answer and log carry the same id: the answer in its `data`, and the
+//! log in each line of the call, among which the cause is.
 
 use std::{
     fmt,

@@ -136,7 +136,7 @@ impl Aim<'_> {
         ))
     }
 
-    /// Gives a field the value of a hook, again, another one, and the value once more.
+    /// Gives a field the value of a hook, again, a different value, and the first one once more.
     fn hooked(&self, entity: &'static EntitySpec, hook: &Hook) -> Option<(String, Vec<Step>)> {
         let mut steps = self.rows_with(entity);
         let field = entity.field(hook.field).filter(|field| !field.is_fixed())?;
@@ -299,7 +299,7 @@ mod tests {
     fn each_rule_of_a_contract_has_a_program() {
         let contract = &tabellion_contracts::mcb::CONTRACT;
         let spec = contract.rows.expect("it has rows");
-        let programs = programs(&spec, &operation::of(contract, |_| true));
+        let programs = programs(spec, &operation::of(contract, |_| true));
         let calls = |name: &str| {
             let found = programs.iter().find(|(known, _)| known == name);
             found.map_or(0, |(_, steps)| steps.len())

@@ -1,4 +1,4 @@
-//! The conformance suite's families about the memory, and those about provenance, modes and errors, over both transports.
+//! The conformance suite's families about the memory, and those about provenance, modes, errors and rows, over both transports.
 
 use std::{num::NonZero, thread};
 
@@ -102,6 +102,17 @@ fn the_memory_keeps_its_guarantees() {
         &OF_MEMORY,
         &["--provenance", "strict"],
         Reach::Lines,
+        vec![Era::Stateless],
+    );
+}
+
+#[test]
+fn each_change_is_one_entry_over_http() {
+    judge(
+        &["rows/one-change"],
+        &["one-change-per-mutation"],
+        &["--http", "127.0.0.1:{port}"],
+        Reach::Http("http://127.0.0.1:{port}/mcp".into()),
         vec![Era::Stateless],
     );
 }

@@ -1,5 +1,7 @@
 //! The changes of rows, and the work on their file, that are interrupted at each of their points.
 
+use std::fs;
+
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -103,7 +105,8 @@ pub(super) fn all() -> Vec<Case> {
             team.clone(),
         ),
         case("migrate", Work::Command("migrate"), of_more_fields, team.clone()),
-        case("recover", Work::Command("recover"), damaged, team),
+        case("recover", Work::Command("recover"), damaged, team.clone()),
+        case("import", Work::Command("import"), exported, team),
     ]
 }
 
@@ -162,4 +165,18 @@ fn of_more_fields(data: &Data) {
 fn damaged(data: &Data) {
     people(data);
     data.damage("teams");
+}
+
+/// Name of the file that is imported.
+pub(super) const EXPORT: &str = "export.jsonl";
+
+/// Leaves an export alone, which is to be imported.
+fn exported(data: &Data) {
+    people(data);
+    let (code, lines, said) = data.upkeep(&["export"]);
+    assert_eq!(code, Some(0), "{said}");
+    for entry in fs::read_dir(data.folder()).expect("a folder").flatten() {
+        fs::remove_file(entry.path()).expect("removed");
+    }
+    fs::write(data.folder().join(EXPORT), lines).expect("written");
 }

@@ -1,6 +1,11 @@
 //! One case with both sides of its change, and what a fault at one of its points leads to.
 
-use std::{fs, path::Path, process::Stdio, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tabellion_conformance::{
@@ -119,7 +124,7 @@ impl Sweep {
         (case.prepare)(&template);
         let undisturbed = template.copy();
         if let Work::Command(command) = case.work {
-            let (code, _, said) = undisturbed.upkeep(&[command]);
+            let (code, _, said) = upkeep(&undisturbed, command);
             assert_eq!(code, Some(0), "{}: {said}", case.name);
         }
         let mut server = undisturbed.serve();
@@ -227,7 +232,7 @@ impl Sweep {
         if let Work::Command(command) = self.case.work
             && let Err(said) = data.try_checked()
         {
-            let (code, _, again) = data.upkeep(&[command]);
+            let (code, _, again) = upkeep(&data, command);
             if code != Some(0) {
                 problems.push(format!("`{command}` again: {again} (data: {said})"));
                 return problems;
@@ -287,10 +292,24 @@ impl Sweep {
     }
 }
 
+/// Returns what a command of `tabellion data` is given besides the folder.
+fn more(data: &Data, command: &str) -> Option<PathBuf> {
+    (command == "import").then(|| data.folder().join(cases::EXPORT))
+}
+
+/// Runs a command of `tabellion data`.
+fn upkeep(data: &Data, command: &str) -> (Option<i32>, String, String) {
+    let more = more(data, command);
+    let more = more.as_ref().map(|path| path.to_str().expect("a path in UTF-8"));
+    let arguments: Vec<_> = std::iter::once(command).chain(more).collect();
+    data.upkeep(&arguments)
+}
+
 /// Runs a command of `tabellion data` under the stepper, to its end.
 fn run_command(data: &Data, command: &str, fault: Option<Fault>) -> Stepper {
     let mut program = std::process::Command::new(crate::support::TABELLION);
-    program.args(["data", command, "--data"]).arg(data.folder());
+    program.args(["data", command]).args(more(data, command));
+    program.arg("--data").arg(data.folder());
     program
         .stdin(Stdio::null())
         .stdout(Stdio::null())
