@@ -5,6 +5,7 @@ pub mod replay;
 pub mod rows;
 mod source;
 mod sqlite;
+mod wal;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -286,6 +286,7 @@ pub enum Mutant {
     TellsThePath,
     TellsTheStatement,
     TellsTheType,
+    NamesNoRequest,
 }
 
 /// A mutant and its description.

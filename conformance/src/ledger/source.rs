@@ -8,6 +8,7 @@ use super::{
     export,
     rows::RowLedger,
     sqlite::{self, Queries},
+    wal::Transactions,
 };
 
 /// Placeholder for the folder of a server's data.
@@ -39,6 +40,11 @@ impl Source {
         // A store that has not even the rows that it begins with is still being created.
         let is_begun = |ledger: &RowLedger| spec.seeds.is_empty() || !ledger.tables.is_empty();
         Ok(read.filter(is_begun))
+    }
+
+    /// Returns the transactions in the write-ahead log of the SQLite file; `None` if there is none.
+    pub fn transactions(&self, data: &Path, spec: &RowsSpec) -> Option<Transactions> {
+        Transactions::beside(Path::new(&self.file(data, spec))).filter(|_| !self.is_command_alone())
     }
 
     /// Returns true if only a command reads the rows.

@@ -78,9 +78,15 @@ impl Failure {
         self
     }
 
-    /// Sets the cause.
+    /// Sets the cause, and logs it, because the answer to the client does not tell it. The log's line belongs to the request that is
+    /// being answered.
     #[must_use]
     pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
+        let cause = &source as &dyn Error;
+        match self.kind {
+            FailureKind::Io => tracing::error!(cause, "{}", self.message),
+            _ => tracing::debug!(cause, "{}", self.message),
+        }
         self.source = Some(Arc::new(source));
         self
     }

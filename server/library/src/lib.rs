@@ -27,7 +27,6 @@
 //! | `inspection` | what can be wrong with a library, as facts |
 //! | `maintenance` | git's own housekeeping |
 //! | `counts` | what was done, in numbers |
-//! | [`workspace`] | facts about the repository around a folder, whether or not it is a library |
 //! | `session` | the exclusive right to change the library |
 //! | `blocking` | blocking calls in an asynchronous runtime |
 //! | `failures` | errors of the system and of git, as failures |
@@ -35,7 +34,6 @@
 mod attributes;
 mod blocking;
 mod branch;
-mod checkout;
 mod checkpoint;
 mod commit;
 mod commit_message;
@@ -74,7 +72,6 @@ mod tree;
 mod versions;
 pub mod walk;
 mod working_tree;
-pub mod workspace;
 
 use std::{ops::ControlFlow, path::Path, sync::Arc, thread, time::Duration};
 
@@ -90,7 +87,6 @@ use self::{
     working_tree::WorkingTree,
 };
 pub use self::{
-    checkout::Checkout,
     counts::Counts,
     entries::{Difference, DocumentChange, EntryChange, Place, Uncommitted},
     folder::{CreateFolders, Created},

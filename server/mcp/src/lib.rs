@@ -33,6 +33,7 @@ mod exact_error;
 pub mod fixtures;
 mod handler;
 mod in_flight;
+mod internal_error;
 pub mod json;
 mod lines;
 mod message;

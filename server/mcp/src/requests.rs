@@ -5,9 +5,11 @@ use std::{sync::Arc, time::Instant};
 use rmcp::{ErrorData, RoleServer, model::*, service::RequestContext};
 use serde_json::Value;
 use tabellion_runtime::{CallContext, CallOrigin, Connection, ContractSpec, Rejection};
+use tracing::Instrument;
 
 use super::{
     exact_error::ExactError,
+    internal_error::RequestId,
     render, request_origin,
     shared::{Era, Shared},
     waiting::{self, ProgressReports},
@@ -52,6 +54,7 @@ pub(super) async fn call(
             approvals.with_call(tool, cx, arguments, params.request_state, params.input_responses)
         }
     });
+    let id = RequestId::next();
     let outcome = async {
         let (mut call, reports) = context(contract.spec(), cx)?;
         call.approver = approver;
@@ -60,7 +63,7 @@ pub(super) async fn call(
             environment: shared.environment.get().cloned(),
             ..request_origin::of(&cx.extensions, &cx.meta)
         };
-        let answer = contract.call(&call, tool.name, arguments);
+        let answer = contract.call(&call, tool.name, arguments).instrument(id.span());
         reports.until(tool.name, answer).await
     };
     let begun = Instant::now();
@@ -72,7 +75,7 @@ pub(super) async fn call(
         return Ok(question.into());
     }
     let result = render::outcome(contract.spec(), tool.name, outcome);
-    let mut result = result.map_err(|error| ExactError::store(cx, error))?;
+    let mut result = result.map_err(|error| ExactError::store(cx, id.mark(tool.label(), error)))?;
     shared.sign(era, &mut result.meta);
     Ok(result.into())
 }
@@ -88,14 +91,15 @@ pub(super) async fn read(
     let route = route.ok_or_else(|| render::unknown_resource(uri))?;
     let (contract, resource) = (&route.contract, route.spec);
     request_origin::allow(&cx.extensions, contract.spec(), Access::Read)?;
+    let id = RequestId::next();
     let answer = async {
         let (call, reports) = context(contract.spec(), cx)?;
-        let answer = contract.read_resource(&call, resource.name);
+        let answer = contract.read_resource(&call, resource.name).instrument(id.span());
         reports.until(resource.name, answer).await
     };
     let answer = answer
         .await
-        .map_err(|rejection| rejected(contract.spec(), rejection, cx))?;
+        .map_err(|rejection| rejected(contract.spec(), rejection, (id, resource.name), cx))?;
     let content = ResourceContents::text(answer.response.to_string(), resource.uri);
     let mut result = ReadResourceResult::new(vec![content.with_mime_type(resource.mime_type)]);
     result.meta = (!answer.meta.is_empty()).then_some(MetaObject(answer.meta));
@@ -115,14 +119,17 @@ pub(super) async fn prompt(
     let (contract, prompt) = (&route.contract, route.spec);
     request_origin::allow(&cx.extensions, contract.spec(), Access::Read)?;
     let arguments = Value::Object(params.arguments.unwrap_or_default());
+    let id = RequestId::next();
     let text = async {
         let (call, reports) = context(contract.spec(), cx)?;
-        let text = contract.get_prompt(&call, prompt.name, arguments);
+        let text = contract
+            .get_prompt(&call, prompt.name, arguments)
+            .instrument(id.span());
         reports.until(prompt.name, text).await
     };
     let text = text
         .await
-        .map_err(|rejection| rejected(contract.spec(), rejection, cx))?;
+        .map_err(|rejection| rejected(contract.spec(), rejection, (id, prompt.name), cx))?;
     let message = PromptMessage::new_text(Role::User, text);
     let mut result = GetPromptResult::new(vec![message]).with_description(prompt.description);
     shared.sign(era, &mut result.meta);
@@ -147,17 +154,19 @@ pub(super) async fn completion(
     let ArgumentInfo { name, value, .. } = params.argument;
     let argument = prompt.argument(&name);
     let argument = argument.ok_or_else(|| render::unknown("argument", &name))?;
+    let id = RequestId::next();
     let values = async {
         if !argument.completes {
             return Ok(vec![]);
         }
         let (call, reports) = context(contract.spec(), cx)?;
         let values = contract.complete(&call, prompt.name, argument.name, &value);
+        let values = values.instrument(id.span());
         reports.until(prompt.name, values).await
     };
     let values = values
         .await
-        .map_err(|rejection| rejected(contract.spec(), rejection, cx))?;
+        .map_err(|rejection| rejected(contract.spec(), rejection, (id, prompt.name), cx))?;
     let mut result = CompleteResult::new(render::completion(values));
     shared.sign(era, &mut result.meta);
     Ok(result)
@@ -184,6 +193,11 @@ fn context(
 }
 
 /// Returns the error for methods whose results can't carry one.
-fn rejected(contract: &ContractSpec, rejection: Rejection, cx: &RequestContext<RoleServer>) -> ErrorData {
-    ExactError::store(cx, render::rejection(contract, rejection))
+fn rejected(
+    contract: &ContractSpec,
+    rejection: Rejection,
+    (id, what): (RequestId, &str),
+    cx: &RequestContext<RoleServer>,
+) -> ErrorData {
+    ExactError::store(cx, id.mark(what, render::rejection(contract, rejection)))
 }

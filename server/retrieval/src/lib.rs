@@ -40,4 +40,5 @@ pub use self::{
     filter::{AnyOf, Filters},
     index::{Index, Status, inspect},
     search::{Hit, Hits, Search},
+    words::{Word, words},
 };

@@ -175,6 +175,7 @@ impl Install {
             has_library: self.library.is_some(),
             has_document: self.document.is_some(),
             has_data: self.data.is_some(),
+            has_workspaces: false,
         })
     }
 

@@ -59,6 +59,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 
+    /// Folder of the host in which callers can name paths, for contracts over rows that read files; may be repeated. If omitted: the
+    /// work tree around the working directory
+    #[arg(long = "workspace", value_name = "DIR")]
+    workspaces: Vec<PathBuf>,
+
     /// Create all missing folders of a path, not only the last one
     #[arg(long)]
     create: bool,
@@ -248,6 +253,7 @@ impl From<Arguments> for Options {
         Self {
             libraries,
             data: arguments.data,
+            workspaces: arguments.workspaces,
             create: if arguments.create {
                 CreateFolders::All
             } else {

@@ -10,11 +10,12 @@ mod learning_os;
 mod mcb;
 mod safe_markdown_editor;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{env, path::PathBuf, sync::Arc};
 
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, Failure};
+use tabellion_vcs::{WorkspaceError, Workspaces};
 
 use crate::data::Derived;
 
@@ -38,7 +39,7 @@ enum Implementation {
 type OfRows = fn(Arc<Records>) -> Arc<dyn Derived>;
 
 type OverDocuments = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
-type OverRows = fn(Arc<Records>) -> Arc<dyn Contract>;
+type OverRows = fn(Arc<Records>, Arc<Workspaces>) -> Arc<dyn Contract>;
 
 static ALL: &[Served] = &[
     Served {
@@ -82,6 +83,9 @@ pub struct Grounds {
     pub document: Option<LibraryPath>,
     /// The data folder, for contracts over rows.
     pub data: Option<PathBuf>,
+    /// Folders that callers can name paths in, for contracts that work on files of the host; without any, the work tree around the
+    /// working directory.
+    pub workspaces: Vec<PathBuf>,
 }
 
 /// Why a contract can't be served.
@@ -104,6 +108,9 @@ pub enum ServiceError {
     /// The rows can't be opened.
     #[error("{0}")]
     Rows(#[from] Failure),
+    /// A folder can't be a workspace.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
 }
 
 /// Returns the name of the contract that is served by default.
@@ -143,7 +150,10 @@ pub fn service(name: &str, grounds: &Grounds) -> Result<Arc<dyn Contract>, Servi
             let (Some(data), Some(rows)) = (&grounds.data, served.spec.rows) else {
                 return Err(ServiceError::NoData(id));
             };
-            Ok(over(Arc::new(Records::open(data, rows, Start::Serve)?)))
+            let working_directory = env::current_dir().unwrap_or_default();
+            let workspaces = Workspaces::new(&grounds.workspaces, &working_directory)?;
+            let records = Records::open(data, rows, Start::Serve)?;
+            Ok(over(Arc::new(records), Arc::new(workspaces)))
         }
     }
 }

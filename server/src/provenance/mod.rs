@@ -12,7 +12,6 @@ use std::{
 };
 
 use serde_json::Value;
-use tabellion_library::workspace;
 use tabellion_platform as platform;
 use tabellion_runtime::{
     BoxFuture, CallOrigin, Connection, ContractSpec, Discovered, Environment, Transport, modes,
@@ -165,7 +164,7 @@ impl Environment for ServerEnvironment {
 
 /// Finds out where the server runs.
 fn discover(workspace: &Path) -> Discovered {
-    let facts = workspace::facts(workspace);
+    let facts = tabellion_vcs::facts(workspace);
     Discovered {
         project: Some(facts.project),
         repository: Some(facts.repository),

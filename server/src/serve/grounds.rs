@@ -37,6 +37,7 @@ pub(crate) struct Needs<'a> {
     pub(crate) has_library: bool,
     pub(crate) has_document: bool,
     pub(crate) has_data: bool,
+    pub(crate) has_workspaces: bool,
 }
 
 impl<'a> From<&'a Options> for Needs<'a> {
@@ -46,6 +47,7 @@ impl<'a> From<&'a Options> for Needs<'a> {
             has_library: !options.libraries.is_empty(),
             has_document: options.document.is_some(),
             has_data: options.data.is_some(),
+            has_workspaces: !options.workspaces.is_empty(),
         }
     }
 }
@@ -60,6 +62,11 @@ pub(crate) fn check(needs: &Needs<'_>) -> Result<(), String> {
     if specs.over_rows.is_empty() && needs.has_data {
         return Err(format!(
             "`--data` is for contracts over rows, and none is served; leave it out, or add `--contract {others}`"
+        ));
+    }
+    if specs.over_rows.is_empty() && needs.has_workspaces {
+        return Err(format!(
+            "`--workspace` is for contracts over rows, and none is served; leave it out, or add `--contract {others}`"
         ));
     }
     if let (Some(spec), false) = (specs.over_documents.first(), needs.has_library) {

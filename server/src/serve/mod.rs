@@ -159,7 +159,7 @@ fn open(
     document: Option<&LibraryPath>,
     approval: &ApprovalPolicy,
 ) -> Result<Vec<Opened>, Box<dyn Error>> {
-    let over_rows = open_rows(specs, data)?;
+    let over_rows = open_rows(options, specs, data)?;
     let data = data.map(|data| data.path.clone());
     let mut opened = vec![];
     for named in &options.libraries {
@@ -208,20 +208,25 @@ fn open_library(
     let grounds = Grounds {
         library: Some(Arc::clone(&library)),
         document,
-        data: None,
+        ..Grounds::default()
     };
     let contracts = specs.over_documents.iter();
     let contracts = contracts.map(|spec| contracts::service(spec.id, &grounds));
     Ok((library, contracts.collect::<Result<_, _>>()?))
 }
 
-fn open_rows(specs: &Specs, data: Option<&DataFolder>) -> Result<Contracts, Box<dyn Error>> {
+fn open_rows(
+    options: &Options,
+    specs: &Specs,
+    data: Option<&DataFolder>,
+) -> Result<Contracts, Box<dyn Error>> {
     let Some(data) = data else {
         return Ok(vec![]);
     };
     let is_new = !data.path.exists();
     let grounds = Grounds {
         data: Some(data.path.clone()),
+        workspaces: options.workspaces.clone(),
         ..Grounds::default()
     };
     let contracts = specs.over_rows.iter();

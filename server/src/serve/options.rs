@@ -20,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) libraries: Vec<Named>,
     /// The data folder, for contracts over rows, if it is named.
     pub(crate) data: Option<PathBuf>,
+    /// The workspaces, for contracts over rows, if they are named.
+    pub(crate) workspaces: Vec<PathBuf>,
     /// Which missing folders are created.
     pub(crate) create: CreateFolders,
     /// Names of the contracts.

@@ -106,6 +106,12 @@ pub(super) const LOGBOOK: &[Specimen] = &[
         "errors are printed as they are in memory",
         &["errors/sanitized"],
     ),
+    specimen(
+        Mutant::NamesNoRequest,
+        "names-no-request",
+        "an internal error does not say under which id the log has its cause",
+        &["errors/sanitized"],
+    ),
 ];
 
 const fn specimen(

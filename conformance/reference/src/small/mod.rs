@@ -39,8 +39,11 @@ fn refused(message: impl Into<String>) -> Refusal {
     (-32000, message.into())
 }
 
+/// JSON-RPC's code for errors of the server's own.
+const INTERNAL_ERROR: i64 = -32603;
+
 fn failed(error: io::Error) -> Refusal {
-    (-32603, error.to_string())
+    (INTERNAL_ERROR, error.to_string())
 }
 
 /// Answer to a call.
@@ -208,7 +211,12 @@ fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io
                 json!({ "jsonrpc": "2.0", "id": id, "result": result })
             }
             Err((code, message)) => {
-                json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+                let mut error = json!({ "code": code, "message": message });
+                if code == INTERNAL_ERROR && !is(Mutant::NamesNoRequest) {
+                    eprintln!("request {id}: {message}");
+                    error["data"] = json!({ "rule": "internal", "requestId": id.to_string() });
+                }
+                json!({ "jsonrpc": "2.0", "id": id, "error": error })
             }
         };
         let mut output = io::stdout().lock();

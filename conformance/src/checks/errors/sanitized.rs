@@ -17,7 +17,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     checks::provenance::said,
     client::Client,
-    judgement::{Judgement, Stop, fail},
+    judgement::{Judgement, Stop, ensure, fail},
     launch::Reach,
     request,
     scene::Scene,
@@ -28,14 +28,19 @@ pub(super) const CHECK: Check = Check {
     id: "errors/sanitized",
     severity: Severity::Must,
     guarantees: &["errors-are-sanitized"],
-    states: "No error tells a path, a statement or word of the database, a type, or a line of source.",
+    states: "No error tells a path, a statement or word of the database, a type, or a line of source; an internal one tells under which \
+             id the log has its cause.",
     explains: "Provokes errors of the server's own: its files are cut, filled with zeros or other bytes, or replaced by folders; the disk \
                is full or fails at one of the system calls of a change; and sends bytes that are not UTF-8, numbers beyond all ranges, and \
-               texts that break statements. Then searches the texts of all errors, except for what the caller said itself.",
+               texts that break statements. Then searches the texts of all errors, except for what the caller said itself. An error \
+               -32603 must have `rule` and `requestId` in its `data`.",
     cases,
     judge,
     shrink: as_small_as_can_be,
 };
+
+/// JSON-RPC's code for errors of the server's own.
+const INTERNAL_ERROR: i64 = -32603;
 
 /// What makes the server fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -309,13 +314,21 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Stop> {
     Ok(files)
 }
 
-/// Fails if an answer is an error that tells too much.
+/// Fails if an answer is an error that tells too much, or an internal one without the id under which the log has its cause.
 fn judge_one(leaks: &Leaks, answer: &Value, said: &Value) -> Judgement {
     let error = match answer.get("error") {
         Some(error) => error,
         None if answer["result"]["isError"] == true => &answer["result"],
         None => return Ok(()),
     };
+    if error["code"] == INTERNAL_ERROR {
+        for name in ["rule", "requestId"] {
+            let is_said = error["data"][name].as_str().is_some_and(|text| !text.is_empty());
+            ensure(is_said, || {
+                format!("an internal error has no `data.{name}`: {error}")
+            })?;
+        }
+    }
     let text = text_of(error);
     match leaks.find(&text, said) {
         Some(found) => Err(fail(format!("an error has {found}, in `{text}`"))),

@@ -3,15 +3,18 @@
 use serde_json::Value;
 use tabellion_runtime::{
     context::CHANGE,
-    spec::{Action, OnDelete},
+    spec::{Action, OnDelete, RowsSpec},
 };
 
-use super::{entity, has, play, program, some, spec, start};
+use super::{entity, has, play, program, some, spec, start, written};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail, not_shown},
-    ledger::{replay, rows::Row},
-    reply::Reply,
+    ledger::{
+        replay,
+        rows::{Row, RowLedger},
+    },
+    reply::{Reply, Success},
     rows::{
         Request, RowsClient, client,
         requests::{self, Said},
@@ -26,7 +29,8 @@ pub(super) const ONE_CHANGE: Check = Check {
     states: "Each mutation adds exactly one entry to the log, which has exactly the rows that changed; nothing else adds one.",
     explains: "Creates, updates and deletes a row of each entity, also rows that others refer to, and reads the tables and the \
                log from the disk before and after each call. The entry's rows must lead from the one to the other, and the \
-               answer must name it. Reading and refused calls add no entry.",
+               answer must name it. Reading and refused calls add no entry. Operations that change rows by a method of the \
+               server are called as their examples call them; there, the file must also show one transaction.",
     cases,
     judge,
     shrink: as_small_as_can_be,
@@ -49,11 +53,16 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let entities = spec(bench)?.entities.iter();
     let created = entities.filter(|entity| has(bench, entity.name, &[Action::Create]));
     let cases = created.map(|entity| Case::new(entity.name, entity.name));
-    some(cases.collect(), "the server has no operation that creates a row")
+    let all = cases.chain(written::cases(bench)).collect();
+    some(all, "the server has no operation that creates a row")
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
-    let entity = entity(bench, &case.read::<String>()?)?;
+    let name = case.read::<String>()?;
+    if let Some(judgement) = written::judge(bench, &name) {
+        return judgement;
+    }
+    let entity = entity(bench, &name)?;
     let (scene, mut rows) = start(bench)?;
     let data = rows.complete(entity, Row::new())?;
     let request = rows.request(entity, Action::Create, Row::new(), data)?;
@@ -105,8 +114,22 @@ pub(super) fn one_change(
     let before = client::ledger(scene)?;
     let done = rows.must(request)?;
     let after = client::ledger(scene)?;
+    entry_leads(rows.spec, (&before, &after), what, &done)?;
+    ensure(!before.tables.changed(&after.tables).is_empty(), || {
+        format!("`{what}` was answered, but it changed no row")
+    })?;
+    Ok(done.response)
+}
+
+/// Fails unless the log has exactly one entry more, which leads from the rows before to those after, and the answer names it.
+pub(super) fn entry_leads(
+    spec: &RowsSpec,
+    (before, after): (&RowLedger, &RowLedger),
+    what: &str,
+    done: &Success,
+) -> Judgement {
     let entries = after
-        .entries_since(&before)
+        .entries_since(before)
         .map_err(|why| fail(format!("after `{what}`, {why}")))?;
     let entries = entries.ok_or_else(|| not_shown("there is no way to read the server's log"))?;
     let [entry] = entries else {
@@ -116,7 +139,7 @@ pub(super) fn one_change(
         )));
     };
     let mut tables = before.tables.clone();
-    replay::apply(rows.spec, &mut tables, entry)
+    replay::apply(spec, &mut tables, entry)
         .map_err(|why| fail(format!("the entry of `{what}` is wrong: {why}")))?;
     if let Some(difference) = tables.difference(&after.tables) {
         return Err(fail(format!(
@@ -125,13 +148,10 @@ pub(super) fn one_change(
     }
     let changed = before.tables.changed(&after.tables);
     let of_entry = entry.rows.iter().filter(|row| row.before != row.after);
-    let said = of_entry.filter_map(|row| Some(row.place(rows.spec.entity(&row.entity)?)));
+    let said = of_entry.filter_map(|row| Some(row.place(spec.entity(&row.entity)?)));
     let too_much = said.filter(|place| !changed.contains(place)).count();
     ensure(too_much == 0, || {
         format!("the entry of `{what}` has {too_much} rows that did not change")
-    })?;
-    ensure(!changed.is_empty(), || {
-        format!("`{what}` was answered, but it changed no row")
     })?;
     let named = done.meta.get(CHANGE).and_then(Value::as_str);
     ensure(named == Some(&entry.id), || {
@@ -139,8 +159,7 @@ pub(super) fn one_change(
             "the answer to `{what}` names the change {named:?} instead of `{}`",
             entry.id
         )
-    })?;
-    Ok(done.response)
+    })
 }
 
 /// Makes calls that change nothing.

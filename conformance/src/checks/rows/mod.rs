@@ -3,6 +3,7 @@
 //! | module | is for |
 //! |---|---|
 //! | [`entries`] | the log: one entry for each change, from which the tables can be made anew |
+//! | [`written`] | the same for operations whose rows a method of the server changes |
 //! | [`refused`], [`patch`], [`references`], [`unique`] | the rules of entities, one by one |
 //! | [`conditions`] | preconditions and idempotency keys |
 //! | [`program`], [`play`] | random programs of all operations beside a model |
@@ -20,6 +21,7 @@ mod refused;
 mod stepped;
 mod synced;
 mod unique;
+mod written;
 
 use tabellion_runtime::spec::{Action, EntitySpec, RowsSpec};
 

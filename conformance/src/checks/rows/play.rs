@@ -24,11 +24,15 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Must,
     guarantees: &["rows-are-what-was-said", "errors-change-nothing"],
     states: "In any order of calls, the rows, and what is answered of them, are what the entities' rules make of the calls.",
-    explains: "Runs random programs of all operations on entities, valid and invalid, in several orgs and with restarts, beside a \
+    explains: "Runs random programs of all operations on entities, valid and invalid, in several orgs and with restarts, and programs \
+               that are aimed at single rules, beside a \
                model that is made of the contract's entities alone. After each call the tables on the disk must be the model's, and \
                the answer too; what the model refuses must be refused. Ids, times and numbers that the server makes are learned \
                and held to rules: new, the time of the call, growing. A failing program is shrunk.",
-    cases: |bench| program::cases(bench, "model", bench.pick(10, 150)),
+    cases: |bench| {
+        let random = program::cases(bench, "model", bench.pick(10, 150))?;
+        Ok(program::aimed(bench)?.into_iter().chain(random).collect())
+    },
     judge: |bench, case| judge(bench, case),
     shrink: program::shrink,
 };
@@ -51,7 +55,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
 pub(super) fn run<'a>(bench: &Bench<'a>, steps: &[Step], judges: Judges) -> Result<Scene<'a>, Stop> {
     let (scene, mut rows) = start(bench)?;
     rows.orgs()?;
-    rows.make_others()?;
+    rows.make_others(&program::entities(steps))?;
     let mut played = Played {
         bench,
         judges,

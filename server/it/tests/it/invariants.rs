@@ -12,13 +12,14 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 9] = [
+const PRODUCT: [&str; 10] = [
     "server/src",
     "server/platform/src",
     "server/markdown/src",
     "server/library/src",
     "server/records/src",
     "server/retrieval/src",
+    "server/vcs/src",
     "server/mcp/src",
     "server/http/src",
     "server/clients/src",
@@ -171,6 +172,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
         "serde_json",
         "sha2",
         "thiserror",
+        "tracing",
         "unicode-normalization",
         "tabellion-runtime",
     ];
@@ -202,6 +204,7 @@ fn the_servers_crates_depend_only_downwards() {
         ),
         ("tabellion-records", &["tabellion-platform", "tabellion-runtime"]),
         ("tabellion-retrieval", &["tabellion-platform"]),
+        ("tabellion-vcs", &["tabellion-platform", "tabellion-syntax"]),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-mcp", &["tabellion-runtime"]),
         (
@@ -217,7 +220,7 @@ fn the_servers_crates_depend_only_downwards() {
 fn foreign_libraries_stay_in_the_crates_that_need_them() {
     for (dependency, users) in [
         ("rmcp", &["tabellion-mcp"][..]),
-        ("gix", &["tabellion-library"]),
+        ("gix", &["tabellion-library", "tabellion-vcs"]),
         (
             "rusqlite",
             &[
@@ -295,6 +298,7 @@ fn only_the_library_writes() {
         ("server/markdown/src", &[][..]),
         ("server/records/src", &["file.rs", "replacement.rs", "upkeep.rs"]),
         ("server/retrieval/src", &["file.rs"]),
+        ("server/vcs/src", &[]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/clients/src", &["file.rs"]),

@@ -28,17 +28,17 @@ const MAX_TERM_CHARS: usize = 64;
 
 /// A word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Word {
+pub struct Word {
     /// What is indexed and searched.
-    pub(crate) term: String,
+    pub term: String,
     /// True for what says little about a text's subject: `the`, `did`, `what`.
-    pub(crate) is_stop_word: bool,
+    pub is_stop_word: bool,
     /// True for a part of an identifier whose whole is a word too.
-    pub(crate) is_part: bool,
+    pub is_part: bool,
 }
 
 /// Cuts a text into words, in their order.
-pub(crate) fn words(text: &str) -> Vec<Word> {
+pub fn words(text: &str) -> Vec<Word> {
     let text = normalize(text);
     let mut cutter = Cutter::default();
     let mut chars = text.char_indices().peekable();

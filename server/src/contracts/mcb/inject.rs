@@ -1,11 +1,12 @@
 //! Contexts for a model: the most useful entries that fit into a budget of tokens.
 
-use std::{collections::BTreeMap, ops::ControlFlow, path::PathBuf};
+use std::{collections::BTreeMap, ops::ControlFlow};
 
 use tabellion_contracts::mcb::{
     InjectRequest, InjectedContext, MemoryInjectObservationRequest, MemoryInjectSessionRequest,
 };
 use tabellion_runtime::rows::{Order, RowError};
+use tabellion_vcs::Workspaces;
 
 use super::{
     call::Call,
@@ -32,7 +33,7 @@ const HALF_LIFE: f64 = 30.0 * 24.0 * 3600.0;
 pub(super) struct Inject<'m> {
     pub(super) call: Call<'m>,
     pub(super) index: &'m dyn MemoryIndex,
-    pub(super) workspaces: &'m [PathBuf],
+    pub(super) workspaces: &'m Workspaces,
 }
 
 /// What a context is asked for.

@@ -11,10 +11,14 @@
 //! | `entries`, `walk` | one form for all resources, and reading them in order of time |
 //! | `lists`, `timeline`, `inject`, `search` | what looks at all resources in the same way |
 //! | `index`, `words`, `rebuild` | what is asked of an index of words; the index beside the rows; how much of them it has |
+//! | `ahead` | brings that index up to date before it is asked |
+//! | `code` | indexes of code, and searching them |
 //! | `vcs` | branch and commit of the caller's repository |
 
 mod agents;
+mod ahead;
 mod call;
+mod code;
 mod entries;
 mod index;
 mod inject;
@@ -34,40 +38,54 @@ mod vcs;
 mod walk;
 mod words;
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use tabellion_contracts::mcb::{
     AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
-    CallProvenance, GetRunsRequest, InjectRequest, InjectedContext, ListRequest, Listing, Mcb,
-    MemoryGetErrorPatternRequest, MemoryGetErrorPatternResponse, MemoryGetExecutionResponse,
-    MemoryGetObservationRequest, MemoryGetObservationResponse, MemoryGetQualityGateResponse,
-    MemoryGetSessionRequest, MemoryHits, MemoryInjectObservationRequest, MemoryInjectSessionRequest,
-    MemoryListErrorPatternRequest, MemoryListSessionRequest, MemoryStoreErrorPatternRequest,
-    MemoryStoreErrorPatternResponse, MemoryStoreExecutionRequest, MemoryStoreExecutionResponse,
-    MemoryStoreObservationRequest, MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse,
-    MemoryStoreSessionRequest, MemoryTimelineObservationRequest, MemoryTimelineSessionRequest,
-    PatternListing, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse, SessionGetRequest,
-    SessionGetResponse, SessionListRequest, SessionListResponse, SessionReadSummaryRequest,
-    SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary,
-    Timeline, TimelineRequest, ToolError,
+    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest,
+    IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse,
+    InjectRequest, InjectedContext, ListRequest, Listing, Mcb, MemoryGetErrorPatternRequest,
+    MemoryGetErrorPatternResponse, MemoryGetExecutionResponse, MemoryGetObservationRequest,
+    MemoryGetObservationResponse, MemoryGetQualityGateResponse, MemoryGetSessionRequest, MemoryHits,
+    MemoryInjectObservationRequest, MemoryInjectSessionRequest, MemoryListErrorPatternRequest,
+    MemoryListSessionRequest, MemoryStoreErrorPatternRequest, MemoryStoreErrorPatternResponse,
+    MemoryStoreExecutionRequest, MemoryStoreExecutionResponse, MemoryStoreObservationRequest,
+    MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse, MemoryStoreSessionRequest,
+    MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, PatternListing, SearchCodeRequest,
+    SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse,
+    SessionGetRequest, SessionGetResponse, SessionListRequest, SessionListResponse,
+    SessionReadSummaryRequest, SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary,
+    SummarizeRequest, Summary, Timeline, TimelineRequest, ToolError,
 };
 use tabellion_records::Records;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
+use tabellion_vcs::Workspaces;
 
 use crate::data::Derived;
 
-use self::{call::Call, entries::Kind, index::MemoryIndex, words::Words};
+use self::{call::Call, code::Indexer, entries::Kind, index::MemoryIndex, words::Words};
 
 /// A reading method's outcome.
 type Answer<T> = Result<T, ToolError>;
 /// A mutating method's outcome.
 type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
-/// Puts the implementation over `records`. The index of words is a file beside them; the workspace is the work tree around the
-/// current folder.
-pub(super) fn service(records: Arc<Records>) -> Arc<dyn Contract> {
-    let index = Words::new(Arc::clone(&records));
-    over(records, Arc::new(index), vcs::workspaces())
+/// Name of the file of the index of code, beside that of the rows.
+const CODE_FILE: &str = "mcb-code.db";
+
+/// Puts the implementation over `records`. The indexes of words and of code are files beside them; callers can name paths in
+/// `workspaces`.
+pub(super) fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc<dyn Contract> {
+    let index = Arc::new(Words::new(Arc::clone(&records)));
+    ahead::begin(&index);
+    let path = records.path().with_file_name(CODE_FILE);
+    let code = Indexer::new(
+        path,
+        Box::new(words::Rows(Arc::clone(&records))),
+        Arc::clone(&workspaces),
+    );
+    code.resume();
+    over(records, index, code, workspaces)
 }
 
 /// Returns the index of words beside `records`.
@@ -76,19 +94,26 @@ pub(super) fn words(records: Arc<Records>) -> Arc<dyn Derived> {
 }
 
 /// Returns the contract, served from `store`. `index` finds rows by their words; branch and commit of a caller's repository are
-/// told where it is in one of `workspaces`.
+/// told where it is in one of `workspaces`. `code` has indexes of code.
 fn over(
     store: Arc<dyn Store<Rows>>,
     index: Arc<dyn MemoryIndex>,
-    workspaces: Vec<PathBuf>,
+    code: Indexer,
+    workspaces: Arc<Workspaces>,
 ) -> Arc<dyn Contract> {
-    Arc::new(Service::new(Memory { index, workspaces }, store))
+    let memory = Memory {
+        index,
+        code,
+        workspaces,
+    };
+    Arc::new(Service::new(memory, store))
 }
 
 /// The implementation. The store has the rows.
 struct Memory {
     index: Arc<dyn MemoryIndex>,
-    workspaces: Vec<PathBuf>,
+    code: Indexer,
+    workspaces: Arc<Workspaces>,
 }
 
 impl Memory {
@@ -109,6 +134,42 @@ fn refused(error: RowError) -> ToolError {
 impl Mcb for Memory {
     async fn bound_provenance(&self, cx: &ReadCx<'_, Rows>, session: &str) -> Answer<CallProvenance> {
         sessions::bound(cx, session).await.map_err(refused)
+    }
+
+    async fn index_start(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: IndexStartRequest,
+    ) -> Change<IndexStartResponse> {
+        code::start::start(cx, &self.code, req).await.map_err(refused)
+    }
+
+    async fn index_git_index(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: IndexGitIndexRequest,
+    ) -> Change<IndexGitIndexResponse> {
+        code::start::git_index(cx, &self.code, req).await.map_err(refused)
+    }
+
+    async fn index_status(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: IndexStatusRequest,
+    ) -> Answer<IndexStatusResponse> {
+        code::status::status(cx, &self.code, req).await.map_err(refused)
+    }
+
+    async fn index_clear(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: IndexClearRequest,
+    ) -> Change<IndexClearResponse> {
+        code::start::clear(cx, &self.code, req).await.map_err(refused)
+    }
+
+    async fn search_code(&self, cx: &ReadCx<'_, Rows>, req: SearchCodeRequest) -> Answer<SearchCodeResponse> {
+        code::find::code(cx, &self.code, req).await.map_err(refused)
     }
 
     async fn session_create(

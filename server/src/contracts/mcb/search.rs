@@ -11,7 +11,7 @@ use super::{
 };
 
 /// `_meta` key of an answer: by what the hits are ranked.
-const RANKING: &str = "tabellion/ranking";
+pub(super) const RANKING: &str = "tabellion/ranking";
 /// Type of the observations that are searched apart, and the resource.
 const CONTEXT: &str = "context";
 

@@ -14,6 +14,7 @@ use tabellion_runtime::{BoxFuture, Failure, FailureKind, Row};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{
+    code::{COLLECTION, Collections},
     entries::{Entry, Kind},
     index::{Found, Hit, MemoryIndex, MemoryQuery},
     observations::OBSERVATION,
@@ -94,7 +95,7 @@ impl MemoryIndex for Words {
 }
 
 /// Runs blocking `work` without delaying other tasks, where the runtime has threads for that.
-fn blocking<T>(work: impl FnOnce() -> T) -> T {
+pub(super) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current() {
         Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
             tokio::task::block_in_place(work)
@@ -144,6 +145,13 @@ fn asked(query: &MemoryQuery) -> Search {
     Search::new(query.text.as_str(), limit)
         .filtered(filters)
         .at_least(query.min_score)
+}
+
+impl Collections for Rows {
+    fn all(&self) -> Result<Vec<Row>, Failure> {
+        let entity = self.0.spec().entity(COLLECTION);
+        entity.map_or(Ok(vec![]), |entity| self.0.page(entity, None, i64::MAX as u64))
+    }
 }
 
 impl Source for Rows {

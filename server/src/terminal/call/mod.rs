@@ -110,7 +110,7 @@ impl Call {
         Ok(Grounds {
             library: Some(library),
             document,
-            data: None,
+            ..Grounds::default()
         })
     }
 

@@ -9,6 +9,7 @@ use tabellion_runtime::{
     CallContext, CallOrigin, ContentId, Contract, Entry, Precondition, Rejection, Row, Rows, Store,
     rows::{Plan, Within},
 };
+use tabellion_vcs::Workspaces;
 use tempfile::TempDir;
 
 use super::super::{over, words::Words};
@@ -110,7 +111,12 @@ impl Bench {
         let records = Arc::new(Records::open(&folder.path().join("data"), &ROWS, Start::Serve).unwrap());
         let index = Arc::new(Words::new(Arc::clone(&records)));
         let store: Arc<dyn Store<Rows>> = records.clone();
-        let contract = over(store, index, vec![folder.path().into()]);
+        let workspaces = Workspaces::new(&[folder.path().into()], folder.path()).unwrap();
+        let workspaces = Arc::new(workspaces);
+        let rows = Box::new(words::Rows(Arc::clone(&records)));
+        let code = Indexer::new(folder.path().join("data/code.db"), rows, Arc::clone(&workspaces));
+        code.resume();
+        let contract = over(store, index, code, workspaces);
         Self {
             folder,
             contract,

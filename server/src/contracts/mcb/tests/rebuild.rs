@@ -142,3 +142,23 @@ fn rows_are_stored_and_searched_meanwhile() {
         Standing::Current { rows: 5, at: 7 }
     );
 }
+
+#[test]
+fn an_index_that_lacks_much_catches_up_before_it_is_asked() {
+    let (bench, caller) = filled();
+    let words = words(&bench);
+    let file = bench.folder().join(FILE);
+    // Up to so many changes are left to the first search.
+    assert_eq!(words.catch_up(6), Ok(0));
+    assert!(!file.exists());
+    assert_eq!(words.catch_up(5), Ok(6));
+    assert!(
+        matches!(words.standing(), Ok(Standing::Current { .. })),
+        "{:?}",
+        words.standing()
+    );
+    note(&bench, &caller, "one more", json!({}));
+    assert_eq!(words.catch_up(1), Ok(0));
+    assert_eq!(words.catch_up(0), Ok(1));
+    assert_eq!(words.catch_up(0), Ok(0));
+}

@@ -1,0 +1,60 @@
+//! Why the index can't be used.
+
+use std::{io, path::PathBuf};
+
+/// Why a run or a search failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodeError {
+    /// Another process writes, or the collection is being indexed.
+    #[error("the index of code is being written by another process; try again in a moment")]
+    Busy,
+    /// The run was asked to end. What it had committed stays.
+    #[error("the run was ended")]
+    Ended,
+    /// A filter has no meaning.
+    #[error("{0}")]
+    Filter(String),
+    /// The database can't be read or written.
+    #[error("the index of code can't be used: {0}")]
+    Database(#[source] rusqlite::Error),
+    /// A file or folder can't be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The files that are to be indexed can't be listed.
+    #[error("{0}")]
+    Listing(String),
+}
+
+impl CodeError {
+    /// Makes a function that says which path an error is about.
+    pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| Self::Io { path, source }
+    }
+
+    /// Returns whether the file is not what this version writes.
+    pub(crate) fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let Self::Database(error) = self else { return false };
+        match error.sqlite_error_code() {
+            Some(code) => matches!(code, DatabaseCorrupt | NotADatabase),
+            // Tables that are missing, or hold something else.
+            None => true,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for CodeError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => Self::Busy,
+            _ => Self::Database(error),
+        }
+    }
+}

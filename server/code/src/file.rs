@@ -1,0 +1,115 @@
+//! The SQLite file: made, opened, and made anew if it is damaged or of a different version.
+
+use std::{
+    fs::{self, OpenOptions},
+    io,
+    path::Path,
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags};
+use tabellion_platform::{for_owner_alone, lock_file};
+
+use crate::CodeError;
+
+/// SQLite application id of an index of code.
+const APPLICATION: i32 = i32::from_be_bytes(*b"Tblc");
+/// Version of the tables, of chunks and of terms: an index of a different version is emptied.
+const FORMAT: i32 = 1;
+/// How long a writer waits for a writer in a different process.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes to which the write-ahead log is cut after a large transaction.
+const MAX_IDLE_LOG: i64 = 16 << 20;
+
+const CREATE: &str = "
+    CREATE TABLE collection (
+        number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, generation INTEGER NOT NULL, operation TEXT NOT NULL,
+        state TEXT NOT NULL, total INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL,
+        started_at INTEGER NOT NULL, finished_at INTEGER, error TEXT
+    ) STRICT;
+    CREATE TABLE segment (
+        number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, chunks INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX segment_collection ON segment (collection);
+    CREATE TABLE posting (
+        segment INTEGER NOT NULL, term BLOB NOT NULL, entries BLOB NOT NULL, PRIMARY KEY (segment, term)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE file (
+        number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, branch TEXT NOT NULL, path TEXT NOT NULL,
+        segment INTEGER NOT NULL, first INTEGER NOT NULL, lengths BLOB NOT NULL, blob BLOB NOT NULL, bytes INTEGER NOT NULL,
+        UNIQUE (collection, branch, path)
+    ) STRICT;
+    CREATE INDEX file_segment ON file (segment);
+    CREATE TABLE content (file INTEGER PRIMARY KEY, chunks TEXT NOT NULL, text TEXT NOT NULL) STRICT;";
+
+/// Opens the index, or makes an empty one where there is none of this version.
+pub(crate) fn open(path: &Path) -> Result<Connection, CodeError> {
+    // Processes that start at the same time set the file up one after another.
+    let lock = path.with_extension("lock");
+    create(&lock).map_err(CodeError::at(&lock))?;
+    let _held = lock_file(&lock).map_err(CodeError::at(&lock))?;
+    create(path).map_err(CodeError::at(path))?;
+    match existing(path) {
+        Ok(Some(connection)) => Ok(connection),
+        Ok(None) => anew(path),
+        Err(error) if error.is_damage() => anew(path),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens one more connection.
+pub(crate) fn connect(path: &Path) -> Result<Connection, CodeError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    // What a power failure takes from the end of the log is indexed again: the hash of a file is committed with its chunks.
+    connection.execute_batch(&format!(
+        "PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -8192; PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = {MAX_IDLE_LOG}"
+    ))?;
+    Ok(connection)
+}
+
+/// Opens the file if it is an index of this version.
+fn existing(path: &Path) -> Result<Option<Connection>, CodeError> {
+    let connection = connect(path)?;
+    let number = |pragma: &str| -> Result<i32, CodeError> {
+        Ok(connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?)
+    };
+    if number("application_id")? != APPLICATION || number("user_version")? != FORMAT {
+        return Ok(None);
+    }
+    connection.query_row("SELECT count(*) FROM collection", [], |row| row.get::<_, i64>(0))?;
+    Ok(Some(connection))
+}
+
+/// Makes an empty index in place of what is there. The lock is held.
+fn anew(path: &Path) -> Result<Connection, CodeError> {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        match fs::remove_file(&name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(CodeError::at(name)(error)),
+            _ => {}
+        }
+    }
+    create(path).map_err(CodeError::at(path))?;
+    let mut connection = connect(path)?;
+    connection.execute_batch("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL")?;
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(CREATE)?;
+    transaction.execute_batch(&format!(
+        "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}"
+    ))?;
+    transaction.commit()?;
+    Ok(connection)
+}
+
+/// Creates the file if it is missing, for its owner alone. SQLite gives its other files the same permissions.
+pub(crate) fn create(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    for_owner_alone(&mut options);
+    options.open(path).map(drop)
+}

@@ -1,0 +1,417 @@
+//! The index: runs, their states, and readers.
+
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension, params};
+use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
+
+use crate::{
+    CodeError, Entry, Failed, Stop, Tree,
+    columns::Columns,
+    file,
+    run::{self, Step},
+    write,
+};
+
+/// How long a run waits for those that look whether it runs.
+const LOOKED_AT: Duration = Duration::from_secs(2);
+
+/// Where the last run of a collection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is done: the collection has what the tree had.
+    Idle,
+    /// It goes on, here or in another process.
+    Indexing,
+    /// It ended with an error.
+    Failed,
+    /// Its process ended before it did, or it was ended.
+    Interrupted,
+}
+
+impl State {
+    /// Returns its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Indexing => "indexing",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What there is of a collection, and how far its last run is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The name that the run was given.
+    pub operation: String,
+    /// Where it is.
+    pub state: State,
+    /// Number of files of the tree; 0 until they are listed.
+    pub files_total: u64,
+    /// Number of them that the collection has as they are.
+    pub files_done: u64,
+    /// Number of them that could not be read, or are no text.
+    pub files_failed: u64,
+    /// Number of chunks in the collection.
+    pub chunks: u64,
+    /// When it began, in Unix seconds.
+    pub started_at: i64,
+    /// When it ended.
+    pub finished_at: Option<i64>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// What a run did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Number of files of the tree.
+    pub total: u64,
+    /// Number of files that were indexed, since they were new or changed.
+    pub changed: u64,
+    /// Number of files that are no longer there.
+    pub removed: u64,
+    /// Files that could not be indexed.
+    pub failed: Vec<Failed>,
+}
+
+/// An index of source files: collections of files, in one SQLite file. It can be shared by threads and processes.
+pub struct CodeIndex {
+    path: PathBuf,
+    /// Connections that nothing uses at the moment.
+    idle: Mutex<Vec<Connection>>,
+    /// What readers know of collections, by key.
+    columns: Mutex<HashMap<String, Arc<Columns>>>,
+}
+
+impl CodeIndex {
+    /// Opens the index at `path`. One that is missing, damaged or of a different version is made anew, empty.
+    ///
+    /// # Errors
+    /// If the file can't be made or read.
+    pub fn open(path: &Path) -> Result<Self, CodeError> {
+        let connection = file::open(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            idle: Mutex::new(vec![connection]),
+            columns: Mutex::default(),
+        })
+    }
+
+    /// Runs `work` with a connection of its own.
+    pub(crate) fn with<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, CodeError>,
+    ) -> Result<T, CodeError> {
+        let idle = self.idle.lock().pop();
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => file::connect(&self.path)?,
+        };
+        let result = work(&mut connection)?;
+        self.idle.lock().push(connection);
+        Ok(result)
+    }
+
+    /// Begins a run of a collection: from now on its state is `indexing`, until the run is done or dropped. `operation` names it.
+    ///
+    /// # Errors
+    /// [`CodeError::Busy`] if a run of it goes on, here or in another process.
+    pub fn begin(self: &Arc<Self>, key: &str, operation: &str) -> Result<Run, CodeError> {
+        self.with(|connection| {
+            let held = self.lock(connection, key)?;
+            let collection = insert(connection, key, operation)?;
+            let index = Arc::clone(self);
+            Ok(Run {
+                index,
+                collection,
+                _held: held,
+            })
+        })
+    }
+
+    /// Takes the lock of a collection's runs, which ends with the process.
+    fn lock(&self, connection: &Connection, key: &str) -> Result<FileLock, CodeError> {
+        let path = self.lock_path(key);
+        file::create(&path).map_err(CodeError::at(&path))?;
+        let begun = Instant::now();
+        loop {
+            if let Some(lock) = try_lock_file(&path).map_err(CodeError::at(&path))? {
+                return Ok(lock);
+            }
+            // Those who look hold it for a moment; a run holds it while its row says so.
+            let running = status_row(connection, key)?.is_some_and(|status| status.state == State::Indexing);
+            if running || begun.elapsed() > LOOKED_AT {
+                return Err(CodeError::Busy);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn lock_path(&self, key: &str) -> PathBuf {
+        let safe = data_encoding::HEXLOWER.encode(&run::blob_id(key.as_bytes())[..8]);
+        self.path.with_extension(format!("run-{safe}"))
+    }
+
+    /// Returns what there is of a collection; `None` if no run of it was ever announced.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn status(&self, key: &str) -> Result<Option<Status>, CodeError> {
+        self.with(|connection| {
+            let Some(mut status) = status_row(connection, key)? else {
+                return Ok(None);
+            };
+            if status.state == State::Indexing && self.is_free(key)? {
+                // It may have ended between the two looks.
+                let Some(again) = status_row(connection, key)? else {
+                    return Ok(None);
+                };
+                status = again;
+                if status.state == State::Indexing {
+                    status.state = State::Interrupted;
+                }
+            }
+            Ok(Some(status))
+        })
+    }
+
+    /// Returns whether no process runs the collection.
+    fn is_free(&self, key: &str) -> Result<bool, CodeError> {
+        let path = self.lock_path(key);
+        if !path.exists() {
+            return Ok(true);
+        }
+        Ok(try_share_lock(&path).map_err(CodeError::at(&path))?.is_some())
+    }
+
+    /// Removes a collection; returns how many files and chunks it had, or `None` if there is none. A run of it must have ended.
+    ///
+    /// # Errors
+    /// [`CodeError::Busy`] if a run of it goes on in another process.
+    pub fn clear(&self, key: &str) -> Result<Option<(u64, u64)>, CodeError> {
+        self.with(|connection| {
+            let _held = self.lock(connection, key)?;
+            let transaction = write::begin(connection)?;
+            let sql = "SELECT number FROM collection WHERE key = ?";
+            let number: Option<i64> = transaction.query_row(sql, [key], |row| row.get(0)).optional()?;
+            let Some(number) = number else { return Ok(None) };
+            let (files, chunks) = write::clear(&transaction, number)?;
+            transaction.commit()?;
+            self.columns.lock().remove(key);
+            let _ = std::fs::remove_file(self.lock_path(key));
+            Ok(Some((files as u64, chunks as u64)))
+        })
+    }
+
+    /// Returns how many files and chunks a collection has.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn counts(&self, key: &str) -> Result<(u64, u64), CodeError> {
+        self.with(|connection| {
+            let sql = "SELECT number FROM collection WHERE key = ?";
+            let number: Option<i64> = connection.query_row(sql, [key], |row| row.get(0)).optional()?;
+            let Some(number) = number else { return Ok((0, 0)) };
+            let (files, chunks) = write::counts(connection, number)?;
+            Ok((files as u64, chunks as u64))
+        })
+    }
+
+    /// Returns the keys of all collections.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn keys(&self) -> Result<Vec<String>, CodeError> {
+        self.with(|connection| {
+            let mut select = connection.prepare_cached("SELECT key FROM collection ORDER BY key")?;
+            let keys = select.query_map([], |row| row.get(0))?;
+            Ok(keys.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns what readers know of a collection, as new as the snapshot of `connection`; `None` if there is no such collection.
+    pub(crate) fn columns(
+        &self,
+        connection: &Connection,
+        key: &str,
+    ) -> Result<Option<Arc<Columns>>, CodeError> {
+        let sql = "SELECT number, generation FROM collection WHERE key = ?";
+        let row = connection
+            .prepare_cached(sql)?
+            .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let Some((collection, generation)) = row else {
+            return Ok(None);
+        };
+        if let Some(known) = self.columns.lock().get(key)
+            && known.collection == collection
+            && known.generation == generation
+        {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let columns = Arc::new(Columns::read(connection, collection, generation)?);
+        self.columns.lock().insert(key.to_owned(), Arc::clone(&columns));
+        Ok(Some(columns))
+    }
+}
+
+/// A run that has begun. Dropped before it is done, it is interrupted, as it is if its process ends.
+pub struct Run {
+    index: Arc<CodeIndex>,
+    collection: i64,
+    _held: FileLock,
+}
+
+impl Run {
+    /// Ends the run with an error that came before it, which the status tells.
+    ///
+    /// # Errors
+    /// Always the error.
+    pub fn fail(self, error: CodeError) -> Result<(), CodeError> {
+        self.finish(&Unlisted(error.to_string()), &Stop::default())
+            .and(Err(error))
+    }
+
+    /// Brings the collection up to what `tree` has.
+    ///
+    /// # Errors
+    /// [`CodeError::Ended`] if it was stopped; else what went wrong, which the status tells too.
+    pub fn finish(self, tree: &dyn Tree, stop: &Stop) -> Result<Outcome, CodeError> {
+        self.index.with(|connection| {
+            let result = bring_up(connection, self.collection, tree, stop);
+            let (state, error) = match &result {
+                Ok(_) => (State::Idle, None),
+                Err(CodeError::Ended) => (State::Interrupted, None),
+                Err(error) => (State::Failed, Some(error.to_string())),
+            };
+            let sql = "UPDATE collection SET state = ?, error = ?, finished_at = ? WHERE number = ?";
+            connection.execute(sql, params![state.word(), error, now(), self.collection])?;
+            result
+        })
+    }
+}
+
+/// A tree that can't be listed.
+struct Unlisted(String);
+
+impl Tree for Unlisted {
+    fn entries(&self) -> Result<Vec<Entry>, CodeError> {
+        Err(CodeError::Listing(self.0.clone()))
+    }
+
+    fn read(&self, _: &Entry) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Makes or resets the row of a run. Its lock is held.
+fn insert(connection: &Connection, key: &str, operation: &str) -> Result<i64, CodeError> {
+    let sql = "INSERT INTO collection (key, generation, operation, state, total, done, failed, started_at)
+               VALUES (?1, 1, ?2, 'indexing', 0, 0, 0, ?3)
+               ON CONFLICT (key) DO UPDATE SET operation = ?2, state = 'indexing', total = 0, done = 0, failed = 0,
+                   started_at = ?3, finished_at = NULL, error = NULL
+               RETURNING number";
+    Ok(connection.query_row(sql, params![key, operation, now()], |row| row.get(0))?)
+}
+
+/// Brings a collection up to what a tree has.
+fn bring_up(
+    connection: &mut Connection,
+    collection: i64,
+    tree: &dyn Tree,
+    stop: &Stop,
+) -> Result<Outcome, CodeError> {
+    let entries = tree.entries()?;
+    let known = write::files(connection, collection)?;
+    connection.execute(
+        "UPDATE collection SET total = ? WHERE number = ?",
+        params![entries.len() as i64, collection],
+    )?;
+    let mut outcome = Outcome {
+        total: entries.len() as u64,
+        ..Outcome::default()
+    };
+    let mut failed: HashSet<write::Name> = HashSet::new();
+    run::cut(tree, &entries, &known, stop, |step| {
+        let transaction = write::begin(connection)?;
+        let (done, not) = match step {
+            Step::Changed { segment, unchanged } => {
+                let changed = segment.files.len();
+                outcome.changed += changed as u64;
+                write::add(&transaction, collection, segment)?;
+                write::touch(&transaction, collection)?;
+                (changed + unchanged, 0)
+            }
+            Step::Unchanged(unchanged) => (unchanged, 0),
+            Step::Failed(file) => {
+                failed.insert((file.branch.clone(), file.path.clone()));
+                outcome.failed.push(file);
+                (0, 1)
+            }
+        };
+        let sql = "UPDATE collection SET done = done + ?, failed = failed + ? WHERE number = ?";
+        transaction
+            .prepare_cached(sql)?
+            .execute(params![done as i64, not, collection])?;
+        transaction.commit()?;
+        Ok(())
+    })?;
+    let gone = run::gone(&entries, &known, &failed);
+    if !gone.is_empty() {
+        let transaction = write::begin(connection)?;
+        for (branch, path) in &gone {
+            write::remove(&transaction, collection, branch, path)?;
+        }
+        write::touch(&transaction, collection)?;
+        transaction.commit()?;
+    }
+    outcome.removed = gone.len() as u64;
+    write::tidy(connection, collection)?;
+    Ok(outcome)
+}
+
+fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, CodeError> {
+    let sql = "SELECT number, operation, state, total, done, failed, started_at, finished_at, error FROM collection WHERE key = ?";
+    let row = connection.prepare_cached(sql)?.query_row([key], |row| {
+        let state: String = row.get(2)?;
+        let status = Status {
+            operation: row.get(1)?,
+            state: match state.as_str() {
+                "idle" => State::Idle,
+                "failed" => State::Failed,
+                "interrupted" => State::Interrupted,
+                _ => State::Indexing,
+            },
+            files_total: row.get::<_, i64>(3)? as u64,
+            files_done: row.get::<_, i64>(4)? as u64,
+            files_failed: row.get::<_, i64>(5)? as u64,
+            chunks: 0,
+            started_at: row.get(6)?,
+            finished_at: row.get(7)?,
+            error: row.get(8)?,
+        };
+        Ok((row.get::<_, i64>(0)?, status))
+    });
+    let Some((number, mut status)) = row.optional()? else {
+        return Ok(None);
+    };
+    status.chunks = write::counts(connection, number)?.1 as u64;
+    Ok(Some(status))
+}
+
+fn now() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs() as i64)
+}

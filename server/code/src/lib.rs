@@ -1,0 +1,38 @@
+//! An index of source files in SQLite, and the search of it.
+//!
+//! A [`CodeIndex`] has collections. A [`Run`] brings one up to what a [`Tree`] has: the files of a [`Folder`], or
+//! blobs of branches. [`CodeIndex::search`] finds chunks by words, best first.
+//!
+//! | module | does |
+//! |---|---|
+//! | `index`, `run` | collections, their runs and states; reading and cutting files on several threads |
+//! | `tree` | what can be indexed; folders by their ignore rules |
+//! | `terms` | what files and queries are cut into |
+//! | `segment`, `write` | posting lists of some files; transactions |
+//! | `columns`, `search`, `ranking` | what is kept in memory; a search; the formula, with its reasons |
+//! | `file` | the SQLite file |
+
+mod columns;
+mod error;
+mod file;
+mod index;
+mod query;
+mod ranking;
+mod run;
+mod search;
+mod segment;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod write;
+
+pub use self::{
+    error::CodeError,
+    index::{CodeIndex, Outcome, Run, State, Status},
+    query::{CodeFilters, CodeQuery},
+    run::{Failed, Stop, blob_id},
+    search::{CodeHit, CodeHits},
+    segment::commit_path,
+    tree::{Entry, Folder, Selection, Tree},
+};

@@ -1,0 +1,173 @@
+//! Queries: what is asked, and what it is cut into.
+
+use std::collections::BTreeSet;
+
+use globset::{GlobBuilder, GlobMatcher};
+use tabellion_retrieval::words;
+use tabellion_syntax::Language;
+
+use crate::{
+    CodeError,
+    terms::{identifiers, whole},
+};
+
+/// Number of different words that are searched for; a longer query is cut after them.
+const MAX_WORDS: usize = 64;
+
+/// What is searched for. Any text is a query; what stands in double quotes or backticks is found as it stands.
+#[derive(Debug, Clone, Default)]
+pub struct CodeQuery {
+    /// The text.
+    pub text: String,
+    /// Keys of the collections that are searched.
+    pub collections: Vec<String>,
+    /// Conditions for all hits.
+    pub filters: CodeFilters,
+    /// The largest number of hits to return.
+    pub limit: usize,
+    /// Hits below this score are left out, and not counted.
+    pub min_score: f64,
+}
+
+/// Conditions that all hold for every hit.
+#[derive(Debug, Clone, Default)]
+pub struct CodeFilters {
+    languages: Vec<String>,
+    extensions: Vec<String>,
+    paths: Vec<GlobMatcher>,
+    branches: Vec<String>,
+    kinds: Vec<String>,
+    symbols: Vec<String>,
+}
+
+impl CodeFilters {
+    /// Adds the condition that the file has one of these extensions, with or without the dot.
+    pub fn extensions(&mut self, extensions: &[String]) {
+        self.extensions.extend(
+            extensions
+                .iter()
+                .map(|extension| extension.trim_start_matches('.').to_lowercase()),
+        );
+    }
+
+    /// Adds a condition: `language` (a language's name), `path` (a glob, or a folder), `kind` (of symbol), `symbol` (its name), `branch`.
+    ///
+    /// # Errors
+    /// [`CodeError::Filter`] if there is no such field, or the value is no glob.
+    pub fn add(&mut self, field: &str, value: &str) -> Result<(), CodeError> {
+        match field {
+            "language" => self.languages.push(value.to_lowercase()),
+            "kind" => self.kinds.push(value.to_lowercase()),
+            "symbol" => self.symbols.push(whole(value)),
+            "branch" => self.branches.push(value.to_owned()),
+            "path" => {
+                let folder = value.trim_end_matches('/');
+                let is_plain = !value.contains(['*', '?', '[', '{']);
+                let pattern = if is_plain {
+                    format!("{{{folder},{folder}/**}}")
+                } else {
+                    value.to_owned()
+                };
+                let glob = GlobBuilder::new(&pattern).literal_separator(true).build();
+                let glob = glob
+                    .map_err(|error| CodeError::Filter(format!("`{value}` is no glob: {}", error.kind())))?;
+                self.paths.push(glob.compile_matcher());
+            }
+            _ => return Err(CodeError::Filter(format!("`{field}` is no field to filter by"))),
+        }
+        Ok(())
+    }
+
+    /// Returns whether any condition is on files.
+    pub(crate) fn is_on_files(&self) -> bool {
+        !(self.languages.is_empty()
+            && self.extensions.is_empty()
+            && self.paths.is_empty()
+            && self.branches.is_empty())
+    }
+
+    /// Returns whether a file may have hits.
+    pub(crate) fn file(&self, path: &str, branch: &str) -> bool {
+        let language = || Language::of_path(path).map_or("text", Language::name);
+        let extension = || {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            name.rsplit_once('.')
+                .map_or(String::new(), |(_, extension)| extension.to_lowercase())
+        };
+        self.languages.iter().all(|wanted| wanted == language())
+            && (self.extensions.is_empty() || self.extensions.contains(&extension()))
+            && self.paths.iter().all(|glob| glob.is_match(path))
+            && self.branches.iter().all(|wanted| wanted == branch)
+    }
+
+    /// Returns the terms that a chunk must have all of.
+    pub(crate) fn chunk_terms(&self) -> Vec<Vec<u8>> {
+        let kinds = self.kinds.iter().map(|kind| [b"k", kind.as_bytes()].concat());
+        let symbols = self
+            .symbols
+            .iter()
+            .map(|symbol| [b"s", symbol.as_bytes()].concat());
+        kinds.chain(symbols).collect()
+    }
+}
+
+/// A query, cut.
+#[derive(Debug, Default)]
+pub(crate) struct Cut {
+    /// Words, each once.
+    pub(crate) words: Vec<String>,
+    /// What may be whole names, as names are compared: identifiers, and words that stand side by side, joined.
+    pub(crate) names: Vec<String>,
+    /// What must be in the text as it stands.
+    pub(crate) exact: Vec<String>,
+    /// Whether tests are asked for.
+    pub(crate) about_tests: bool,
+}
+
+pub(crate) fn cut(text: &str) -> Cut {
+    let mut cut = Cut {
+        exact: quoted(text),
+        ..Cut::default()
+    };
+    let runs: Vec<&str> = identifiers(text).collect();
+    let all: Vec<_> = runs.iter().flat_map(|run| words(run)).collect();
+    let has_others = all.iter().any(|word| !word.is_stop_word);
+    let mut seen = BTreeSet::new();
+    for word in all {
+        if !(has_others && word.is_stop_word) && cut.words.len() < MAX_WORDS && seen.insert(word.term.clone())
+        {
+            cut.words.push(word.term);
+        }
+    }
+    let telling: Vec<String> = runs
+        .iter()
+        .filter(|run| !has_others || words(run).iter().any(|word| !word.is_stop_word))
+        .map(|run| whole(run))
+        .take(MAX_WORDS)
+        .collect();
+    let mut names: BTreeSet<String> = telling.iter().cloned().collect();
+    for length in 2..=3 {
+        names.extend(telling.windows(length).map(|side_by_side| side_by_side.concat()));
+    }
+    cut.names = names.into_iter().filter(|name| name.len() > 1).collect();
+    cut.about_tests = cut.words.iter().any(|word| word == "test" || word == "spec");
+    cut
+}
+
+/// Returns what stands in double quotes or backticks.
+fn quoted(text: &str) -> Vec<String> {
+    let mut found = vec![];
+    let mut rest = text;
+    while let Some(open) = rest.find(['"', '`']) {
+        let mark = &rest[open..=open];
+        let Some(length) = rest[open + 1..].find(mark) else {
+            break;
+        };
+        let inside = &rest[open + 1..open + 1 + length];
+        if !inside.trim().is_empty() {
+            found.push(inside.to_owned());
+        }
+        rest = &rest[open + 1 + length + 1..];
+    }
+    found
+}

@@ -1,0 +1,235 @@
+//! How chunks are ranked, and why each number is what it is.
+//!
+//! The value of a chunk is
+//!
+//! ```text
+//! (own + file × words of the file + name × names + path × folders + file_name × file's name + whole × definition + stem × module) × place
+//! ```
+//!
+//! *own* is BM25 of the chunk's words, *words of the file* that of all words of its file. *names*, *folders* and *file's name* are the rarities of
+//! those words of the query that are in a name that the chunk defines, in the folders of the file, and in its name. *definition* is the rarity of a
+//! whole name that the query says and the chunk defines, *module* that of one that the file has. *place* is less than 1 for tests, examples,
+//! documents and copies. Each further chunk of a file counts *again* times the one before. Weights are below, each with its reason.
+
+/// How fast repeating a word stops to count, and how much length counts against a text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bm25 {
+    pub(crate) k1: f32,
+    pub(crate) b: f32,
+}
+
+impl Bm25 {
+    /// Returns how much `count` occurrences of a word say, from 0 up to `k1 + 1`; `length` is relative to the mean.
+    pub(crate) fn saturation(self, count: f32, length: f32) -> f32 {
+        count * (self.k1 + 1.0) / (count + self.k1 * (1.0 - self.b + self.b * length))
+    }
+}
+
+/// The weights.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Weights {
+    pub(crate) chunk: Bm25,
+    pub(crate) file_text: Bm25,
+    pub(crate) file: f32,
+    pub(crate) name: f32,
+    pub(crate) path: f32,
+    pub(crate) file_name: f32,
+    pub(crate) whole: f32,
+    pub(crate) stem: f32,
+    pub(crate) test: f32,
+    pub(crate) asked_test: f32,
+    pub(crate) example: f32,
+    pub(crate) foreign: f32,
+    pub(crate) text: f32,
+    pub(crate) again: f32,
+}
+
+/// Those in use. They were chosen on the development half of a public benchmark of code search, from round numbers, where neighbouring
+/// values give the same within chance (standard error .013).
+pub(crate) const WEIGHTS: Weights = Weights {
+    // Chunks are of like length, so that a short one with the words says more.
+    chunk: Bm25 { k1: 1.5, b: 0.75 },
+    // A word that a file repeats all over is its subject, and a long file is as likely to be the answer as a short one.
+    file_text: Bm25 { k1: 4.0, b: 0.1 },
+    // The chunk is what is read; its file tells whether the subject is the same.
+    file: 0.5,
+    // Where something is defined, rather than used.
+    name: 1.0,
+    // Folders are named after areas, files after what they are about.
+    path: 1.0,
+    file_name: 2.5,
+    // Who says a name wants its definition; a file of that name is the module that has it.
+    whole: 1.0,
+    stem: 1.5,
+    // Tests repeat the words of what they test, so they would win; who asks for tests finds them above other such files.
+    test: 0.5,
+    asked_test: 0.7,
+    // Examples and scripts use what was asked for.
+    example: 0.5,
+    // What was copied or generated is seldom meant.
+    foreign: 0.6,
+    // Documents say in the words of the question what the code does.
+    text: 0.25,
+    // The second chunk of a file says less than the first of another.
+    again: 0.4,
+};
+
+/// Returns the weight of a word that `having` of `all` chunks have; always positive.
+pub(crate) fn rarity(all: usize, having: usize) -> f32 {
+    let (all, having) = (all.max(having) as f32, having as f32);
+    (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
+}
+
+/// Returns the score of a value, below 1: 0.5 where the value equals the weight of all of the query's words.
+pub(crate) fn score(value: f32, query: f32) -> f64 {
+    let (value, query) = (f64::from(value), f64::from(query));
+    if value <= 0.0 {
+        0.0
+    } else {
+        value / (value + query)
+    }
+}
+
+/// How the names of folders begin that show a project, or help to make it.
+const EXAMPLES: &[&str] = &[
+    "bench", "demo", "doc", "example", "github", "sample", "script", "tutorial",
+];
+
+/// Extensions of files that are written to be read, or hold data. Files that no language is known of may still be programs.
+const NO_PROGRAMS: &[&str] = &[
+    "adoc",
+    "cfg",
+    "conf",
+    "css",
+    "csproj",
+    "csv",
+    "gradle",
+    "htm",
+    "html",
+    "ini",
+    "ipynb",
+    "json",
+    "jsonc",
+    "json5",
+    "less",
+    "lock",
+    "log",
+    "markdown",
+    "md",
+    "mdx",
+    "mod",
+    "properties",
+    "rdoc",
+    "ronn",
+    "rst",
+    "scss",
+    "snap",
+    "sum",
+    "svg",
+    "tex",
+    "toml",
+    "tsv",
+    "txt",
+    "xml",
+    "yaml",
+    "yml",
+];
+
+/// Returns whether a file, by its name in lower case, may be a program.
+fn is_program(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    extension.is_some_and(|extension| {
+        !(NO_PROGRAMS.contains(&extension) || extension.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
+
+/// What kind of file a path tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// What a project is made of.
+    Source,
+    /// Tests, and what they need.
+    Test,
+    /// Examples and benchmarks.
+    Example,
+    /// What was generated, or copied from elsewhere.
+    Foreign,
+    /// No program: documents, data, configuration.
+    Text,
+}
+
+impl Place {
+    pub(crate) fn of(path: &str) -> Self {
+        let lower = path.to_ascii_lowercase();
+        let mut parts: Vec<&str> = lower.split('/').collect();
+        let name = parts.pop().unwrap_or_default();
+        let stem = name.split('.').next().unwrap_or_default();
+        let among = |names: &[&str]| parts.iter().any(|part| names.contains(part));
+        let is_test = among(&[
+            "test",
+            "tests",
+            "testing",
+            "spec",
+            "specs",
+            "__tests__",
+            "testdata",
+            "fixtures",
+            "mocks",
+            "__mocks__",
+        ]) || name.contains(".test.")
+            || name.contains(".spec.")
+            || stem.starts_with("test_")
+            || stem.ends_with("_test")
+            || stem.ends_with("_tests")
+            || stem.ends_with("_spec")
+            || path.rsplit('/').next().is_some_and(|name| {
+                name.split('.')
+                    .next()
+                    .is_some_and(|stem| stem.ends_with("Test") || stem.ends_with("Tests"))
+            })
+            || stem == "conftest";
+        if is_test {
+            Self::Test
+        } else if among(&[
+            "vendor",
+            "third_party",
+            "thirdparty",
+            "generated",
+            "dist",
+            "node_modules",
+            "compat",
+            "_compat",
+            "legacy",
+            "deprecated",
+        ]) || name.contains(".min.")
+            || name.contains(".generated.")
+            || name.ends_with(".d.ts")
+            || name.ends_with("_pb2.py")
+            || name.ends_with(".pb.go")
+        {
+            Self::Foreign
+        } else if !is_program(name) {
+            Self::Text
+        } else if parts.iter().any(|part| {
+            EXAMPLES
+                .iter()
+                .any(|name| part.trim_start_matches(['_', '.']).starts_with(name))
+        }) {
+            Self::Example
+        } else {
+            Self::Source
+        }
+    }
+
+    /// Returns the factor of its files' values.
+    pub(crate) fn factor(self, weights: &Weights, about_tests: bool) -> f32 {
+        match self {
+            Self::Source => 1.0,
+            Self::Test if about_tests => weights.asked_test,
+            Self::Test => weights.test,
+            Self::Example => weights.example,
+            Self::Foreign => weights.foreign,
+            Self::Text => weights.text,
+        }
+    }
+}

@@ -1,0 +1,520 @@
+//! A search: posting lists of all segments are read, counted, and added up in arrays with a place for each chunk and file.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use crate::{
+    CodeError, CodeIndex, CodeQuery,
+    columns::{Columns, DEAD},
+    query::{self, Cut},
+    ranking::{WEIGHTS, rarity, score},
+    segment::{self, ChunkFacts},
+};
+
+/// The chunks that were found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CodeHits {
+    /// Best first.
+    pub hits: Vec<CodeHit>,
+    /// Number of hits without the limit.
+    pub total: usize,
+}
+
+/// A chunk that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CodeHit {
+    /// Key of its collection.
+    pub collection: String,
+    /// The branch of its file, or nothing.
+    pub branch: String,
+    /// The path of its file in the collection.
+    pub path: String,
+    /// Its lines, from 1, the last one included.
+    pub start_line: u32,
+    /// The last line.
+    pub end_line: u32,
+    /// Name of the file's language, or `text`.
+    pub language: String,
+    /// What it is about: `function`, `struct`, `section`; `text` if nothing is known.
+    pub kind: String,
+    /// The symbol that it is about, with those around it.
+    pub symbol: Option<String>,
+    /// SHA-1 of the file's blob.
+    pub blob: [u8; 20],
+    /// Its text, as it was indexed.
+    pub content: String,
+    /// In [0, 1], falling from hit to hit.
+    pub score: f64,
+}
+
+impl CodeIndex {
+    /// Finds chunks, best first. Collections that are not there have none.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn search(&self, query: &CodeQuery) -> Result<CodeHits, CodeError> {
+        self.with(|connection| {
+            // One snapshot for all that is read.
+            let snapshot = connection.transaction()?;
+            let mut parts = vec![];
+            for key in &query.collections {
+                if let Some(columns) = self.columns(&snapshot, key)? {
+                    parts.push(Part { key, columns });
+                }
+            }
+            Search::new(&snapshot, query, &parts)?.hits()
+        })
+    }
+}
+
+/// A collection that is searched.
+struct Part<'q> {
+    key: &'q str,
+    columns: Arc<Columns>,
+}
+
+/// A search under way. Chunks and files of all parts are numbered through.
+struct Search<'s> {
+    connection: &'s Connection,
+    query: &'s CodeQuery,
+    parts: &'s [Part<'s>],
+    cut: Cut,
+    /// By chunk: whether it passes the filters; `None` if all that live do.
+    passing: Option<Vec<bool>>,
+    /// Number of chunks and files that pass, and their mean lengths.
+    chunks: usize,
+    mean_chunk: f32,
+    mean_file: f32,
+    /// By chunk: what it is worth by itself; by file: what all its chunks have of it.
+    own: Vec<f32>,
+    of_file: Vec<f32>,
+    touched: Vec<u32>,
+}
+
+/// A chunk with a term: its number, and how often it has it.
+type Posting = (u32, u32);
+
+impl<'s> Search<'s> {
+    fn new(
+        connection: &'s Connection,
+        query: &'s CodeQuery,
+        parts: &'s [Part<'s>],
+    ) -> Result<Self, CodeError> {
+        let mut search = Self {
+            connection,
+            query,
+            parts,
+            cut: query::cut(&query.text),
+            passing: None,
+            chunks: 0,
+            mean_chunk: 1.0,
+            mean_file: 1.0,
+            own: vec![],
+            of_file: vec![],
+            touched: vec![],
+        };
+        search.restrict()?;
+        let (mut files, mut length) = (0_usize, 0_u64);
+        let mut first = 0;
+        for part in parts {
+            for file in &part.columns.files {
+                let all = file.first as usize..(file.first + file.chunks) as usize;
+                let passing: Vec<usize> = all.filter(|chunk| search.passes(first + chunk)).collect();
+                search.chunks += passing.len();
+                length += passing
+                    .iter()
+                    .map(|chunk| u64::from(part.columns.lengths[*chunk]))
+                    .sum::<u64>();
+                files += usize::from(!passing.is_empty());
+            }
+            first += part.columns.file_of.len();
+        }
+        search.mean_chunk = (length as f32 / search.chunks.max(1) as f32).max(1.0);
+        search.mean_file = (length as f32 / files.max(1) as f32).max(1.0);
+        search.own = vec![0.0; first];
+        search.of_file = vec![0.0; parts.iter().map(|part| part.columns.files.len()).sum()];
+        Ok(search)
+    }
+
+    fn passes(&self, chunk: usize) -> bool {
+        self.passing.as_ref().is_none_or(|passing| passing[chunk])
+    }
+
+    /// Finds which chunks pass the filters.
+    fn restrict(&mut self) -> Result<(), CodeError> {
+        let filters = &self.query.filters;
+        let terms = filters.chunk_terms();
+        if !filters.is_on_files() && terms.is_empty() {
+            return Ok(());
+        }
+        let mut passing: Vec<bool> = vec![];
+        for part in self.parts {
+            let of_files: Vec<bool> = part
+                .columns
+                .files
+                .iter()
+                .map(|file| filters.file(&file.path, &file.branch))
+                .collect();
+            passing.extend(
+                part.columns
+                    .file_of
+                    .iter()
+                    .map(|file| *file != DEAD && of_files[*file as usize]),
+            );
+        }
+        for term in terms {
+            let mut having = vec![false; passing.len()];
+            for (chunk, _) in self.postings(&term)? {
+                having[chunk as usize] = true;
+            }
+            passing
+                .iter_mut()
+                .zip(having)
+                .for_each(|(passes, has)| *passes &= has);
+        }
+        self.passing = Some(passing);
+        Ok(())
+    }
+
+    /// Returns the chunks that have a term and pass, in order.
+    fn postings(&self, term: &[u8]) -> Result<Vec<Posting>, CodeError> {
+        let mut select = self
+            .connection
+            .prepare_cached("SELECT entries FROM posting WHERE segment = ? AND term = ?")?;
+        let mut found = vec![];
+        let mut first = 0;
+        for part in self.parts {
+            let columns = &part.columns;
+            for segment in &columns.segments {
+                let mut rows = select.query((segment.number, term))?;
+                let Some(row) = rows.next()? else { continue };
+                let entries = row.get_ref(0)?.as_blob().unwrap_or_default();
+                segment::read(entries, |chunk, count| {
+                    let chunk = (segment.first as usize).saturating_add(chunk as usize);
+                    let lives = columns.file_of.get(chunk).is_some_and(|file| *file != DEAD);
+                    if lives && self.passes(first + chunk) {
+                        found.push(((first + chunk) as u32, count));
+                    }
+                });
+            }
+            first += columns.file_of.len();
+        }
+        Ok(found)
+    }
+
+    /// Returns, for each posting, the numbers of chunk and file, and the lengths of both.
+    fn located<'p>(&'p self, postings: &'p [Posting]) -> impl Iterator<Item = Located> + 'p {
+        let mut part = 0;
+        let (mut first, mut first_file) = (0_usize, 0_usize);
+        postings.iter().map(move |&(chunk, count)| {
+            let mut columns = &self.parts[part].columns;
+            while chunk as usize >= first + columns.file_of.len() {
+                first += columns.file_of.len();
+                first_file += columns.files.len();
+                part += 1;
+                columns = &self.parts[part].columns;
+            }
+            let own = chunk as usize - first;
+            let file = columns.file_of[own] as usize;
+            Located {
+                chunk,
+                count,
+                length: columns.lengths[own],
+                file: (first_file + file) as u32,
+                file_length: columns.files[file].length,
+            }
+        })
+    }
+
+    /// Adds up what each chunk is worth; returns the weight of the query.
+    fn add_up(&mut self) -> Result<f32, CodeError> {
+        let mut total = 0.0;
+        for at in 0..self.cut.words.len() {
+            let term = |kind: u8| [&[kind], self.cut.words[at].as_bytes()].concat();
+            let text = self.postings(&term(b'w'))?;
+            let names = self.postings(&term(b'e'))?;
+            let paths = self.postings(&term(b'p'))?;
+            let files = self.postings(&term(b'f'))?;
+            let weight = rarity(self.chunks, text.len());
+            total += weight;
+            self.add_text(weight, &text);
+            self.add_names(weight * WEIGHTS.name, &names);
+            self.add_paths(weight * WEIGHTS.path, &paths);
+            self.add_paths(weight * WEIGHTS.file_name, &files);
+        }
+        for name in std::mem::take(&mut self.cut.names) {
+            let term = |kind: u8| [&[kind], name.as_bytes()].concat();
+            let defined = self.postings(&term(b'd'))?;
+            let files = self.postings(&term(b'n'))?;
+            self.add_names(WEIGHTS.whole * rarity(self.chunks, defined.len()), &defined);
+            self.add_paths(WEIGHTS.stem * rarity(self.chunks, files.len()), &files);
+        }
+        Ok(total)
+    }
+
+    fn add_text(&mut self, weight: f32, postings: &[Posting]) {
+        let (of_chunk, of_file) = (WEIGHTS.chunk, WEIGHTS.file_text);
+        let (mean_chunk, mean_file) = (self.mean_chunk, self.mean_file);
+        let mut own: Vec<(u32, f32)> = Vec::with_capacity(postings.len());
+        let mut files: Vec<(u32, f32)> = vec![];
+        // Chunks of a file follow one another.
+        let mut current: Option<(u32, u32, f32)> = None;
+        let worth = |count: f32, length: u32| weight * of_file.saturation(count, length as f32 / mean_file);
+        for found in self.located(postings) {
+            let count = found.count as f32;
+            own.push((
+                found.chunk,
+                weight * of_chunk.saturation(count, found.length as f32 / mean_chunk),
+            ));
+            match &mut current {
+                Some((file, _, sum)) if *file == found.file => *sum += count,
+                _ => {
+                    if let Some((file, length, sum)) = current.replace((found.file, found.file_length, count))
+                    {
+                        files.push((file, worth(sum, length)));
+                    }
+                }
+            }
+        }
+        if let Some((file, length, sum)) = current {
+            files.push((file, worth(sum, length)));
+        }
+        for (chunk, value) in own {
+            self.touch(chunk, value);
+        }
+        for (file, value) in files {
+            self.of_file[file as usize] += value * WEIGHTS.file;
+        }
+    }
+
+    fn add_names(&mut self, value: f32, postings: &[Posting]) {
+        for &(chunk, _) in postings {
+            self.touch(chunk, value);
+        }
+    }
+
+    /// Adds to files what their paths are worth: the terms of a path are in the first chunk.
+    fn add_paths(&mut self, value: f32, postings: &[Posting]) {
+        let files: Vec<u32> = self.located(postings).map(|found| found.file).collect();
+        for file in files {
+            self.of_file[file as usize] += value;
+        }
+    }
+
+    fn touch(&mut self, chunk: u32, value: f32) {
+        let own = &mut self.own[chunk as usize];
+        if *own == 0.0 {
+            self.touched.push(chunk);
+        }
+        *own += value;
+    }
+
+    fn hits(mut self) -> Result<CodeHits, CodeError> {
+        let weight = self.add_up()?;
+        let mut found = self.valued();
+        if !self.cut.exact.is_empty() {
+            found = self.exact(found)?;
+        }
+        let order = |a: &Valued, b: &Valued| {
+            b.value
+                .total_cmp(&a.value)
+                .then_with(|| self.name(a).cmp(&self.name(b)))
+        };
+        found.sort_unstable_by(order);
+        // Each further chunk of a file counts less: another file says more than more of the same.
+        let mut seen = vec![0_i32; self.of_file.len()];
+        for hit in &mut found {
+            let times = &mut seen[hit.file as usize];
+            hit.value *= WEIGHTS.again.powi(*times);
+            *times += 1;
+        }
+        found.sort_unstable_by(order);
+        found.retain(|hit| score(hit.value, weight) >= self.query.min_score);
+        let total = found.len();
+        found.truncate(self.query.limit);
+        let hits = found.iter().map(|hit| self.told(hit, score(hit.value, weight)));
+        Ok(CodeHits {
+            hits: hits.collect::<Result<_, _>>()?,
+            total,
+        })
+    }
+
+    /// Returns the chunks that have something of the query, with their values.
+    fn valued(&self) -> Vec<Valued> {
+        let mut touched = self.touched.clone();
+        touched.sort_unstable();
+        let postings: Vec<Posting> = touched.into_iter().map(|chunk| (chunk, 1)).collect();
+        let factors: Vec<f32> = self
+            .parts
+            .iter()
+            .flat_map(|part| &part.columns.files)
+            .map(|file| file.place.factor(&WEIGHTS, self.cut.about_tests))
+            .collect();
+        self.located(&postings)
+            .map(|found| Valued {
+                chunk: found.chunk,
+                file: found.file,
+                value: (self.own[found.chunk as usize] + self.of_file[found.file as usize])
+                    * factors[found.file as usize],
+            })
+            .collect()
+    }
+
+    /// Returns the chunks whose text has all that stands in quotes. Those without a word of the query are looked at too.
+    fn exact(&self, found: Vec<Valued>) -> Result<Vec<Valued>, CodeError> {
+        let has_words = self
+            .cut
+            .exact
+            .iter()
+            .any(|text| text.chars().any(char::is_alphanumeric));
+        let mut candidates = found;
+        if !has_words {
+            let known: std::collections::HashSet<u32> = candidates.iter().map(|hit| hit.chunk).collect();
+            let all: Vec<Posting> = (0..self.own.len() as u32)
+                .filter(|chunk| !known.contains(chunk) && self.lives(*chunk) && self.passes(*chunk as usize))
+                .map(|chunk| (chunk, 1))
+                .collect();
+            candidates.extend(self.located(&all).map(|found| Valued {
+                chunk: found.chunk,
+                file: found.file,
+                value: f32::MIN_POSITIVE,
+            }));
+        }
+        candidates.sort_unstable_by_key(|hit| (hit.file, hit.chunk));
+        let mut kept = vec![];
+        for group in candidates.chunk_by(|a, b| a.file == b.file) {
+            let Some((_, columns, file)) = self.file(group[0].file) else {
+                continue;
+            };
+            let (text, chunks) = content(self.connection, columns.files[file].number)?;
+            if !self.cut.exact.iter().any(|exact| text.contains(exact.as_str())) {
+                continue;
+            }
+            for hit in group {
+                let within = bytes_of(&chunks, self.at(hit, columns, file));
+                let has = |exact: &String| {
+                    text.get(within.clone())
+                        .is_some_and(|text| text.contains(exact.as_str()))
+                };
+                if self.cut.exact.iter().all(has) {
+                    kept.push(*hit);
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    fn lives(&self, chunk: u32) -> bool {
+        let mut first = 0;
+        for part in self.parts {
+            let own = chunk as usize - first;
+            if own < part.columns.file_of.len() {
+                return part.columns.file_of[own] != DEAD;
+            }
+            first += part.columns.file_of.len();
+        }
+        false
+    }
+
+    /// Returns the part and the place in it of a file.
+    fn file(&self, number: u32) -> Option<(&Part<'s>, &Columns, usize)> {
+        let mut number = number as usize;
+        for part in self.parts {
+            if number < part.columns.files.len() {
+                return Some((part, &part.columns, number));
+            }
+            number -= part.columns.files.len();
+        }
+        None
+    }
+
+    /// Returns which chunk of its file a hit is.
+    fn at(&self, hit: &Valued, columns: &Columns, file: usize) -> usize {
+        let mut first = 0;
+        for part in self.parts {
+            if std::ptr::eq(&*part.columns, columns) {
+                break;
+            }
+            first += part.columns.file_of.len();
+        }
+        hit.chunk as usize - first - columns.files[file].first as usize
+    }
+
+    /// Returns what hits of equal value are ordered by.
+    fn name(&self, hit: &Valued) -> (&str, &str, &str, u32) {
+        self.file(hit.file)
+            .map_or(("", "", "", 0), |(part, columns, file)| {
+                (
+                    &*columns.files[file].path,
+                    &*columns.files[file].branch,
+                    part.key,
+                    hit.chunk,
+                )
+            })
+    }
+
+    fn told(&self, hit: &Valued, score: f64) -> Result<CodeHit, CodeError> {
+        let (part, columns, at) = self.file(hit.file).ok_or(CodeError::Busy)?;
+        let file = &columns.files[at];
+        let (text, chunks) = content(self.connection, file.number)?;
+        let sql = "SELECT blob FROM file WHERE number = ?";
+        let blob = self
+            .connection
+            .prepare_cached(sql)?
+            .query_row([file.number], |row| row.get(0))?;
+        let chunk = self.at(hit, columns, at);
+        let within = bytes_of(&chunks, chunk);
+        let facts = chunks.get(chunk).ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+        Ok(CodeHit {
+            collection: part.key.to_owned(),
+            branch: file.branch.to_string(),
+            path: file.path.to_string(),
+            start_line: facts.start_line,
+            end_line: facts.end_line,
+            language: tabellion_syntax::Language::of_path(&*file.path)
+                .map_or("text", |language| language.name())
+                .to_owned(),
+            kind: facts.kind.clone(),
+            symbol: facts.symbol.clone(),
+            blob,
+            content: text.get(within).unwrap_or_default().to_owned(),
+            score,
+        })
+    }
+}
+
+/// A chunk among those of all parts.
+struct Located {
+    chunk: u32,
+    count: u32,
+    length: u32,
+    file: u32,
+    file_length: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Valued {
+    chunk: u32,
+    file: u32,
+    value: f32,
+}
+
+fn content(connection: &Connection, file: i64) -> Result<(String, Vec<ChunkFacts>), CodeError> {
+    let sql = "SELECT text, chunks FROM content WHERE file = ?";
+    let (text, chunks): (String, String) = connection
+        .prepare_cached(sql)?
+        .query_row([file], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let chunks = serde_json::from_str(&chunks)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    Ok((text, chunks))
+}
+
+/// Returns the bytes of a chunk in its file's text.
+fn bytes_of(chunks: &[ChunkFacts], at: usize) -> std::ops::Range<usize> {
+    let before: usize = chunks[..at.min(chunks.len())]
+        .iter()
+        .map(|chunk| chunk.bytes as usize)
+        .sum();
+    before..before + chunks.get(at).map_or(0, |chunk| chunk.bytes as usize)
+}

@@ -1,0 +1,182 @@
+//! Segments: the posting lists of some files, made in one go and never changed.
+//!
+//! A segment is made from texts alone, by any thread, without the database. Its chunks are numbered from 0; where its numbers begin among
+//! those of all segments is decided when it is stored.
+
+use serde::{Deserialize, Serialize};
+use tabellion_syntax::{Symbol, outline};
+
+use crate::terms::Interner;
+
+/// What the path of a commit's message begins with.
+const COMMIT: &str = "commit:";
+/// The kind of a chunk of one.
+const COMMIT_KIND: &str = "commit";
+
+/// Returns the path of a commit's message, as an entry of a tree. Its chunks are of the kind `commit`.
+pub fn commit_path(id: &str) -> String {
+    format!("{COMMIT}{id}")
+}
+
+/// Returns whether a path is that of a commit's message.
+fn is_commit(path: &str) -> bool {
+    let id = path.strip_prefix(COMMIT).unwrap_or_default();
+    id.len() == 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns the kind of a chunk that is about `symbol`.
+pub(crate) fn kind(path: &str, symbol: Option<&Symbol>) -> &'static str {
+    match symbol {
+        Some(symbol) => symbol.kind.word(),
+        None if is_commit(path) => COMMIT_KIND,
+        None => "text",
+    }
+}
+
+/// A file that is to be indexed.
+pub(crate) struct Source {
+    /// Its path in the collection, with `/`.
+    pub(crate) path: String,
+    /// The branch that it is of; empty for files of a folder.
+    pub(crate) branch: String,
+    /// SHA-1 as git computes it for a blob.
+    pub(crate) blob: [u8; 20],
+    pub(crate) text: String,
+}
+
+/// A chunk, as it is told to those who find it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ChunkFacts {
+    /// Length in bytes: chunks follow one another.
+    pub(crate) bytes: u32,
+    pub(crate) start_line: u32,
+    pub(crate) end_line: u32,
+    /// The word of what it is about, and its path among the symbols.
+    pub(crate) kind: String,
+    pub(crate) symbol: Option<String>,
+}
+
+/// A file of a segment.
+pub(crate) struct IndexedFile {
+    pub(crate) source: Source,
+    /// Number of its first chunk in the segment.
+    pub(crate) first: u32,
+    pub(crate) chunks: Vec<ChunkFacts>,
+    /// Length of each chunk, in identifiers.
+    pub(crate) lengths: Vec<u32>,
+}
+
+/// Files, and for each term, in order, the chunks that have it.
+pub(crate) struct Segment {
+    pub(crate) files: Vec<IndexedFile>,
+    pub(crate) chunks: u32,
+    pub(crate) postings: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// Collects files into a segment.
+#[derive(Default)]
+pub(crate) struct Builder {
+    interner: Interner,
+    files: Vec<IndexedFile>,
+    chunks: u32,
+    /// By term: encoded entries, and the last chunk in them.
+    postings: Vec<(Vec<u8>, u32)>,
+    bytes: usize,
+}
+
+impl Builder {
+    /// Returns the bytes of texts so far.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Cuts and adds a file.
+    pub(crate) fn add(&mut self, source: Source) {
+        let outline = outline(&source.path, &source.text);
+        let terms = self.interner.chunks(&source.path, &source.text, &outline);
+        self.postings.resize_with(self.interner.len(), Default::default);
+        let first = self.chunks;
+        for (chunk, terms) in (first..).zip(&terms) {
+            for &(id, count) in &terms.counts {
+                let (entries, last) = &mut self.postings[id as usize];
+                let step = if entries.is_empty() { chunk } else { chunk - *last };
+                push(entries, u64::from(step) << 1 | u64::from(count > 1));
+                if count > 1 {
+                    push(entries, u64::from(count));
+                }
+                *last = chunk;
+            }
+        }
+        let facts = outline.chunks.iter().map(|chunk| {
+            let about = outline.about(chunk);
+            ChunkFacts {
+                bytes: chunk.bytes.len() as u32,
+                start_line: *chunk.lines.start() as u32,
+                end_line: *chunk.lines.end() as u32,
+                kind: kind(&source.path, about).to_owned(),
+                symbol: about.map(|symbol| symbol.path.clone()),
+            }
+        });
+        let chunks: Vec<ChunkFacts> = facts.collect();
+        self.chunks += chunks.len() as u32;
+        self.bytes += source.text.len();
+        self.files.push(IndexedFile {
+            first,
+            lengths: terms.iter().map(|terms| terms.length).collect(),
+            chunks,
+            source,
+        });
+    }
+
+    pub(crate) fn build(self) -> Segment {
+        let terms = self.interner.into_terms();
+        let entries = self.postings.into_iter().map(|(entries, _)| entries);
+        let mut postings: Vec<_> = terms
+            .into_iter()
+            .zip(entries)
+            .filter(|(_, entries)| !entries.is_empty())
+            .collect();
+        postings.sort_unstable();
+        Segment {
+            files: self.files,
+            chunks: self.chunks,
+            postings,
+        }
+    }
+}
+
+/// Calls `each` with each chunk of a posting list, numbered within its segment, and how often it has the term. Stops at what is no entry.
+pub(crate) fn read(mut entries: &[u8], mut each: impl FnMut(u32, u32)) {
+    let mut chunk: u64 = 0;
+    let mut next = || -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = entries.split_first()?;
+            entries = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    };
+    while let Some(step) = next() {
+        chunk += step >> 1;
+        let count = if step & 1 == 1 { next().unwrap_or(1) } else { 1 };
+        let Ok(number) = u32::try_from(chunk) else { return };
+        each(number, u32::try_from(count).unwrap_or(u32::MAX));
+    }
+}
+
+/// Appends a number in seven bits a byte, the lowest first.
+fn push(entries: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        entries.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    entries.push(value as u8);
+}

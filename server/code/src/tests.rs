@@ -1,0 +1,487 @@
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::Path,
+    sync::{Arc, Barrier},
+    thread,
+};
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use crate::{
+    CodeError, CodeFilters, CodeHit, CodeIndex, CodeQuery, Entry, Folder, Selection, State, Stop, Tree,
+};
+
+/// Files in memory.
+#[derive(Debug, Clone, Default)]
+struct Texts(BTreeMap<(String, String), Vec<u8>>);
+
+impl Texts {
+    fn of(files: &[(&str, &str)]) -> Self {
+        Self(
+            files
+                .iter()
+                .map(|(path, text)| ((String::new(), path.to_string()), text.as_bytes().to_vec()))
+                .collect(),
+        )
+    }
+}
+
+impl Tree for Texts {
+    fn entries(&self) -> Result<Vec<Entry>, CodeError> {
+        let entry = |(branch, path): &(String, String)| Entry {
+            branch: branch.clone(),
+            path: path.clone(),
+            blob: None,
+        };
+        Ok(self.0.keys().map(entry).collect())
+    }
+
+    fn read(&self, entry: &Entry) -> io::Result<Vec<u8>> {
+        Ok(self.0[&(entry.branch.clone(), entry.path.clone())].clone())
+    }
+}
+
+struct Bench {
+    folder: TempDir,
+    index: Arc<CodeIndex>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let index = Arc::new(CodeIndex::open(&folder.path().join("code.db")).unwrap());
+        Self { folder, index }
+    }
+
+    /// One more process, as far as locks can tell.
+    fn again(&self) -> Arc<CodeIndex> {
+        Arc::new(CodeIndex::open(&self.folder.path().join("code.db")).unwrap())
+    }
+
+    fn run(&self, tree: &dyn Tree) -> (u64, u64, usize) {
+        let outcome = self
+            .index
+            .begin("c", "run")
+            .unwrap()
+            .finish(tree, &Stop::default())
+            .unwrap();
+        (outcome.changed, outcome.removed, outcome.failed.len())
+    }
+
+    fn search(&self, text: &str) -> Vec<CodeHit> {
+        self.filtered(text, &[])
+    }
+
+    fn filtered(&self, text: &str, filters: &[(&str, &str)]) -> Vec<CodeHit> {
+        let mut query = CodeQuery {
+            text: text.into(),
+            collections: vec!["c".into()],
+            limit: 1000,
+            ..CodeQuery::default()
+        };
+        for (field, value) in filters {
+            query.filters.add(field, value).unwrap();
+        }
+        let found = self.index.search(&query).unwrap();
+        assert_eq!(found.total, found.hits.len());
+        let scores: Vec<f64> = found.hits.iter().map(|hit| hit.score).collect();
+        assert!(
+            scores.is_sorted_by(|a, b| a >= b) && scores.iter().all(|score| (0.0..=1.0).contains(score)),
+            "{scores:?}"
+        );
+        found.hits
+    }
+
+    fn paths(&self, text: &str, filters: &[(&str, &str)]) -> Vec<String> {
+        self.filtered(text, filters)
+            .into_iter()
+            .map(|hit| hit.path)
+            .collect()
+    }
+}
+
+/// Words that share no part and no stem.
+const WORDS: [&str; 6] = ["alpha", "beaver", "candle", "drum", "ember", "fjord"];
+
+const PROJECT: &[(&str, &str)] = &[
+    (
+        "src/parser.rs",
+        "/// Reads a header.\npub fn parse_http_header(line: &str) -> Header {\n    split(line, \"->\")\n}\n",
+    ),
+    (
+        "src/server.rs",
+        "fn serve() {\n    let header = parse_http_header(\"x\");\n}\n",
+    ),
+    (
+        "tests/parser.rs",
+        "#[test]\nfn parse_http_header_works() {\n    parse_http_header(\"a: b\");\n}\n",
+    ),
+    (
+        "web/app.ts",
+        "export class HeaderView { render() { return 1 } }\n",
+    ),
+    (
+        "README.md",
+        "# Headers\n\nHow parse_http_header parses a header.\n",
+    ),
+    ("notes/日本語.txt", "猫が好き\n"),
+];
+
+#[test]
+fn definitions_come_first_and_filters_hold() {
+    let bench = Bench::new();
+    assert_eq!(bench.run(&Texts::of(PROJECT)), (6, 0, 0));
+    // Query, filters, and the paths that are found, best first.
+    let cases: &[(&str, &[(&str, &str)], &[&str])] = &[
+        (
+            "parse_http_header",
+            &[],
+            &[
+                "src/parser.rs",
+                "src/server.rs",
+                "tests/parser.rs",
+                "README.md",
+                "web/app.ts",
+            ],
+        ),
+        (
+            "parseHttpHeader",
+            &[("path", "src")],
+            &["src/parser.rs", "src/server.rs"],
+        ),
+        (
+            "header",
+            &[("language", "rust"), ("path", "**/parser.rs")],
+            &["src/parser.rs", "tests/parser.rs"],
+        ),
+        ("header", &[("kind", "class")], &["web/app.ts"]),
+        ("header", &[("symbol", "HeaderView")], &["web/app.ts"]),
+        ("header", &[("language", "python")], &[]),
+        ("header", &[("branch", "main")], &[]),
+        ("\"split(line, \"", &[], &["src/parser.rs"]),
+        ("\"->\"", &[], &["src/parser.rs"]),
+        ("`parse_http_header(\"a: b\")`", &[], &["tests/parser.rs"]),
+        ("猫", &[], &["notes/日本語.txt"]),
+        ("no such word", &[], &[]),
+        ("\"", &[], &[]),
+        ("NEAR(* OR -", &[], &[]),
+    ];
+    for (query, filters, expected) in cases {
+        assert_eq!(bench.paths(query, filters), *expected, "{query} {filters:?}");
+    }
+    let hit = &bench.search("parse_http_header")[0];
+    assert_eq!(
+        (
+            hit.start_line,
+            hit.end_line,
+            hit.kind.as_str(),
+            hit.language.as_str()
+        ),
+        (1, 4, "function", "rust")
+    );
+    assert_eq!(hit.symbol.as_deref(), Some("fn parse_http_header"));
+    assert_eq!(hit.content, PROJECT[0].1);
+    let mut extensions = CodeFilters::default();
+    extensions.extensions(&[".ts".into()]);
+    let query = CodeQuery {
+        text: "header".into(),
+        collections: vec!["c".into()],
+        filters: extensions,
+        limit: 9,
+        min_score: 0.0,
+    };
+    assert_eq!(bench.index.search(&query).unwrap().hits[0].path, "web/app.ts");
+    assert!(matches!(
+        CodeFilters::default().add("colour", "red"),
+        Err(CodeError::Filter(_))
+    ));
+    assert!(matches!(
+        CodeFilters::default().add("path", "[z"),
+        Err(CodeError::Filter(_))
+    ));
+}
+
+#[test]
+fn a_run_takes_what_changed_and_says_what_it_could_not() {
+    let bench = Bench::new();
+    let mut texts = Texts::of(PROJECT);
+    bench.run(&texts);
+    assert_eq!(bench.run(&texts), (0, 0, 0));
+    let name = |path: &str| (String::new(), path.to_owned());
+    texts
+        .0
+        .insert(name("src/server.rs"), b"fn serve_quickly() {}\n".to_vec());
+    texts.0.remove(&name("web/app.ts"));
+    texts.0.insert(name("README.md"), vec![0xff, 0xfe]);
+    texts.0.insert(name("a.bin"), vec![0; 10]);
+    assert_eq!(bench.run(&texts), (1, 2, 2));
+    assert_eq!(bench.paths("serve_quickly", &[]), ["src/server.rs"]);
+    assert_eq!(bench.paths("render", &[]), [""; 0]);
+    let status = bench.index.status("c").unwrap().unwrap();
+    assert_eq!(
+        (
+            status.state,
+            status.files_total,
+            status.files_done,
+            status.files_failed
+        ),
+        (State::Idle, 6, 4, 2)
+    );
+    assert_eq!(bench.index.clear("c").unwrap(), Some((4, 4)));
+    assert_eq!(bench.index.clear("c").unwrap(), None);
+    assert!(bench.search("serve_quickly").is_empty() && bench.index.status("c").unwrap().is_none());
+    assert_eq!(bench.run(&texts), (4, 0, 2));
+}
+
+#[test]
+fn a_run_that_stopped_or_died_is_interrupted_and_one_at_a_time_runs() {
+    let bench = Bench::new();
+    let other = bench.again();
+    let run = bench.index.begin("c", "first").unwrap();
+    for index in [&bench.index, &other] {
+        assert_eq!(index.status("c").unwrap().unwrap().state, State::Indexing);
+        assert!(matches!(index.begin("c", "second"), Err(CodeError::Busy)));
+        assert!(matches!(index.clear("c"), Err(CodeError::Busy)));
+    }
+    drop(run);
+    assert_eq!(other.status("c").unwrap().unwrap().state, State::Interrupted);
+    let stop = Stop::default();
+    stop.stop();
+    let run = other.begin("c", "second").unwrap();
+    assert!(matches!(
+        run.finish(&Texts::of(PROJECT), &stop),
+        Err(CodeError::Ended)
+    ));
+    assert_eq!(
+        bench.index.status("c").unwrap().unwrap().state,
+        State::Interrupted
+    );
+    let missing = Folder::new(bench.folder.path().join("missing"), Selection::default());
+    assert!(
+        other
+            .begin("c", "third")
+            .unwrap()
+            .finish(&missing, &Stop::default())
+            .is_err()
+    );
+    let status = bench.index.status("c").unwrap().unwrap();
+    assert!(status.state == State::Failed && status.error.is_some_and(|error| error.contains("missing")));
+    // What others index is found at once.
+    other
+        .begin("c", "fourth")
+        .unwrap()
+        .finish(&Texts::of(PROJECT), &Stop::default())
+        .unwrap();
+    assert_eq!(bench.paths("serve", &[]), ["src/server.rs"]);
+}
+
+#[test]
+fn a_damaged_index_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("code.db");
+    for damage in [&b"no database"[..], &[0; 8192], b""] {
+        fs::write(&path, damage).unwrap();
+        let index = Arc::new(CodeIndex::open(&path).unwrap());
+        assert_eq!(index.keys().unwrap(), [""; 0]);
+        index
+            .begin("c", "run")
+            .unwrap()
+            .finish(&Texts::of(PROJECT), &Stop::default())
+            .unwrap();
+        drop(index);
+    }
+}
+
+#[test]
+fn folders_are_read_by_their_ignore_rules_and_the_selection() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    for (path, text) in [
+        (".gitignore", "*.log\n/build\n"),
+        ("a.rs", "fn a() {}"),
+        ("b.log", "log"),
+        ("build/c.rs", "fn c() {}"),
+        ("target/d.rs", "fn d() {}"),
+        ("src/node_modules/e.js", "e"),
+        ("src/f.py", "def f(): pass"),
+        ("src/.ignore", "g.py\n"),
+        ("src/g.py", "def g(): pass"),
+        (".hidden/h.rs", "fn h() {}"),
+        (".git/config", "[core]"),
+        ("large.rs", &"x".repeat(2000)),
+    ] {
+        write(path, text);
+    }
+    let all = Selection {
+        max_file_size: 1000,
+        ..Selection::default()
+    };
+    let of = |selection: &Selection| {
+        let entries = Folder::new(&root, selection.clone()).entries().unwrap();
+        entries
+            .into_iter()
+            .map(|entry| entry.path)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let cases = [
+        (
+            all.clone(),
+            ".gitignore .hidden/h.rs a.rs large.rs src/.ignore src/f.py",
+        ),
+        (
+            Selection {
+                extensions: vec![".rs".into(), "py".into()],
+                ..all.clone()
+            },
+            ".hidden/h.rs a.rs large.rs src/f.py",
+        ),
+        (
+            Selection {
+                exclude_dirs: vec!["src".into()],
+                ..all.clone()
+            },
+            ".gitignore .hidden/h.rs a.rs large.rs",
+        ),
+        (
+            Selection {
+                ignore_patterns: vec!["*.rs".into(), "!a.rs".into(), ".*".into()],
+                ..all.clone()
+            },
+            "a.rs src/f.py",
+        ),
+    ];
+    for (selection, expected) in cases {
+        assert_eq!(of(&selection), expected, "{selection:?}");
+    }
+    // The root is taken by whatever name.
+    let entries = Folder::new(root.join("target"), all.clone()).entries().unwrap();
+    assert_eq!(entries.len(), 1);
+    let bench = Bench::new();
+    assert_eq!(bench.run(&Folder::new(&root, all)), (5, 0, 1));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_if_asked_and_never_out_of_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap().join("in");
+    fs::create_dir_all(&root).unwrap();
+    fs::write(root.join("a.rs"), "fn inside() {}").unwrap();
+    fs::write(folder.path().join("b.rs"), "fn outside() {}").unwrap();
+    std::os::unix::fs::symlink("a.rs", root.join("link.rs")).unwrap();
+    std::os::unix::fs::symlink("../b.rs", root.join("out.rs")).unwrap();
+    std::os::unix::fs::symlink("..", root.join("up")).unwrap();
+    let bench = Bench::new();
+    bench.run(&Folder::new(&root, Selection::default()));
+    assert_eq!(bench.paths("inside outside", &[]), ["a.rs"]);
+    bench.run(&Folder::new(
+        &root,
+        Selection {
+            follow_symlinks: true,
+            ..Selection::default()
+        },
+    ));
+    assert!(bench.paths("outside", &[]).is_empty());
+    let mut found = bench.paths("inside", &[]);
+    found.sort();
+    assert_eq!(found[..2], ["a.rs", "link.rs"]);
+}
+
+#[test]
+fn two_processes_index_and_search_at_the_same_time() {
+    let bench = Bench::new();
+    let others: Vec<_> = (0..2).map(|_| bench.again()).collect();
+    let start = Barrier::new(2);
+    thread::scope(|scope| {
+        for (number, index) in others.iter().enumerate() {
+            let start = &start;
+            scope.spawn(move || {
+                start.wait();
+                let key = format!("c{number}");
+                for round in 0..20 {
+                    let text = format!("fn word{round}() {{}}\n");
+                    let texts = Texts::of(&[("a.rs", text.as_str()), ("b.rs", "fn other() {}\n")]);
+                    index
+                        .begin(&key, "run")
+                        .unwrap()
+                        .finish(&texts, &Stop::default())
+                        .unwrap();
+                    let query = CodeQuery {
+                        text: format!("word{round}"),
+                        collections: vec![key.clone()],
+                        limit: 9,
+                        ..CodeQuery::default()
+                    };
+                    assert_eq!(index.search(&query).unwrap().hits[0].path, "a.rs");
+                }
+            });
+        }
+    });
+    assert_eq!(bench.index.keys().unwrap(), ["c0", "c1"]);
+}
+
+/// A project as a model: paths, and which of a few words each file has.
+fn projects() -> impl Strategy<Value = Vec<BTreeMap<u8, Vec<u8>>>> {
+    let files = prop::collection::btree_map(0_u8..12, prop::collection::vec(0_u8..6, 0..5), 0..12);
+    prop::collection::vec(files, 1..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// After any runs, the index finds what an index made anew finds, with the same scores; and each file that has a word is found by it.
+    #[test]
+    fn an_index_that_followed_changes_equals_one_made_anew(projects in projects()) {
+        let bench = Bench::new();
+        for project in &projects {
+            let texts: Vec<(String, String)> = project
+                .iter()
+                .map(|(path, words)| {
+                    let body: String = words.iter().map(|word| format!("fn {}() {{}}\n\n", WORDS[usize::from(*word)])).collect();
+                    (format!("d{}/f{path}.rs", path % 3), format!("use a;\n\n{body}"))
+                })
+                .collect();
+            let borrowed: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+            bench.run(&Texts::of(&borrowed));
+            let anew = Bench::new();
+            anew.run(&Texts::of(&borrowed));
+            for query in WORDS {
+                let (found, expected) = (bench.search(query), anew.search(query));
+                prop_assert_eq!(&found, &expected);
+                let mut paths: Vec<&str> = found.iter().map(|hit| hit.path.as_str()).collect();
+                paths.sort();
+                let mut having: Vec<&str> = borrowed.iter().filter(|(_, text)| text.contains(&format!("{query}("))).map(|(path, _)| *path).collect();
+                having.sort();
+                prop_assert_eq!(paths, having);
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_query(text in any::<String>(), quoted in any::<String>()) {
+        let bench = Bench::new();
+        bench.run(&Texts::of(PROJECT));
+        bench.search(&text);
+        bench.search(&format!("{text} \"{quoted}\""));
+    }
+}
+
+#[test]
+fn a_path_can_be_anything_that_a_folder_has() {
+    let folder = Path::new("/");
+    for pattern in ["", "#", "a b", "*.[ch]"] {
+        let selection = Selection {
+            ignore_patterns: vec![pattern.into()],
+            ..Selection::default()
+        };
+        assert!(selection.ignores(folder).is_ok(), "{pattern}");
+    }
+}

@@ -1,0 +1,218 @@
+//! Changing the index: transactions over segments and files.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use crate::{
+    CodeError,
+    segment::{Builder, IndexedFile, Segment, Source},
+};
+
+/// Bytes of texts below which a segment is small.
+const SMALL: i64 = 1 << 20;
+/// How many small segments a collection keeps. A search looks each word up in every segment.
+const MAX_SMALL: usize = 8;
+/// Bytes of texts that one merged segment has, at most.
+const MERGED: i64 = 8 << 20;
+
+/// What identifies a file in a collection: branch and path.
+pub(crate) type Name = (String, String);
+
+/// Begins a transaction that writes.
+pub(crate) fn begin(connection: &mut Connection) -> Result<Transaction<'_>, CodeError> {
+    Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}
+
+/// Marks the collection as changed, so that readers look at it anew.
+pub(crate) fn touch(connection: &Connection, collection: i64) -> Result<(), CodeError> {
+    let sql = "UPDATE collection SET generation = generation + 1 WHERE number = ?";
+    connection.prepare_cached(sql)?.execute([collection])?;
+    Ok(())
+}
+
+/// Returns the files of a collection, with the hash of each.
+pub(crate) fn files(connection: &Connection, collection: i64) -> Result<HashMap<Name, Vec<u8>>, CodeError> {
+    let mut select = connection.prepare_cached("SELECT branch, path, blob FROM file WHERE collection = ?")?;
+    let rows = select.query_map([collection], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Adds the files of a segment, in place of those with their names.
+pub(crate) fn add(connection: &Connection, collection: i64, segment: Segment) -> Result<(), CodeError> {
+    let sql = "INSERT INTO segment (collection, chunks) VALUES (?, ?)";
+    connection
+        .prepare_cached(sql)?
+        .execute(params![collection, segment.chunks])?;
+    let number = connection.last_insert_rowid();
+    let mut insert =
+        connection.prepare_cached("INSERT INTO posting (segment, term, entries) VALUES (?, ?, ?)")?;
+    for (term, entries) in &segment.postings {
+        insert.execute(params![number, term, entries])?;
+    }
+    for file in segment.files {
+        remove(connection, collection, &file.source.branch, &file.source.path)?;
+        add_file(connection, collection, number, &file)?;
+    }
+    Ok(())
+}
+
+fn add_file(
+    connection: &Connection,
+    collection: i64,
+    segment: i64,
+    file: &IndexedFile,
+) -> Result<(), CodeError> {
+    let source = &file.source;
+    let lengths: Vec<u8> = file
+        .lengths
+        .iter()
+        .flat_map(|length| length.to_le_bytes())
+        .collect();
+    let sql = "INSERT INTO file (collection, branch, path, segment, first, lengths, blob, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    connection.prepare_cached(sql)?.execute(params![
+        collection,
+        source.branch,
+        source.path,
+        segment,
+        file.first,
+        lengths,
+        source.blob.as_slice(),
+        source.text.len() as i64,
+    ])?;
+    let number = connection.last_insert_rowid();
+    let chunks = serde_json::to_string(&file.chunks).expect("numbers and texts");
+    connection
+        .prepare_cached("INSERT INTO content (file, chunks, text) VALUES (?, ?, ?)")?
+        .execute(params![number, chunks, source.text])?;
+    Ok(())
+}
+
+/// Removes a file, if it is there. Its postings go with its segment.
+pub(crate) fn remove(
+    connection: &Connection,
+    collection: i64,
+    branch: &str,
+    path: &str,
+) -> Result<(), CodeError> {
+    let sql = "DELETE FROM file WHERE collection = ? AND branch = ? AND path = ? RETURNING number";
+    let number: Option<i64> = connection
+        .prepare_cached(sql)?
+        .query_row(params![collection, branch, path], |row| row.get(0))
+        .optional()?;
+    if let Some(number) = number {
+        connection
+            .prepare_cached("DELETE FROM content WHERE file = ?")?
+            .execute([number])?;
+    }
+    Ok(())
+}
+
+/// Removes all of a collection; returns how many files and chunks it had.
+pub(crate) fn clear(connection: &Connection, collection: i64) -> Result<(i64, i64), CodeError> {
+    let counts = counts(connection, collection)?;
+    for sql in [
+        "DELETE FROM content WHERE file IN (SELECT number FROM file WHERE collection = ?)",
+        "DELETE FROM posting WHERE segment IN (SELECT number FROM segment WHERE collection = ?)",
+        "DELETE FROM file WHERE collection = ?",
+        "DELETE FROM segment WHERE collection = ?",
+        "DELETE FROM collection WHERE number = ?",
+    ] {
+        connection.execute(sql, [collection])?;
+    }
+    Ok(counts)
+}
+
+/// Returns the number of files and of chunks.
+pub(crate) fn counts(connection: &Connection, collection: i64) -> Result<(i64, i64), CodeError> {
+    let sql = "SELECT count(*), ifnull(sum(length(lengths)), 0) / 4 FROM file WHERE collection = ?";
+    Ok(connection
+        .prepare_cached(sql)?
+        .query_row([collection], |row| Ok((row.get(0)?, row.get(1)?)))?)
+}
+
+/// A segment as it is now.
+struct Live {
+    number: i64,
+    chunks: i64,
+    live_chunks: i64,
+    bytes: i64,
+}
+
+/// Removes what no file uses any more, and merges small segments, a transaction for each.
+pub(crate) fn tidy(connection: &mut Connection, collection: i64) -> Result<(), CodeError> {
+    loop {
+        let transaction = begin(connection)?;
+        let chosen = choose(&segments(&transaction, collection)?);
+        if chosen.is_empty() {
+            return Ok(());
+        }
+        let mut builder = Builder::default();
+        for number in &chosen {
+            for source in sources(&transaction, *number)? {
+                builder.add(source);
+            }
+        }
+        if !builder.is_empty() {
+            add(&transaction, collection, builder.build())?;
+        }
+        for number in chosen {
+            transaction.execute("DELETE FROM posting WHERE segment = ?", [number])?;
+            transaction.execute("DELETE FROM segment WHERE number = ?", [number])?;
+        }
+        touch(&transaction, collection)?;
+        transaction.commit()?;
+    }
+}
+
+/// Returns segments to make one of: those of which less than half is left, and small ones if they are many.
+fn choose(segments: &[Live]) -> Vec<i64> {
+    let worn = |segment: &&Live| segment.live_chunks * 2 < segment.chunks;
+    let small: Vec<&Live> = segments
+        .iter()
+        .filter(|segment| segment.bytes < SMALL && !worn(segment))
+        .collect();
+    let small = if small.len() > MAX_SMALL { small } else { vec![] };
+    let mut bytes = 0;
+    segments
+        .iter()
+        .filter(worn)
+        .chain(small)
+        .take_while(|segment| {
+            bytes += segment.bytes;
+            bytes <= MERGED || bytes == segment.bytes
+        })
+        .map(|segment| segment.number)
+        .collect()
+}
+
+fn segments(connection: &Connection, collection: i64) -> Result<Vec<Live>, CodeError> {
+    let sql = "SELECT segment.number, segment.chunks, ifnull(sum(length(file.lengths)), 0) / 4, ifnull(sum(file.bytes), 0)
+               FROM segment LEFT JOIN file ON file.segment = segment.number WHERE segment.collection = ?
+               GROUP BY segment.number ORDER BY 4";
+    let mut select = connection.prepare_cached(sql)?;
+    let rows = select.query_map([collection], |row| {
+        Ok(Live {
+            number: row.get(0)?,
+            chunks: row.get(1)?,
+            live_chunks: row.get(2)?,
+            bytes: row.get(3)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Returns the files of a segment as they were given.
+fn sources(connection: &Connection, segment: i64) -> Result<Vec<Source>, CodeError> {
+    let sql = "SELECT path, branch, blob, text FROM file JOIN content ON content.file = file.number WHERE segment = ? ORDER BY first";
+    let mut select = connection.prepare_cached(sql)?;
+    let rows = select.query_map([segment], |row| {
+        Ok(Source {
+            path: row.get(0)?,
+            branch: row.get(1)?,
+            blob: row.get(2)?,
+            text: row.get(3)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

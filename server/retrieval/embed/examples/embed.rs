@@ -1,0 +1,43 @@
+//! Measures how many texts a second the model embeds.
+//!
+//! ```text
+//! cargo run --release -p tabellion-embed --example embed -- WEIGHTS TEXTS [THREADS]
+//! ```
+//!
+//! TEXTS has a text per line.
+
+use std::{env, error::Error, fs, ops::ControlFlow, path::Path, time::Instant};
+
+use tabellion_embed::Model;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let (weights, texts, threads) = match &arguments[..] {
+        [weights, texts] => (weights, texts, 1),
+        [weights, texts, threads] => (weights, texts, threads.parse()?),
+        _ => return Err("usage: embed WEIGHTS TEXTS [THREADS]".into()),
+    };
+    let begun = Instant::now();
+    let model = Model::open(Path::new(weights))?.with_threads(threads);
+    println!("opened in {:.0} ms", begun.elapsed().as_secs_f64() * 1e3);
+    let texts = fs::read_to_string(texts)?;
+    let texts: Vec<&str> = texts.lines().collect();
+    let begun = Instant::now();
+    model.embed(&texts, &mut |_| ControlFlow::Continue(()))?;
+    let seconds = begun.elapsed().as_secs_f64();
+    println!(
+        "{} texts in {seconds:.2} s: {:.1} texts/s",
+        texts.len(),
+        texts.len() as f64 / seconds
+    );
+    let mut times: Vec<f64> = (0..50)
+        .map(|_| {
+            let begun = Instant::now();
+            model.embed_one("how do I configure image optimization");
+            begun.elapsed().as_secs_f64() * 1e3
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    println!("a query: {:.1} ms (median), {:.1} ms (best)", times[25], times[0]);
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! Errors, each with what to do next.
+
+use std::{io, path::PathBuf};
+
+/// Why a model could not be opened or installed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// There is no such file.
+    #[error("the model is not installed: there is no `{}`; run `tabellion model install`", path.display())]
+    Missing {
+        /// The weights' place.
+        path: PathBuf,
+    },
+    /// The file is not the model's.
+    #[error("`{}` is not the model's: {problem}; run `tabellion model install`", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The first difference found.
+        problem: String,
+    },
+    /// A file that was to be installed is not the model's, nor has it in it.
+    #[error("`{from}` can't be installed: {problem}; what is wanted is {wanted}")]
+    Refused {
+        /// The file or URL.
+        from: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What can be installed.
+        wanted: &'static str,
+    },
+    /// The download failed.
+    #[error(
+        "can't download `{url}`: {problem}; download it with another program, then run `tabellion model install FILE`"
+    )]
+    Download {
+        /// The address.
+        url: String,
+        /// What went wrong.
+        problem: String,
+    },
+    /// The file could not be read or written.
+    #[error("can't use `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl ModelError {
+    pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing { path },
+            _ => Self::Io { path, source },
+        }
+    }
+}
+
+/// The progress function asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("embedding was cancelled")]
+pub struct Cancelled;

@@ -1,0 +1,5 @@
+mod damage;
+mod encoder;
+mod install;
+mod random;
+mod reference;

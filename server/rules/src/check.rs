@@ -1,0 +1,384 @@
+//! The rules on one file.
+
+use std::{
+    collections::HashSet,
+    ops::ControlFlow,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use regex::Regex;
+use tabellion_syntax::{
+    Language,
+    tree_sitter::{QueryCursor, QueryCursorOptions, StreamingIterator, Tree},
+};
+
+use crate::{
+    context::Surroundings,
+    files::SkipReason,
+    flat::{FlatTree, Index},
+    grammar::Grammar,
+    metrics::{self, FileMetrics, FunctionMetrics, MODULE},
+    rule::{Category, Context, Finder, Limit, Metric, Rule, Selector, Severity},
+};
+
+/// How long all rules together may take on a file, besides parsing it.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// How many unfinished matches a query may have at a time.
+const MATCH_LIMIT: u32 = 4096;
+/// A regular expression sees longer lines in pieces, so that no step of it takes long.
+const MAX_LINE_BYTES: usize = 64 * 1024;
+/// A found text that a message quotes is cut at this length.
+const MAX_QUOTED: usize = 60;
+
+/// What a rule found.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The file, relative to the workspace, with `/`.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The rule.
+    pub id: String,
+    /// What the rule is about.
+    pub category: Category,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub suggestion: Option<String>,
+}
+
+/// A file to check.
+pub(crate) struct Source<'text> {
+    /// Relative to the workspace, with `/`.
+    pub(crate) path: &'text str,
+    pub(crate) text: &'text str,
+    pub(crate) language: Option<Language>,
+    /// Whether all of it is tests.
+    pub(crate) is_test: bool,
+}
+
+/// What the rules need of a file, made once.
+struct Parsed<'source> {
+    tree: Tree,
+    flat: FlatTree<'source>,
+    grammar: &'static Grammar,
+}
+
+impl<'source> Parsed<'source> {
+    fn of(source: &Source<'source>) -> Result<Option<Self>, SkipReason> {
+        let Some((language, grammar)) = source
+            .language
+            .and_then(|language| Some((language, Grammar::of(language)?)))
+        else {
+            return Ok(None);
+        };
+        let tree = tabellion_syntax::parse(language, source.text).ok_or(SkipReason::TooSlow)?;
+        let flat = FlatTree::new(&tree, grammar, source.text);
+        Ok(Some(Self { tree, flat, grammar }))
+    }
+}
+
+/// Measures a file; `None` if nothing is known about its language.
+pub(crate) fn measure(source: &Source<'_>) -> Result<Option<FileMetrics>, SkipReason> {
+    let parsed = Parsed::of(source)?;
+    Ok(parsed.map(|parsed| metrics::measure(&parsed.flat, parsed.grammar.kinds)))
+}
+
+/// Runs rules on a file. The findings are in no order.
+pub(crate) fn check(
+    rules: &[Arc<Rule>],
+    source: &Source<'_>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<Vec<Finding>, SkipReason> {
+    let applicable: Vec<&Arc<Rule>> = rules
+        .iter()
+        .filter(|rule| rule.looks_at(source.language))
+        .collect();
+    let needs_tree = applicable.iter().any(|rule| rule.needs_tree());
+    let parsed = if needs_tree { Parsed::of(source)? } else { None };
+    let measured = applicable
+        .iter()
+        .any(|rule| matches!(rule.finder, Finder::Metrics(_)) && rule.needs_tree());
+    let measured = parsed
+        .as_ref()
+        .filter(|_| measured)
+        .map(|parsed| metrics::measure(&parsed.flat, parsed.grammar.kinds));
+    let surroundings = parsed
+        .as_ref()
+        .zip(source.language)
+        .map(|(parsed, language)| Surroundings {
+            tree: &parsed.flat,
+            language,
+            is_test_file: source.is_test,
+        });
+    let begun = Instant::now();
+    let mut run = Run {
+        source,
+        surroundings,
+        late: &|| begun.elapsed() > TIME_LIMIT || cancelled(),
+        line_starts: line_starts(source.text),
+        found: Vec::new(),
+    };
+    for rule in applicable {
+        match &rule.finder {
+            Finder::Path { globs, except } => {
+                if globs.is_match(source.path) && !except.is_match(source.path) {
+                    run.add(rule, 0, &Values::default());
+                }
+            }
+            Finder::Regex(patterns) => run.regex(rule, patterns)?,
+            Finder::Selectors(selectors) => {
+                let selector = selectors
+                    .iter()
+                    .filter(|selector| Some(selector.language) == source.language);
+                for (selector, parsed) in selector.zip(std::iter::repeat(&parsed)) {
+                    if let Some(parsed) = parsed {
+                        run.selector(rule, selector, parsed)?;
+                    }
+                }
+            }
+            Finder::Metrics(limits) => {
+                for (metric, limit) in limits {
+                    run.metric(rule, *metric, *limit, measured.as_ref());
+                }
+            }
+        }
+    }
+    Ok(run.found)
+}
+
+/// What a message is filled in with.
+#[derive(Debug, Default)]
+struct Values {
+    value: String,
+    limit: String,
+    name: String,
+    text: String,
+}
+
+struct Run<'run> {
+    source: &'run Source<'run>,
+    surroundings: Option<Surroundings<'run>>,
+    late: &'run dyn Fn() -> bool,
+    line_starts: Vec<usize>,
+    found: Vec<Finding>,
+}
+
+impl Run<'_> {
+    fn add(&mut self, rule: &Rule, byte: usize, values: &Values) {
+        let line = self.line_starts.partition_point(|&start| start <= byte).max(1);
+        let before = self
+            .source
+            .text
+            .get(self.line_starts[line - 1]..byte)
+            .unwrap_or_default();
+        let message = rule
+            .message
+            .replace("{value}", &values.value)
+            .replace("{limit}", &values.limit)
+            .replace("{name}", &values.name)
+            .replace("{text}", &values.text);
+        self.found.push(Finding {
+            file: self.source.path.to_owned(),
+            line,
+            column: before.chars().count() + 1,
+            id: rule.id.clone(),
+            category: rule.category,
+            severity: rule.severity,
+            message,
+            suggestion: rule.suggestion.clone(),
+        });
+    }
+
+    /// Returns whether the rule holds at a node.
+    fn holds_at(&self, rule: &Rule, index: impl FnOnce(&FlatTree<'_>) -> Index) -> bool {
+        if rule.when.is_empty() && rule.unless.is_empty() {
+            return true;
+        }
+        let Some(surroundings) = &self.surroundings else {
+            return rule.when.is_empty();
+        };
+        let index = index(surroundings.tree);
+        let is_in = |context: &Context| surroundings.is_in(*context, index);
+        rule.when.iter().all(is_in) && !rule.unless.iter().any(is_in)
+    }
+
+    fn regex(&mut self, rule: &Rule, patterns: &[Regex]) -> Result<(), SkipReason> {
+        let text = self.source.text;
+        let mut from = 0;
+        for piece in text.split_inclusive('\n').flat_map(pieces) {
+            if (self.late)() {
+                return Err(SkipReason::TooSlow);
+            }
+            for found in patterns.iter().flat_map(|pattern| pattern.find_iter(piece)) {
+                let byte = from + found.start();
+                if self.holds_at(rule, |tree| tree.at_byte(byte)) {
+                    let values = Values {
+                        text: quoted(found.as_str()),
+                        ..Values::default()
+                    };
+                    self.add(rule, byte, &values);
+                }
+            }
+            from += piece.len();
+        }
+        Ok(())
+    }
+
+    fn selector(&mut self, rule: &Rule, selector: &Selector, parsed: &Parsed<'_>) -> Result<(), SkipReason> {
+        let mut too_late = |_: &_| {
+            if (self.late)() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let mut cursor = QueryCursor::new();
+        cursor.set_match_limit(MATCH_LIMIT);
+        let options = QueryCursorOptions::new().progress_callback(&mut too_late);
+        let bytes = self.source.text.as_bytes();
+        let mut matches =
+            cursor.matches_with_options(&selector.query, parsed.tree.root_node(), bytes, options);
+        let mut found: Vec<Index> = Vec::new();
+        let mut known: HashSet<Index> = HashSet::new();
+        let mut counted: std::collections::BTreeMap<Index, HashSet<usize>> =
+            std::collections::BTreeMap::new();
+        while let Some(each) = matches.next() {
+            let places = each.nodes_for_capture_index(selector.found);
+            for index in places.filter_map(|node| parsed.flat.index_of(node)) {
+                if let Some((capture, _)) = selector.count {
+                    let ids = each.nodes_for_capture_index(capture).map(|node| node.id());
+                    counted.entry(index).or_default().extend(ids);
+                } else if known.insert(index) {
+                    found.push(index);
+                }
+            }
+        }
+        drop(matches);
+        if cursor.did_exceed_match_limit() || (self.late)() {
+            return Err(SkipReason::TooSlow);
+        }
+        let counts = counted.into_iter().map(|(index, ids)| (index, Some(ids.len())));
+        let found: Vec<_> = found
+            .into_iter()
+            .map(|index| (index, None))
+            .chain(counts)
+            .collect();
+        let max = selector.count.map_or(0, |(_, max)| max);
+        for (index, count) in found {
+            if count.is_some_and(|count| count <= max) || !self.holds_at(rule, |_| index) {
+                continue;
+            }
+            let flat = &parsed.flat;
+            let name = flat.field(index, "name").or_else(|| flat.field(index, "type"));
+            let values = Values {
+                value: count.map(|count| count.to_string()).unwrap_or_default(),
+                limit: max.to_string(),
+                name: name.map(|name| quoted(flat.text(name))).unwrap_or_default(),
+                text: quoted(flat.text(index)),
+            };
+            self.add(rule, flat.nodes[index].bytes.start, &values);
+        }
+        Ok(())
+    }
+
+    fn metric(&mut self, rule: &Rule, metric: Metric, limit: Limit, measured: Option<&FileMetrics>) {
+        if metric == Metric::FileLines {
+            let lines = self.source.text.lines().count();
+            if exceeds(lines as f64, limit) && self.holds_at(rule, |_| 0) {
+                let values = Values {
+                    value: lines.to_string(),
+                    limit: limit.to_string(),
+                    ..Values::default()
+                };
+                self.add(rule, 0, &values);
+            }
+            return;
+        }
+        for function in measured.iter().flat_map(|measured| &measured.functions) {
+            let Some(value) = value_of(function, metric).filter(|&value| exceeds(value, limit)) else {
+                continue;
+            };
+            if !self.holds_at(rule, |_| function.index) {
+                continue;
+            }
+            let values = Values {
+                value: format!("{}", (value * 10.0).round() / 10.0),
+                limit: limit.to_string(),
+                name: quoted(&function.name),
+                text: String::new(),
+            };
+            let start = self
+                .surroundings
+                .as_ref()
+                .map_or(0, |around| around.tree.nodes[function.index].bytes.start);
+            self.add(rule, start, &values);
+        }
+    }
+}
+
+/// Returns what a metric is of a function. What stands outside of functions has no length of its own.
+fn value_of(function: &FunctionMetrics, metric: Metric) -> Option<f64> {
+    let is_module = function.name == MODULE;
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "no function has 2^52 lines or parameters"
+    )]
+    let value = match metric {
+        Metric::Cyclomatic => f64::from(function.cyclomatic),
+        Metric::Cognitive => f64::from(function.cognitive),
+        Metric::Nesting => f64::from(function.nesting),
+        _ if is_module => return None,
+        Metric::Lines => (function.end_line + 1 - function.line) as f64,
+        Metric::Sloc => function.sloc as f64,
+        Metric::Parameters => function.parameters as f64,
+        Metric::MaintainabilityIndex => function.maintainability_index,
+        Metric::FileLines => return None,
+    };
+    Some(value)
+}
+
+fn exceeds(value: f64, limit: Limit) -> bool {
+    match limit {
+        Limit::Max(max) => value > f64::from(max),
+        Limit::Min(min) => value < f64::from(min),
+    }
+}
+
+/// Returns the byte at which each line begins.
+fn line_starts(text: &str) -> Vec<usize> {
+    let after = text
+        .bytes()
+        .enumerate()
+        .filter(|(_, byte)| *byte == b'\n')
+        .map(|(at, _)| at + 1);
+    std::iter::once(0).chain(after).collect()
+}
+
+/// Cuts a line into the pieces that a regular expression sees.
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let mut length = rest.len().min(MAX_LINE_BYTES);
+        while !rest.is_char_boundary(length) {
+            length -= 1;
+        }
+        let (piece, after) = rest.split_at(length);
+        rest = after;
+        Some(piece).filter(|piece| !piece.is_empty())
+    })
+}
+
+/// Returns the first line of a text, cut to what a message has room for.
+fn quoted(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default().trim();
+    match line.char_indices().nth(MAX_QUOTED) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line.to_owned(),
+    }
+}

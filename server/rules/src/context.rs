@@ -1,0 +1,183 @@
+//! What surrounds a place: a test, an asynchronous function, an item with documentation.
+
+use tabellion_syntax::Language;
+
+use crate::{
+    flat::{FlatTree, Index},
+    grammar::Roles,
+    rule::Context,
+    rust_tests,
+};
+
+/// A file whose places are asked about.
+pub(crate) struct Surroundings<'tree> {
+    pub(crate) tree: &'tree FlatTree<'tree>,
+    pub(crate) language: Language,
+    /// Whether all of the file is tests, by its path or by the module that declares it.
+    pub(crate) is_test_file: bool,
+}
+
+impl Surroundings<'_> {
+    /// Returns whether the node at `index` is in the context.
+    pub(crate) fn is_in(&self, context: Context, index: Index) -> bool {
+        match context {
+            Context::Test => {
+                self.is_test_file
+                    || (self.language == Language::Rust && rust_tests::is_test(self.tree, index))
+            }
+            Context::Async => self.is_async(index),
+            Context::Documented => self.is_documented(index),
+            Context::Comment => {
+                self.is_below(index, |around| self.tree.nodes[around].roles.has(Roles::COMMENT))
+            }
+            Context::Function => {
+                self.is_below(index, |around| self.tree.nodes[around].roles.has(Roles::FUNCTION))
+            }
+            Context::Constant => self.is_below(index, |around| self.is_constant(around)),
+        }
+    }
+
+    /// Returns whether a node or one around it is such.
+    fn is_below(&self, index: Index, is_such: impl Fn(Index) -> bool) -> bool {
+        is_such(index) || self.tree.ancestors(index).any(is_such)
+    }
+
+    /// Returns whether a node declares a constant. Where a language has none, a name in capitals says so.
+    fn is_constant(&self, index: Index) -> bool {
+        let text = self.tree.text(index);
+        let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
+        let is_capital =
+            |name: &str| !name.is_empty() && !name.contains(|letter: char| letter.is_lowercase());
+        let is_named_so = |field| {
+            self.tree
+                .field(index, field)
+                .is_some_and(|name| is_capital(self.tree.text(name)))
+        };
+        match self.tree.nodes[index].kind {
+            "const_item" | "static_item" | "const_declaration" | "enumerator" | "enum_variant" => true,
+            "local_variable_declaration" => begins(&["final "]),
+            "declaration" => begins(&["const ", "constexpr ", "static const"]),
+            "variable_declarator" => is_named_so("name"),
+            "assignment" => is_named_so("left"),
+            _ => false,
+        }
+    }
+
+    /// Returns whether the innermost function around a node is asynchronous. A closure in it may run anywhere, so it is not.
+    fn is_async(&self, index: Index) -> bool {
+        for around in self.tree.ancestors(index) {
+            let node = &self.tree.nodes[around];
+            if node.kind == "async_block" {
+                return true;
+            }
+            if node.roles.has(Roles::FUNCTION) {
+                let mut head = self.tree.children(around).flat_map(|child| {
+                    let modifiers =
+                        Some(child).filter(|&child| self.tree.nodes[child].kind == "function_modifiers");
+                    std::iter::once(child).chain(
+                        modifiers
+                            .into_iter()
+                            .flat_map(|modifiers| self.tree.children(modifiers)),
+                    )
+                });
+                return head.any(|token| self.tree.nodes[token].kind == "async");
+            }
+        }
+        false
+    }
+
+    /// Returns whether a documentation comment belongs to an item.
+    fn is_documented(&self, index: Index) -> bool {
+        if self.language == Language::Python {
+            return self.has_docstring(index);
+        }
+        // `export class` and `template<…> class` are documented before the outer node.
+        let mut item = index;
+        while let Some(parent) = self.tree.parent(item).filter(|&parent| {
+            let kind = self.tree.nodes[parent].kind;
+            let is_wrapper = [
+                "export_statement",
+                "template_declaration",
+                "type_declaration",
+                "lexical_declaration",
+            ]
+            .contains(&kind);
+            is_wrapper
+                || self.tree.nodes[parent].bytes.start == self.tree.nodes[item].bytes.start
+                    && kind == "declaration"
+        }) {
+            item = parent;
+        }
+        let mut next_line = self.tree.nodes[item].lines.0;
+        for sibling in self.tree.named_before(item) {
+            let node = &self.tree.nodes[sibling];
+            let text = self.tree.text(sibling);
+            if node.roles.has(Roles::COMMENT) {
+                if node.lines.1 + 1 < next_line {
+                    return false;
+                }
+                if self.is_documentation(text) {
+                    return true;
+                }
+            } else if node.kind == "attribute_item" {
+                let inner = text.trim_start_matches(['#', '[', ' ']);
+                if inner.starts_with("doc") {
+                    return true;
+                }
+            } else if node.kind != "decorator" {
+                return false;
+            }
+            next_line = node.lines.0;
+        }
+        false
+    }
+
+    fn is_documentation(&self, comment: &str) -> bool {
+        match self.language {
+            Language::Go => !comment.starts_with("//go:"),
+            Language::Rust | Language::C | Language::Cpp => ["///", "/**", "//!", "/*!"]
+                .iter()
+                .any(|mark| comment.starts_with(mark)),
+            _ => comment.starts_with("/**"),
+        }
+    }
+
+    fn has_docstring(&self, index: Index) -> bool {
+        let Some(body) = self.tree.field(index, "body") else {
+            return false;
+        };
+        let is_comment = |&child: &Index| self.tree.nodes[child].roles.has(Roles::COMMENT);
+        let first = self.tree.named_children(body).find(|child| !is_comment(child));
+        let expression = first.and_then(|first| self.tree.children(first).next());
+        expression.is_some_and(|expression| self.tree.nodes[expression].roles.has(Roles::STRING))
+    }
+}
+
+/// Returns whether a file is tests by its path, relative to the workspace and with `/`.
+pub(crate) fn is_test_path(language: Option<Language>, path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let in_folder = |names: &[&str]| folders.split('/').any(|folder| names.contains(&folder));
+    match language {
+        Some(Language::Rust) => in_folder(&["tests", "benches"]),
+        Some(Language::Python) => {
+            in_folder(&["tests", "test"])
+                || stem.starts_with("test_")
+                || stem.ends_with("_test")
+                || stem == "conftest"
+        }
+        Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
+            in_folder(&["__tests__", "tests", "test"]) || name.contains(".test.") || name.contains(".spec.")
+        }
+        Some(Language::Go) => stem.ends_with("_test"),
+        Some(Language::Java) => {
+            path.contains("src/test/") || stem.ends_with("Test") || stem.ends_with("Tests")
+        }
+        Some(_) => {
+            in_folder(&["tests", "test", "unittests"])
+                || stem.ends_with("_test")
+                || stem.ends_with("_unittest")
+        }
+        None => false,
+    }
+}

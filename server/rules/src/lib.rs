@@ -1,0 +1,44 @@
+//! Rules over source files: what they are read from, what they find, and metrics of complexity.
+//!
+//! A [`RuleSet`] has the rules of this crate and those of a workspace, each read from a file. [`run`] runs them on a file or a folder and
+//! answers a [`Report`]; [`analyze`] measures one file. Findings are data: only what a caller asks wrongly, or an unreadable file, is an
+//! error. The crate knows no contract, and writes nothing.
+//!
+//! | module | does |
+//! |---|---|
+//! | `rule`, `names` | a rule, and the closed sets of names that its file uses |
+//! | `rule_file`, `tree`, `compile` | reading a rule file: TOML, YAML, JSON; queries, regular expressions, globs |
+//! | `set` | the rules of this crate and of a workspace |
+//! | `flat`, `grammar` | a syntax tree as a list; what its nodes mean, for each language |
+//! | `metrics`, `halstead`, `signature` | complexity |
+//! | `context`, `rust_tests` | whether a place is in a test, in an asynchronous function, documented |
+//! | `check` | the rules on one file |
+//! | `files`, `run` | which files there are, and the rules on all of them |
+
+mod check;
+mod compile;
+mod context;
+mod files;
+mod flat;
+mod grammar;
+mod halstead;
+mod metrics;
+mod names;
+mod rule;
+mod rule_file;
+mod run;
+mod rust_tests;
+mod set;
+mod signature;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    files::{MAX_FILE_BYTES, SKIPPED_FOLDERS, SkipReason, Skipped},
+    metrics::{FileMetrics, FunctionMetrics},
+    rule::{Category, Rule, Severity},
+    run::{Analysis, Finding, MAX_FINDINGS, Report, RunError, Scope, analyze, run},
+    set::{RuleFileError, RuleSet, Selection, SelectionError},
+};

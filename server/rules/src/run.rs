@@ -1,0 +1,342 @@
+//! The rules on all files of a folder, or on one.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use tabellion_syntax::Language;
+use thiserror::Error;
+
+pub use crate::check::Finding;
+use crate::{
+    check::{self, Source},
+    context,
+    files::{self, SkipReason, Skipped},
+    metrics::FileMetrics,
+    rule::{Rule, Severity},
+    rust_tests::Modules,
+    set::{RuleSet, Selection, SelectionError},
+};
+
+/// A report lists at most this many findings; it counts all.
+pub const MAX_FINDINGS: usize = 1000;
+const MAX_THREADS: usize = 2;
+
+/// What a run looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One file.
+    File,
+    /// The files of a folder.
+    Project,
+}
+
+/// What a run found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// A file or a folder.
+    pub scope: Scope,
+    /// Findings that are errors, all of them.
+    pub errors: usize,
+    /// Findings that are warnings.
+    pub warnings: usize,
+    /// Findings that are worth knowing.
+    pub infos: usize,
+    /// How long the run took.
+    pub duration: Duration,
+    /// At most [`MAX_FINDINGS`], sorted by file, line, column and rule. If there are more, the most severe ones are listed.
+    pub findings: Vec<Finding>,
+    /// Files that were looked at.
+    pub files: usize,
+    /// Files that were not, sorted. Files that are no text are not among them if the run was of a folder.
+    pub skipped: Vec<Skipped>,
+}
+
+impl Report {
+    /// Returns whether no finding is an error.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.errors == 0
+    }
+
+    /// Returns how many findings there are.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.errors + self.warnings + self.infos
+    }
+}
+
+/// The metrics of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Analysis {
+    /// The file, relative to the workspace, with `/`.
+    pub path: String,
+    /// Its language.
+    pub language: Language,
+    /// What was measured.
+    pub metrics: FileMetrics,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// Why there is no report.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RunError {
+    /// The selection names what does not exist.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+    /// There is neither a file nor a folder, or it is outside of the workspace.
+    #[error("`{path}` is neither a file nor a folder of the workspace")]
+    NoSuchPath {
+        /// The path that was asked for.
+        path: String,
+    },
+    /// A file that was asked for by name can't be looked at.
+    #[error("`{path}`: {reason}")]
+    Unusable {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: SkipReason,
+    },
+    /// Nothing is known about the language of a file to be analysed.
+    #[error("`{path}` is in none of the languages that can be measured: {}", known.join(", "))]
+    UnknownLanguage {
+        /// The file.
+        path: String,
+        /// The names of the languages.
+        known: Vec<&'static str>,
+    },
+    /// The caller no longer wants the answer.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// Runs rules on a file, or on the files of a folder that the ignore rules let through.
+///
+/// Both paths are absolute and hold no links; `path` is in `workspace` or is it. `cancelled` is asked often.
+///
+/// # Errors
+/// If the selection or the path names nothing, a single file can't be read, or the run was cancelled.
+pub fn run(
+    set: &RuleSet,
+    workspace: &Path,
+    path: &Path,
+    selection: &Selection,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<Report, RunError> {
+    let begun = Instant::now();
+    let rules = set.select(selection)?;
+    let scope = scope_of(workspace, path)?;
+    let files = if scope == Scope::File {
+        vec![path.to_path_buf()]
+    } else {
+        files::list(path, cancelled)
+    };
+    let job = Job {
+        rules: &rules,
+        workspace,
+        scope,
+        modules: Modules::default(),
+        cancelled,
+    };
+    let mut tally = job.run(&files);
+    if cancelled() {
+        return Err(RunError::Cancelled);
+    }
+    if let (Scope::File, Some(skipped)) = (scope, tally.skipped.first()) {
+        return Err(RunError::Unusable {
+            path: skipped.file.clone(),
+            reason: skipped.reason,
+        });
+    }
+    tally.cut(MAX_FINDINGS);
+    tally.findings.sort();
+    tally.skipped.sort();
+    Ok(Report {
+        scope,
+        errors: tally.errors,
+        warnings: tally.warnings,
+        infos: tally.infos,
+        duration: begun.elapsed(),
+        findings: tally.findings,
+        files: tally.files,
+        skipped: tally.skipped,
+    })
+}
+
+/// Measures a file.
+///
+/// Both paths are absolute and hold no links; `path` is in `workspace`.
+///
+/// # Errors
+/// If there is no such file, it can't be read, or nothing is known about its language.
+pub fn analyze(workspace: &Path, path: &Path) -> Result<Analysis, RunError> {
+    let begun = Instant::now();
+    let relative = files::relative(workspace, path);
+    if scope_of(workspace, path)? != Scope::File {
+        return Err(RunError::NoSuchPath { path: relative });
+    }
+    let unknown = |path: String| {
+        let known = Language::ALL
+            .iter()
+            .filter(|language| crate::grammar::Grammar::of(**language).is_some());
+        RunError::UnknownLanguage {
+            path,
+            known: known.map(|language| language.name()).collect(),
+        }
+    };
+    let Some(language) = Language::of_path(path) else {
+        return Err(unknown(relative));
+    };
+    let unusable = |reason| RunError::Unusable {
+        path: relative.clone(),
+        reason,
+    };
+    let text = files::read(path).map_err(unusable)?;
+    let source = Source {
+        path: &relative,
+        text: &text,
+        language: Some(language),
+        is_test: false,
+    };
+    match check::measure(&source).map_err(unusable)? {
+        Some(metrics) => Ok(Analysis {
+            path: relative,
+            language,
+            metrics,
+            duration: begun.elapsed(),
+        }),
+        None => Err(unknown(relative)),
+    }
+}
+
+fn scope_of(workspace: &Path, path: &Path) -> Result<Scope, RunError> {
+    let data = std::fs::symlink_metadata(path)
+        .ok()
+        .filter(|_| path.starts_with(workspace));
+    match data {
+        Some(data) if data.is_file() => Ok(Scope::File),
+        Some(data) if data.is_dir() => Ok(Scope::Project),
+        _ => Err(RunError::NoSuchPath {
+            path: files::relative(workspace, path),
+        }),
+    }
+}
+
+/// What the threads of a run share.
+struct Job<'run> {
+    rules: &'run [Arc<Rule>],
+    workspace: &'run Path,
+    scope: Scope,
+    modules: Modules,
+    cancelled: &'run (dyn Fn() -> bool + Sync),
+}
+
+impl Job<'_> {
+    fn run(&self, files: &[PathBuf]) -> Tally {
+        let threads = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(MAX_THREADS)
+            .min(files.len())
+            .max(1);
+        let next = AtomicUsize::new(0);
+        let all = Mutex::new(Tally::default());
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    let mut tally = Tally::default();
+                    while let Some(file) = files
+                        .get(next.fetch_add(1, Ordering::Relaxed))
+                        .filter(|_| !(self.cancelled)())
+                    {
+                        self.check(file, &mut tally);
+                    }
+                    all.lock().unwrap_or_else(PoisonError::into_inner).join(tally);
+                });
+            }
+        });
+        all.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self, file: &Path, tally: &mut Tally) {
+        let path = files::relative(self.workspace, file);
+        let language = Language::of_path(file);
+        let checked = files::read(file).and_then(|text| {
+            let is_test = match language {
+                Some(Language::Rust) => self.modules.is_test_file(self.workspace, file),
+                _ => context::is_test_path(language, &path),
+            };
+            check::check(
+                self.rules,
+                &Source {
+                    path: &path,
+                    text: &text,
+                    language,
+                    is_test,
+                },
+                self.cancelled,
+            )
+        });
+        match checked {
+            Ok(findings) => {
+                tally.files += 1;
+                tally.add(findings);
+            }
+            // A folder has pictures and archives, too.
+            Err(SkipReason::NotUtf8) if self.scope == Scope::Project && language.is_none() => {}
+            Err(reason) => tally.skipped.push(Skipped { file: path, reason }),
+        }
+    }
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Tally {
+    errors: usize,
+    warnings: usize,
+    infos: usize,
+    files: usize,
+    findings: Vec<Finding>,
+    skipped: Vec<Skipped>,
+}
+
+impl Tally {
+    fn add(&mut self, findings: Vec<Finding>) {
+        for finding in &findings {
+            match finding.severity {
+                Severity::Error => self.errors += 1,
+                Severity::Warning => self.warnings += 1,
+                Severity::Info => self.infos += 1,
+            }
+        }
+        self.findings.extend(findings);
+        if self.findings.len() > 4 * MAX_FINDINGS {
+            self.cut(MAX_FINDINGS);
+        }
+    }
+
+    /// Keeps the most severe findings.
+    fn cut(&mut self, count: usize) {
+        if self.findings.len() > count {
+            self.findings
+                .sort_by(|one, other| one.severity.cmp(&other.severity).then_with(|| one.cmp(other)));
+            self.findings.truncate(count);
+        }
+    }
+
+    fn join(&mut self, mut other: Self) {
+        self.errors += other.errors;
+        self.warnings += other.warnings;
+        self.infos += other.infos;
+        self.files += other.files;
+        self.findings.append(&mut other.findings);
+        self.skipped.append(&mut other.skipped);
+    }
+}

@@ -1,0 +1,265 @@
+//! Which Rust code is compiled for tests alone: by `#[test]` and `#[cfg(test)]`, in the file or where another file declares it.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{LazyLock, Mutex, PoisonError},
+};
+
+use regex::{Captures, Regex};
+use tabellion_syntax::Language;
+
+use crate::{
+    context, files,
+    flat::{FlatTree, Index},
+};
+
+/// A module file that declares others is read up to this size.
+const MAX_BYTES: u64 = 1024 * 1024;
+/// Modules nested deeper in files are not followed.
+const MAX_DEPTH: usize = 32;
+
+/// Returns whether a node is in an item that is compiled for tests alone.
+pub(crate) fn is_test(tree: &FlatTree<'_>, index: Index) -> bool {
+    let mut first = tree.children(0).take_while(|&child| {
+        let node = &tree.nodes[child];
+        node.kind == "inner_attribute_item" || node.kind.ends_with("_comment")
+    });
+    if first.any(|child| is_for_tests(tree.text(child)) && tree.nodes[child].kind == "inner_attribute_item") {
+        return true;
+    }
+    std::iter::once(index).chain(tree.ancestors(index)).any(|item| {
+        let kind = tree.nodes[item].kind;
+        let may_have_attributes =
+            kind.ends_with("_item") || kind.ends_with("_declaration") || kind == "macro_invocation";
+        may_have_attributes && has_test_attribute(tree, item)
+    })
+}
+
+/// Returns whether the attributes before an item say that it is for tests.
+fn has_test_attribute(tree: &FlatTree<'_>, item: Index) -> bool {
+    for sibling in tree.named_before(item) {
+        match tree.nodes[sibling].kind {
+            "attribute_item" if is_for_tests(tree.text(sibling)) => return true,
+            "attribute_item" | "line_comment" | "block_comment" => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Returns whether an attribute marks a test, or a condition that holds for tests alone.
+fn is_for_tests(attribute: &str) -> bool {
+    let inner = attribute
+        .trim_start_matches(['#', '!', '[', ' '])
+        .trim_end_matches([']', ' ', '\n']);
+    let (path, arguments) = match inner.split_once('(') {
+        Some((path, arguments)) => (path.trim(), arguments),
+        None => (inner.trim(), ""),
+    };
+    match path.rsplit("::").next().unwrap_or_default().trim() {
+        "test" | "bench" | "rstest" | "test_case" | "proptest" | "quickcheck" => true,
+        "cfg" => Condition(arguments.trim_end().strip_suffix(')').unwrap_or(arguments)).implies_test(0),
+        _ => false,
+    }
+}
+
+/// A condition of `cfg`.
+struct Condition<'text>(&'text str);
+
+impl Condition<'_> {
+    /// Returns whether the condition holds only if `test` does.
+    fn implies_test(&self, depth: usize) -> bool {
+        let text = self.0.trim().trim_end_matches(',').trim();
+        let Some((operator, inner)) = text.split_once('(') else {
+            return text == "test";
+        };
+        let inner = inner.trim_end().strip_suffix(')').unwrap_or(inner);
+        let parts = split(inner);
+        if depth > MAX_DEPTH || parts.is_empty() {
+            return false;
+        }
+        let mut implied = parts.iter().map(|part| Condition(part).implies_test(depth + 1));
+        match operator.trim() {
+            "all" => implied.any(|implies| implies),
+            "any" => implied.all(|implies| implies),
+            _ => false,
+        }
+    }
+}
+
+/// Splits at the commas that are in no parentheses.
+fn split(list: &str) -> Vec<&str> {
+    let (mut depth, mut start) = (0_usize, 0);
+    let mut parts = Vec::new();
+    for (at, character) in list.char_indices() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&list[start..]);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+static DECLARATIONS: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern =
+        r"(?m)^[ \t]*((?:#\[[^\]\n]*\]\s*)+)(?:pub(?:\([^)\n]*\))?\s+)?mod\s+([A-Za-z_][A-Za-z0-9_]*)\s*;";
+    Regex::new(pattern).expect("the pattern of declarations is a regular expression")
+});
+
+static PATH: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#"#\[\s*path\s*=\s*"([^"\n]+)"\s*\]"#;
+    Regex::new(pattern).expect("the pattern of paths is a regular expression")
+});
+
+/// The modules that files of a workspace declare for tests alone, read once.
+#[derive(Debug, Default)]
+pub(crate) struct Modules {
+    /// By the file that declares them, their names.
+    named: Mutex<HashMap<PathBuf, Vec<String>>>,
+    /// By folder, the files that one of its files declares with `#[path]`.
+    placed: Mutex<HashMap<PathBuf, Vec<PathBuf>>>,
+}
+
+impl Modules {
+    /// Returns whether the file at `path`, below `workspace`, is a module that is declared for tests alone, or is below one.
+    pub(crate) fn is_test_file(&self, workspace: &Path, path: &Path) -> bool {
+        let relative = files::relative(workspace, path);
+        if context::is_test_path(Some(Language::Rust), &relative) {
+            return true;
+        }
+        let mut module = path.to_path_buf();
+        for _ in 0..MAX_DEPTH {
+            if self.is_placed_for_tests(workspace, &module) {
+                return true;
+            }
+            let Some((name, parents)) = declared_in(&module) else {
+                return false;
+            };
+            let parents: Vec<PathBuf> = parents
+                .into_iter()
+                .filter(|parent| parent.starts_with(workspace) && *parent != module)
+                .collect();
+            if parents
+                .iter()
+                .any(|parent| self.test_modules(parent).contains(&name))
+            {
+                return true;
+            }
+            match parents.into_iter().find(|parent| parent.is_file()) {
+                Some(parent) => module = parent,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    fn test_modules(&self, file: &Path) -> Vec<String> {
+        let mut known = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || {
+            declared_for_tests(file)
+                .filter(|(path, _)| path.is_none())
+                .map(|(_, name)| name)
+                .collect()
+        };
+        known.entry(file.to_path_buf()).or_insert_with(read).clone()
+    }
+
+    /// Returns whether a file of the same folder declares this one for tests, with `#[path]`.
+    fn is_placed_for_tests(&self, workspace: &Path, file: &Path) -> bool {
+        let Some(folder) = file.parent().filter(|folder| folder.starts_with(workspace)) else {
+            return false;
+        };
+        let mut known = self.placed.lock().unwrap_or_else(PoisonError::into_inner);
+        let placed = known.entry(folder.to_path_buf()).or_insert_with(|| {
+            let entries = fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path());
+            let sources = entries.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+            let placed = sources.flat_map(|source| {
+                declared_for_tests(&source)
+                    .filter_map(|(path, _)| path)
+                    .collect::<Vec<_>>()
+            });
+            placed.map(|path| folder.join(path)).collect()
+        });
+        placed.contains(&file.to_path_buf())
+    }
+}
+
+/// Returns the modules that a file declares for tests alone, each with the path that its declaration gives.
+fn declared_for_tests(file: &Path) -> impl Iterator<Item = (Option<String>, String)> {
+    let is_small = fs::symlink_metadata(file).is_ok_and(|data| data.is_file() && data.len() <= MAX_BYTES);
+    let text = if is_small {
+        fs::read_to_string(file).unwrap_or_default()
+    } else {
+        String::new()
+    };
+    let declared = |declaration: Captures<'_>| {
+        let attributes = &declaration[1];
+        let path = PATH.captures(attributes).map(|path| path[1].to_owned());
+        let is_test = attributes.split_inclusive(']').map(str::trim).any(is_for_tests);
+        is_test.then(|| (path, declaration[2].to_owned()))
+    };
+    let all: Vec<_> = DECLARATIONS.captures_iter(&text).filter_map(declared).collect();
+    all.into_iter()
+}
+
+/// Returns the name of the module that a file is, and the files that can declare it.
+fn declared_in(file: &Path) -> Option<(String, Vec<PathBuf>)> {
+    let stem = file.file_stem()?.to_str()?;
+    let folder = file.parent()?;
+    let (name, above) = match stem {
+        "lib" | "main" => return None,
+        "mod" => (folder.file_name()?.to_str()?.to_owned(), folder.parent()?),
+        _ => (stem.to_owned(), folder),
+    };
+    let mut parents: Vec<PathBuf> = ["mod.rs", "lib.rs", "main.rs"]
+        .iter()
+        .map(|name| above.join(name))
+        .collect();
+    parents.extend(
+        above
+            .file_name()
+            .and_then(|name| name.to_str())
+            .map(|name| above.with_file_name(format!("{name}.rs"))),
+    );
+    Some((name, parents))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_for_tests;
+
+    #[test]
+    fn attributes_for_tests_are_known() {
+        for (attribute, expected) in [
+            ("#[test]", true),
+            ("#[tokio::test(flavor = \"multi_thread\")]", true),
+            ("#[cfg(test)]", true),
+            ("#![cfg(test)]", true),
+            ("# [ cfg ( all ( unix , test ) ) ]", true),
+            ("#[cfg(any(test, all(test, unix)))]", true),
+            ("#[cfg(any(test, feature = \"testing\"))]", false),
+            ("#[cfg(not(test))]", false),
+            ("#[cfg(all(not(test), unix))]", false),
+            ("#[cfg(feature = \"test\")]", false),
+            ("#[cfg_attr(test, derive(Debug))]", false),
+            ("#[derive(Debug)]", false),
+            ("#[cfg()]", false),
+            ("#[cfg(]", false),
+        ] {
+            assert_eq!(is_for_tests(attribute), expected, "{attribute}");
+        }
+    }
+}

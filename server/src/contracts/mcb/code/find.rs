@@ -1,0 +1,97 @@
+//! Searching code.
+
+use std::collections::HashMap;
+
+use data_encoding::HEXLOWER;
+use tabellion_code::{CodeFilters, CodeQuery};
+use tabellion_contracts::mcb::{CodeHit, CodeHits, SearchCodeRequest};
+use tabellion_runtime::{ReadCx, Rows, rows::RowError};
+
+use super::{
+    super::{
+        call::Call,
+        search::RANKING,
+        values::{invalid, text},
+        words::blocking,
+    },
+    COLLECTION, Indexer, NAME, collection, collections, refuse_token, unusable,
+};
+
+/// The resource that is searched.
+const CODE: &str = "code";
+
+pub(in super::super) async fn code(
+    cx: &ReadCx<'_, Rows>,
+    indexer: &Indexer,
+    req: SearchCodeRequest,
+) -> Result<CodeHits, RowError> {
+    refuse_token(req.token.as_ref())?;
+    let call = Call::of(cx);
+    let mut rows = match &req.collection {
+        Some(name) => vec![collection(&call, name).await?],
+        None => collections(&call, None).await?,
+    };
+    let mut filters = CodeFilters::default();
+    filters.extensions(&req.extensions.unwrap_or_default());
+    for (at, filter) in req.filters.iter().flatten().enumerate() {
+        let wrong = |message: String| invalid("filter", &format!("/filters/{at}"), message);
+        let (field, value) = filter
+            .split_once(':')
+            .ok_or_else(|| wrong("must be `field:value`".into()))?;
+        let (field, value) = (field.trim(), value.trim());
+        if field == COLLECTION {
+            rows.retain(|row| text(row, NAME) == Some(value));
+        } else {
+            filters
+                .add(field, value)
+                .map_err(|error| wrong(error.to_string()))?;
+        }
+    }
+    let names: HashMap<&str, &str> = rows
+        .iter()
+        .filter_map(|row| Some((text(row, "id")?, text(row, NAME)?)))
+        .collect();
+    let query = CodeQuery {
+        text: req.query.clone(),
+        collections: rows
+            .iter()
+            .filter_map(|row| text(row, "id").map(String::from))
+            .collect(),
+        filters,
+        limit: usize::try_from(req.limit).unwrap_or(usize::MAX),
+        min_score: req.min_score.unwrap_or_default(),
+    };
+    let found = match query.collections.is_empty() {
+        true => tabellion_code::CodeHits::default(),
+        false => blocking(|| indexer.index()?.search(&query)).map_err(unusable)?,
+    };
+    let results: Vec<CodeHit> = found
+        .hits
+        .into_iter()
+        .map(|hit| CodeHit {
+            collection: names
+                .get(hit.collection.as_str())
+                .copied()
+                .unwrap_or_default()
+                .to_owned(),
+            file_path: hit.path,
+            start_line: hit.start_line.into(),
+            end_line: hit.end_line.into(),
+            language: hit.language,
+            kind: hit.kind,
+            symbol: hit.symbol,
+            branch: (!hit.branch.is_empty()).then_some(hit.branch),
+            blob: Some(HEXLOWER.encode(&hit.blob)),
+            content: hit.content,
+            score: hit.score,
+        })
+        .collect();
+    cx.note(RANKING, "lexical");
+    Ok(CodeHits {
+        query: req.query,
+        resource: CODE.into(),
+        count: results.len() as u64,
+        total: found.total as u64,
+        results,
+    })
+}

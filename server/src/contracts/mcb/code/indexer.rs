@@ -1,0 +1,242 @@
+//! Brings the index up to the rows, in the background.
+//!
+//! A row says which run it wants, by the id of an operation. A thread compares rows and index: a row whose run the index has not had, or
+//! whose run was interrupted, gets one; what no row names is removed. The thread looks when the server starts, when a call has
+//! changed rows, and when a run ends. Runs of different collections go on at the same time.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    thread,
+    time::{Duration, Instant},
+};
+
+use parking_lot::{Condvar, Mutex};
+use tabellion_code::{CodeError, CodeIndex, State, Status, Stop};
+use tabellion_runtime::{Failure, Row};
+use tabellion_vcs::Workspaces;
+
+use super::{super::values::text, OPERATION_ID, trees};
+
+/// How often it is looked whether a call's change is there, and for how long: a call may wait for somebody's approval.
+const LOOKS: Duration = Duration::from_millis(5);
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The rows that say what is to be indexed.
+pub(in super::super) trait Collections: Send + Sync {
+    /// Returns them all, of all orgs.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    fn all(&self) -> Result<Vec<Row>, Failure>;
+}
+
+/// The index of code of a data folder, and the thread that follows the rows. Dropped, it ends its runs.
+pub(in super::super) struct Indexer(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    index: OnceLock<Arc<CodeIndex>>,
+    collections: Box<dyn Collections>,
+    workspaces: Arc<Workspaces>,
+    work: Mutex<Work>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Work {
+    /// Operations whose rows are still to come, and since when.
+    awaited: HashMap<String, Instant>,
+    /// Runs of this process, by collection.
+    running: HashMap<String, Stop>,
+    /// Whether the thread is there, and whether something happened since it looked.
+    follows: bool,
+    news: bool,
+    ends: bool,
+}
+
+impl Indexer {
+    /// Makes the index at `path`, which is opened when it is used.
+    pub(in super::super) fn new(
+        path: PathBuf,
+        collections: Box<dyn Collections>,
+        workspaces: Arc<Workspaces>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            path,
+            index: OnceLock::new(),
+            collections,
+            workspaces,
+            work: Mutex::default(),
+            changed: Condvar::new(),
+        }))
+    }
+
+    /// Goes on with what a server that ended has left. Returns at once.
+    pub(in super::super) fn resume(&self) {
+        if self.0.path.exists() {
+            self.0.look();
+        }
+    }
+
+    /// Says that a call will leave a row with this operation, or without one that was there, and returns at once.
+    pub(super) fn expect(&self, operation: &str) {
+        self.0
+            .work
+            .lock()
+            .awaited
+            .insert(operation.to_owned(), Instant::now());
+        self.0.look();
+    }
+
+    pub(super) fn workspaces(&self) -> &Workspaces {
+        &self.0.workspaces
+    }
+
+    pub(super) fn index(&self) -> Result<&Arc<CodeIndex>, CodeError> {
+        self.0.index()
+    }
+
+    /// Returns the state of the run that a row names, and what the index has of the collection.
+    pub(super) fn standing(&self, key: &str, operation: &str) -> Result<(State, Option<Status>), CodeError> {
+        let status = self.0.index()?.status(key)?;
+        let state = match &status {
+            Some(status) if status.operation == operation => status.state,
+            _ => State::Interrupted,
+        };
+        let work = self.0.work.lock();
+        let is_here = work.awaited.contains_key(operation) || work.running.contains_key(key);
+        let state = if state == State::Interrupted && is_here {
+            State::Indexing
+        } else {
+            state
+        };
+        Ok((state, status.filter(|status| status.operation == operation)))
+    }
+
+    /// Ends the run of a collection, if this process has one.
+    pub(super) fn stop(&self, key: &str) {
+        if let Some(stop) = self.0.work.lock().running.get(key) {
+            stop.stop();
+        }
+    }
+}
+
+impl Drop for Indexer {
+    fn drop(&mut self) {
+        let mut work = self.0.work.lock();
+        work.ends = true;
+        work.running.values().for_each(Stop::stop);
+        self.0.changed.notify_all();
+    }
+}
+
+impl Inner {
+    fn index(&self) -> Result<&Arc<CodeIndex>, CodeError> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let opened = Arc::new(CodeIndex::open(&self.path)?);
+        Ok(self.index.get_or_init(|| opened))
+    }
+
+    /// Has the thread look at the rows.
+    fn look(self: &Arc<Self>) {
+        let mut work = self.work.lock();
+        work.news = true;
+        self.changed.notify_all();
+        if !std::mem::replace(&mut work.follows, true) {
+            let inner = Arc::clone(self);
+            thread::spawn(move || inner.follow());
+        }
+    }
+
+    fn follow(self: Arc<Self>) {
+        loop {
+            {
+                let mut work = self.work.lock();
+                work.awaited.retain(|_, since| since.elapsed() < PATIENCE);
+                while !work.news && work.awaited.is_empty() && !work.ends {
+                    self.changed.wait(&mut work);
+                }
+                if work.ends {
+                    work.follows = false;
+                    return;
+                }
+                if !std::mem::take(&mut work.news) {
+                    self.changed.wait_for(&mut work, LOOKS);
+                }
+            }
+            if let Err(error) = self.compare() {
+                tracing::error!(
+                    error = &*error,
+                    "the index of code can't follow what is to be indexed"
+                );
+                thread::sleep(Duration::from_secs(1));
+            }
+        }
+    }
+
+    /// Begins the runs that rows want, and removes what no row names.
+    fn compare(self: &Arc<Self>) -> Result<(), Box<dyn std::error::Error>> {
+        let index = self.index()?;
+        // Before the rows: what another process adds meanwhile has a row then.
+        let indexed = index.keys()?;
+        let rows = self.collections.all()?;
+        let mut named = HashSet::new();
+        for row in rows {
+            let (Some(key), Some(operation)) = (text(&row, "id"), text(&row, OPERATION_ID)) else {
+                continue;
+            };
+            named.insert(key.to_owned());
+            let status = index.status(key)?;
+            let had = status
+                .is_some_and(|status| status.operation == operation && status.state != State::Interrupted);
+            let mut work = self.work.lock();
+            if !had && !work.running.contains_key(key) && !work.ends {
+                let stop = Stop::default();
+                work.running.insert(key.to_owned(), stop.clone());
+                let (inner, key) = (Arc::clone(self), key.to_owned());
+                let operation = operation.to_owned();
+                thread::spawn(move || inner.run(&key, &operation, &row, &stop));
+            } else {
+                work.awaited.remove(operation);
+            }
+        }
+        for key in indexed.iter().filter(|key| !named.contains(*key)) {
+            self.work.lock().awaited.remove(key);
+            match index.clear(key) {
+                // The run's end is a reason to look again.
+                Ok(_) | Err(CodeError::Busy) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn run(self: &Arc<Self>, key: &str, operation: &str, row: &Row, stop: &Stop) {
+        let result = self.try_run(key, operation, row, stop);
+        match result {
+            Ok(()) | Err(CodeError::Ended | CodeError::Busy) => {}
+            Err(error) => tracing::error!(%error, "a collection of code can't be indexed"),
+        }
+        let mut work = self.work.lock();
+        work.running.remove(key);
+        work.awaited.remove(operation);
+        drop(work);
+        self.look();
+    }
+
+    fn try_run(&self, key: &str, operation: &str, row: &Row, stop: &Stop) -> Result<(), CodeError> {
+        let run = self.index()?.begin(key, operation)?;
+        let outcome = match trees::tree(row, &self.workspaces) {
+            Ok(tree) => run.finish(&*tree, stop)?,
+            Err(error) => return run.fail(error),
+        };
+        for failed in &outcome.failed {
+            tracing::warn!(path = %failed.path, reason = %failed.reason, "a file can't be indexed");
+        }
+        Ok(())
+    }
+}

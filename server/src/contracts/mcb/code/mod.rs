@@ -1,0 +1,101 @@
+//! Indexes of code: what is to be indexed is said by rows, and the index of it is derived, beside them.
+//!
+//! | module | does |
+//! |---|---|
+//! | `indexer` | brings the index up to the rows, in the background |
+//! | `start`, `status` | runs and their states, as operations |
+//! | `find` | searching |
+//! | `trees` | where files come from: folders, branches of repositories |
+//! | `settings` | `[git]` in `.mcp-context.toml` |
+
+pub(super) mod find;
+mod indexer;
+mod settings;
+pub(super) mod start;
+pub(super) mod status;
+mod trees;
+
+pub(super) use self::indexer::{Collections, Indexer};
+
+use tabellion_code::CodeError;
+use tabellion_runtime::{
+    Failure, FailureKind, Row,
+    rows::{Filter, RowError, Select},
+};
+use tabellion_vcs::VcsError;
+
+use super::{
+    call::{Call, entity},
+    values::invalid,
+};
+
+/// Name of the entity.
+pub(super) const COLLECTION: &str = "collection";
+/// Fields of it.
+const NAME: &str = "name";
+const PROJECT_ID: &str = "project_id";
+const OPERATION_ID: &str = "operation_id";
+
+/// Returns the collections of the caller's project, in order of their names; with a name, that one.
+async fn collections(call: &Call<'_>, name: Option<&str>) -> Result<Vec<Row>, RowError> {
+    let project = call.provenance.text(PROJECT_ID).unwrap_or_default();
+    let mut filters = vec![Filter::is("org_id", call.org()), Filter::is(PROJECT_ID, project)];
+    filters.extend(name.map(|name| Filter::is(NAME, name)));
+    let mut rows = call.read(Select::new(entity(COLLECTION)?, filters)).await?;
+    rows.sort_by(|a, b| a[NAME].as_str().cmp(&b[NAME].as_str()));
+    Ok(rows)
+}
+
+/// Returns the collection of that name.
+async fn collection(call: &Call<'_>, name: &str) -> Result<Row, RowError> {
+    let found = collections(call, Some(name)).await?.pop();
+    found.ok_or_else(|| no_collection(name))
+}
+
+fn no_collection(name: &str) -> RowError {
+    let message = format!(
+        "there is no collection `{}`; the status of all names those that there are",
+        name.escape_debug()
+    );
+    Failure::new(FailureKind::NotFound, message)
+        .with("rule", "no_collection")
+        .into()
+}
+
+/// Returns the refusal of a token: nothing here could check one.
+fn refuse_token(token: Option<&String>) -> Result<(), RowError> {
+    match token {
+        None => Ok(()),
+        Some(_) => Err(invalid(
+            "token",
+            "/token",
+            "token can't be checked here; leave it out",
+        )),
+    }
+}
+
+/// Returns the failure that a client is told: where the index is, and what is wrong with it, is for the log.
+fn unusable(error: CodeError) -> Failure {
+    match error {
+        CodeError::Busy => Failure::new(FailureKind::Busy, error.to_string()),
+        CodeError::Filter(message) => Failure::new(FailureKind::Invalid, message),
+        _ => {
+            tracing::error!(%error, "the index of code can't be used");
+            Failure::new(
+                FailureKind::Io,
+                "the index of code can't be used now; the server's log says why",
+            )
+            .with_source(error)
+        }
+    }
+}
+
+/// Returns the refusal of a path or repository.
+fn not_usable(pointer: &str, error: &VcsError) -> RowError {
+    match error {
+        VcsError::UnknownRevision { .. } | VcsError::AmbiguousRevision(_) | VcsError::NotACommit(_) => {
+            invalid("no_such", pointer, error.to_string())
+        }
+        _ => invalid("path", pointer, error.to_string()),
+    }
+}

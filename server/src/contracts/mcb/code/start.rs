@@ -1,0 +1,354 @@
+//! Beginning runs, and removing what they left.
+
+use std::path::Path;
+
+use serde_json::{Value, to_value};
+use tabellion_code::State;
+use tabellion_contracts::mcb::{
+    IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest,
+    IndexStartResponse, VcsIndexRepositoryRequest, VcsIndexRepositoryResponse,
+};
+use tabellion_runtime::{Failure, FailureKind, Row, Rows, Staged, WriteCx, rows::RowError};
+use tabellion_vcs::{GitRepository, Submodules, VcsError, Workspaces};
+
+use super::{
+    super::{
+        call::{Call, entity, stage},
+        values::{invalid, text},
+        words::blocking,
+    },
+    COLLECTION, Indexer, NAME, OPERATION_ID, PROJECT_ID, collection, collections, not_usable, refuse_token,
+    settings::GitSettings,
+    trees::{self, Request},
+    unusable,
+};
+
+/// Bytes of a blob, at most, where the caller can't say.
+const MAX_BLOB: u64 = 1 << 20;
+
+/// A run that is wanted.
+struct Wanted<'w> {
+    name: String,
+    path: &'w Path,
+    kind: &'static str,
+    request: Request,
+}
+
+/// What was planned: a row, and the run that it names.
+struct Planned<'p> {
+    plan: tabellion_runtime::rows::Plan<'p>,
+    row: Row,
+    operation: String,
+    started_at: i64,
+}
+
+pub(in super::super) async fn start(
+    cx: &WriteCx<'_, Rows>,
+    indexer: &Indexer,
+    req: IndexStartRequest,
+) -> Result<Staged<IndexStartResponse, Rows>, RowError> {
+    refuse_token(req.token.as_ref())?;
+    let folder = indexer
+        .workspaces()
+        .folder(&req.path)
+        .map_err(|error| invalid("path", "/path", error.to_string()))?;
+    let wanted = Wanted {
+        name: named(req.collection, folder.path(), None),
+        path: folder.path(),
+        kind: "files",
+        request: Request {
+            extensions: req.extensions.unwrap_or_default(),
+            exclude_dirs: req.exclude_dirs.unwrap_or_default(),
+            ignore_patterns: req.ignore_patterns.unwrap_or_default(),
+            max_file_size: req.max_file_size,
+            follow_symlinks: req.follow_symlinks,
+            branches: vec![],
+            depth: 0,
+        },
+    };
+    wanted
+        .request
+        .selection()
+        .ignores(folder.path())
+        .map_err(unusable)?;
+    let planned = plan(cx, indexer, &wanted).await?;
+    let answer = IndexStartResponse {
+        operation_id: planned.operation.clone(),
+        collection: wanted.name,
+        path: told(wanted.path),
+        state: State::Indexing.word().into(),
+        started_at: planned.started_at,
+    };
+    begin(cx, indexer, planned, answer)
+}
+
+pub(in super::super) async fn git_index(
+    cx: &WriteCx<'_, Rows>,
+    indexer: &Indexer,
+    req: IndexGitIndexRequest,
+) -> Result<Staged<IndexGitIndexResponse, Rows>, RowError> {
+    refuse_token(req.token.as_ref())?;
+    let path = req
+        .path
+        .or_else(|| Call::of(cx).provenance.text("repo_path").map(String::from));
+    let path = path.ok_or(RowError::Missing { field: "path" })?;
+    let listed = blocking(|| Listed::read(indexer.workspaces(), &path, None))
+        .map_err(|error| error.refusal("/path"))?;
+    let mut ignore_patterns = listed.settings.ignore_patterns.clone();
+    ignore_patterns.extend(req.ignore_patterns.unwrap_or_default());
+    let wanted = Wanted {
+        name: named(req.collection, &listed.path, listed.branches.first()),
+        path: &listed.path,
+        kind: "branches",
+        request: Request {
+            extensions: req.extensions.unwrap_or_default(),
+            exclude_dirs: req.exclude_dirs.unwrap_or_default(),
+            ignore_patterns,
+            max_file_size: req.max_file_size,
+            follow_symlinks: false,
+            branches: listed.branches.clone(),
+            depth: 0,
+        },
+    };
+    wanted
+        .request
+        .selection()
+        .ignores(&listed.path)
+        .map_err(unusable)?;
+    let planned = plan(cx, indexer, &wanted).await?;
+    let answer = IndexGitIndexResponse {
+        operation_id: planned.operation.clone(),
+        collection: wanted.name,
+        path: told(wanted.path),
+        state: State::Indexing.word().into(),
+        started_at: planned.started_at,
+        branches: wanted.request.branches,
+    };
+    begin(cx, indexer, planned, answer)
+}
+
+/// Indexes branches of a repository that the caller has named, `id` being the one that it has.
+pub(in super::super) async fn repository(
+    cx: &WriteCx<'_, Rows>,
+    indexer: &Indexer,
+    id: String,
+    req: VcsIndexRepositoryRequest,
+) -> Result<Staged<VcsIndexRepositoryResponse, Rows>, RowError> {
+    let asked = req.branches.filter(|branches| !branches.is_empty());
+    let listed = blocking(|| Listed::read(indexer.workspaces(), &req.repo_path, asked))
+        .map_err(|error| error.refusal("/repo_path"))?;
+    let depth = if req.include_commits {
+        req.depth.unwrap_or(listed.settings.depth)
+    } else {
+        0
+    };
+    let counted = blocking(|| listed.count(depth)).map_err(|error| not_usable("/repo_path", &error))?;
+    let wanted = Wanted {
+        name: named(None, &listed.path, None),
+        path: &listed.path,
+        kind: "repository",
+        request: Request {
+            extensions: vec![],
+            exclude_dirs: vec![],
+            ignore_patterns: listed.settings.ignore_patterns.clone(),
+            max_file_size: MAX_BLOB,
+            follow_symlinks: false,
+            branches: listed.branches.clone(),
+            depth,
+        },
+    };
+    let planned = plan(cx, indexer, &wanted).await?;
+    let answer = VcsIndexRepositoryResponse {
+        operation_id: planned.operation.clone(),
+        repository_id: id,
+        path: told(wanted.path),
+        default_branch: listed.default_branch.clone(),
+        branches_found: listed.found.clone(),
+        branches: wanted.request.branches,
+        total_files: counted.0,
+        commits_indexed: counted.1,
+        state: State::Indexing.word().into(),
+    };
+    begin(cx, indexer, planned, answer)
+}
+
+pub(in super::super) async fn clear(
+    cx: &WriteCx<'_, Rows>,
+    indexer: &Indexer,
+    req: IndexClearRequest,
+) -> Result<Staged<IndexClearResponse, Rows>, RowError> {
+    refuse_token(req.token.as_ref())?;
+    let call = Call::of(cx);
+    let row = collection(&call, &req.collection).await?;
+    let key = text(&row, "id").unwrap_or_default().to_owned();
+    let (files, chunks) = blocking(|| indexer.index()?.counts(&key)).map_err(unusable)?;
+    let mut plan = call.plan();
+    plan.delete(entity(COLLECTION)?, &[row["id"].clone()]).await?;
+    indexer.stop(&key);
+    indexer.expect(&key);
+    let answer = IndexClearResponse {
+        collection: req.collection,
+        files,
+        chunks,
+        cleared: true,
+    };
+    stage(cx, plan, "delete", (COLLECTION, &row), answer)
+}
+
+/// Plans the row of a run.
+///
+/// # Errors
+/// If a run of the collection goes on.
+async fn plan<'v>(
+    cx: &WriteCx<'v, Rows>,
+    indexer: &Indexer,
+    wanted: &Wanted<'_>,
+) -> Result<Planned<'v>, RowError> {
+    let call = Call::of(cx);
+    let earlier = collections(&call, Some(&wanted.name)).await?.pop();
+    if let Some(row) = &earlier {
+        let (key, operation) = (
+            text(row, "id").unwrap_or_default(),
+            text(row, OPERATION_ID).unwrap_or_default(),
+        );
+        let (state, _) = blocking(|| indexer.standing(key, operation)).map_err(unusable)?;
+        if state == State::Indexing {
+            let message = format!(
+                "the collection is being indexed by operation `{operation}`; wait until its status is idle"
+            );
+            return Err(Failure::new(FailureKind::Busy, message)
+                .with(OPERATION_ID, operation)
+                .into());
+        }
+    }
+    let (operation, started_at) = (call.fresh_id(), call.now());
+    let mut data = Row::new();
+    data.insert("path".into(), told(wanted.path).into());
+    data.insert("kind".into(), wanted.kind.into());
+    data.insert("request".into(), to_value(&wanted.request).unwrap_or(Value::Null));
+    data.insert(OPERATION_ID.into(), operation.as_str().into());
+    data.insert("started_at".into(), started_at.into());
+    data.insert("provenance".into(), call.provenance.kept());
+    let mut plan = call.plan();
+    let row = match &earlier {
+        Some(earlier) => {
+            plan.update(entity(COLLECTION)?, &[earlier["id"].clone()], data)
+                .await?
+        }
+        None => {
+            data.insert(NAME.into(), wanted.name.as_str().into());
+            if let Some(project) = call.provenance.text(PROJECT_ID) {
+                data.insert(PROJECT_ID.into(), project.into());
+            }
+            plan.create(entity(COLLECTION)?, data).await?
+        }
+    };
+    Ok(Planned {
+        plan,
+        row,
+        operation,
+        started_at,
+    })
+}
+
+fn begin<T: Send + 'static>(
+    cx: &WriteCx<'_, Rows>,
+    indexer: &Indexer,
+    planned: Planned<'_>,
+    answer: T,
+) -> Result<Staged<T, Rows>, RowError> {
+    indexer.expect(&planned.operation);
+    stage(cx, planned.plan, "begin", (COLLECTION, &planned.row), answer)
+}
+
+/// Returns the collection's name: as given, else that of the folder, with the branch if it has one.
+fn named(given: Option<String>, path: &Path, branch: Option<&String>) -> String {
+    given.unwrap_or_else(|| {
+        let folder = path
+            .file_name()
+            .map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
+        match branch {
+            Some(branch) => format!("{folder}@{branch}"),
+            None => folder,
+        }
+    })
+}
+
+fn told(path: &Path) -> String {
+    path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
+}
+
+/// A repository, and which of its branches are wanted.
+struct Listed {
+    repository: GitRepository,
+    path: std::path::PathBuf,
+    settings: GitSettings,
+    found: Vec<String>,
+    default_branch: Option<String>,
+    branches: Vec<String>,
+}
+
+/// Why a repository can't be indexed.
+enum Unlisted {
+    Repository(VcsError),
+    Settings(RowError),
+}
+
+impl Unlisted {
+    fn refusal(self, pointer: &str) -> RowError {
+        match self {
+            Self::Repository(error) => not_usable(pointer, &error),
+            Self::Settings(error) => error,
+        }
+    }
+}
+
+impl From<VcsError> for Unlisted {
+    fn from(error: VcsError) -> Self {
+        Self::Repository(error)
+    }
+}
+
+impl Listed {
+    /// Opens the repository at a path. Branches are those that are asked for, else those of the settings, else the default one.
+    fn read(workspaces: &Workspaces, path: &str, asked: Option<Vec<String>>) -> Result<Self, Unlisted> {
+        let folder = workspaces.folder(path).map_err(VcsError::from)?;
+        let repository = trees::open(workspaces, folder.path())?;
+        let path = repository.path().to_owned();
+        let settings = GitSettings::read(&path).map_err(Unlisted::Settings)?;
+        let default_branch = repository.default_branch()?;
+        let mut branches = asked.unwrap_or_else(|| settings.branches.clone());
+        if branches.is_empty() {
+            branches.extend(default_branch.clone());
+        }
+        if branches.is_empty() {
+            return Err(VcsError::NoCommits(path).into());
+        }
+        for branch in &branches {
+            repository.revision(branch)?;
+        }
+        Ok(Self {
+            found: repository.branches()?,
+            repository,
+            path,
+            settings,
+            default_branch,
+            branches,
+        })
+    }
+
+    /// Returns the number of files and of commits in all branches that are wanted.
+    fn count(&self, depth: u64) -> Result<(u64, u64), VcsError> {
+        let (mut files, mut commits) = (0, 0);
+        for branch in &self.branches {
+            let revision = self.repository.revision(branch)?;
+            for blob in self.repository.blobs(&revision, Submodules::Skip, &|| false)? {
+                blob?;
+                files += 1;
+            }
+            let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+            commits += self.repository.commits(&revision, depth, &|| false)?.len() as u64;
+        }
+        Ok((files, commits))
+    }
+}

@@ -1,0 +1,72 @@
+//! What is indexed, and how far the runs are.
+
+use tabellion_code::State;
+use tabellion_contracts::mcb::{IndexState, IndexStatusRequest, IndexStatusResponse, IndexedCollection};
+use tabellion_runtime::{ReadCx, Row, Rows, rows::RowError};
+
+use super::{
+    super::{
+        call::Call,
+        values::{integer, text, typed},
+        words::blocking,
+    },
+    Indexer, NAME, OPERATION_ID, collection, collections, refuse_token, unusable,
+};
+
+pub(in super::super) async fn status(
+    cx: &ReadCx<'_, Rows>,
+    indexer: &Indexer,
+    req: IndexStatusRequest,
+) -> Result<IndexStatusResponse, RowError> {
+    refuse_token(req.token.as_ref())?;
+    let call = Call::of(cx);
+    let rows = match &req.collection {
+        Some(name) => vec![collection(&call, name).await?],
+        None => collections(&call, None).await?,
+    };
+    let told: Vec<IndexedCollection> = rows
+        .iter()
+        .map(|row| told(indexer, row))
+        .collect::<Result<_, _>>()?;
+    Ok(IndexStatusResponse {
+        count: told.len() as u64,
+        collections: told,
+    })
+}
+
+fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
+    let field = |field: &str| text(row, field).unwrap_or_default().to_owned();
+    let operation = field(OPERATION_ID);
+    let (state, status) = blocking(|| indexer.standing(&field("id"), &operation)).map_err(unusable)?;
+    let count = |of: fn(&tabellion_code::Status) -> u64| status.as_ref().map_or(0, of);
+    Ok(IndexedCollection {
+        collection: field(NAME),
+        path: field("path"),
+        kind: typed([("kind".to_owned(), row["kind"].clone())].into_iter().collect())
+            .map(|kind: Kind| kind.kind)?,
+        state: match state {
+            State::Idle => IndexState::Idle,
+            State::Indexing => IndexState::Indexing,
+            State::Failed => IndexState::Failed,
+            State::Interrupted => IndexState::Interrupted,
+        },
+        operation_id: operation,
+        files_total: count(|status| status.files_total),
+        files_done: count(|status| status.files_done),
+        files_failed: count(|status| status.files_failed),
+        chunks: count(|status| status.chunks),
+        vectors_done: 0,
+        started_at: status
+            .as_ref()
+            .map_or(integer(row, "started_at").unwrap_or_default(), |status| {
+                status.started_at
+            }),
+        finished_at: status.as_ref().and_then(|status| status.finished_at),
+        error: status.and_then(|status| status.error),
+    })
+}
+
+#[derive(serde::Deserialize)]
+struct Kind {
+    kind: tabellion_contracts::mcb::CollectionKind,
+}

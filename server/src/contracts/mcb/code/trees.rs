@@ -1,0 +1,138 @@
+//! Where the files of a collection come from, as its row says.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tabellion_code::{CodeError, Entry, Folder, Selection, Tree, commit_path};
+use tabellion_runtime::Row;
+use tabellion_vcs::{GitRepository, Submodules, VcsError, Workspaces};
+
+use super::super::values::text;
+
+/// What a collection is made of, as its row keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Request {
+    #[serde(default)]
+    pub(super) extensions: Vec<String>,
+    #[serde(default)]
+    pub(super) exclude_dirs: Vec<String>,
+    #[serde(default)]
+    pub(super) ignore_patterns: Vec<String>,
+    pub(super) max_file_size: u64,
+    #[serde(default)]
+    pub(super) follow_symlinks: bool,
+    /// The branches whose blobs are taken; without any, the files of the folder are.
+    #[serde(default)]
+    pub(super) branches: Vec<String>,
+    /// Number of commits of each branch whose messages are taken.
+    #[serde(default)]
+    pub(super) depth: u64,
+}
+
+impl Request {
+    pub(super) fn selection(&self) -> Selection {
+        Selection {
+            extensions: self.extensions.clone(),
+            exclude_dirs: self.exclude_dirs.clone(),
+            ignore_patterns: self.ignore_patterns.clone(),
+            max_file_size: self.max_file_size,
+            follow_symlinks: self.follow_symlinks,
+        }
+    }
+}
+
+/// Returns the tree of a row.
+pub(super) fn tree(row: &Row, workspaces: &Workspaces) -> Result<Box<dyn Tree>, CodeError> {
+    let listing = |message: String| CodeError::Listing(message);
+    let request: Request =
+        serde_json::from_value(row["request"].clone()).map_err(|error| listing(error.to_string()))?;
+    let path = text(row, "path").unwrap_or_default();
+    // What was a folder of a workspace may have become a link, and a workspace may be one no more.
+    let folder = workspaces
+        .folder(path)
+        .map_err(|error| listing(error.to_string()))?;
+    Ok(if request.branches.is_empty() {
+        Box::new(Folder::new(folder.path(), request.selection()))
+    } else {
+        Box::new(Branches {
+            path: folder.path().to_owned(),
+            workspaces: workspaces.clone(),
+            request,
+            open: Mutex::default(),
+        })
+    })
+}
+
+/// The blobs of branches, without a checkout.
+struct Branches {
+    path: PathBuf,
+    workspaces: Workspaces,
+    request: Request,
+    /// Repositories that no thread uses at the moment: one is for one thread at a time.
+    open: Mutex<Vec<GitRepository>>,
+}
+
+impl Branches {
+    fn with<T>(&self, work: impl FnOnce(&GitRepository) -> Result<T, VcsError>) -> Result<T, VcsError> {
+        let idle = self.open.lock().pop();
+        let repository = match idle {
+            Some(repository) => repository,
+            None => open(&self.workspaces, &self.path)?,
+        };
+        let result = work(&repository);
+        self.open.lock().push(repository);
+        result
+    }
+}
+
+/// Opens the repository at a path.
+pub(super) fn open(workspaces: &Workspaces, path: &Path) -> Result<GitRepository, VcsError> {
+    let at = workspaces.folder(&path.to_string_lossy())?;
+    GitRepository::open(workspaces, &at, &|| false)
+}
+
+impl Tree for Branches {
+    fn entries(&self) -> Result<Vec<Entry>, CodeError> {
+        let selection = self.request.selection();
+        let ignored = selection.ignores(&self.path)?;
+        let listed = self.with(|repository| {
+            let mut entries = vec![];
+            for branch in &self.request.branches {
+                let revision = repository.revision(branch)?;
+                for blob in repository.blobs(&revision, Submodules::Skip, &|| false)? {
+                    let blob = blob?;
+                    if selection.wants(&blob.path) && !ignored(&blob.path) {
+                        entries.push(Entry {
+                            branch: branch.clone(),
+                            blob: blob.id.as_bytes().try_into().ok(),
+                            path: blob.path,
+                        });
+                    }
+                }
+                let depth = usize::try_from(self.request.depth).unwrap_or(usize::MAX);
+                for commit in repository.commits(&revision, depth, &|| false)? {
+                    entries.push(Entry {
+                        branch: branch.clone(),
+                        path: commit_path(&commit.id.to_string()),
+                        blob: commit.id.as_bytes().try_into().ok(),
+                    });
+                }
+            }
+            Ok(entries)
+        });
+        listed.map_err(|error| CodeError::Listing(error.to_string()))
+    }
+
+    fn read(&self, entry: &Entry) -> io::Result<Vec<u8>> {
+        let Some(id) = entry.blob else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let limit = self.request.max_file_size;
+        let found = self.with(|repository| repository.content(&id, limit));
+        found.map_err(io::Error::other)
+    }
+}

@@ -1,0 +1,363 @@
+//! The languages: how files of them are known, and which nodes of their trees are definitions.
+
+use std::path::Path;
+
+use tree_sitter::Language as Grammar;
+
+use crate::symbols::SymbolKind::{self, *};
+
+/// A programming language whose files are parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Language {
+    /// Rust.
+    Rust,
+    /// Python, with its stubs.
+    Python,
+    /// JavaScript, with JSX.
+    JavaScript,
+    /// TypeScript.
+    TypeScript,
+    /// TypeScript with JSX.
+    Tsx,
+    /// Go.
+    Go,
+    /// Java.
+    Java,
+    /// C. Headers named `.h` are read as C++, which has nearly all of C.
+    C,
+    /// C++.
+    Cpp,
+    /// C#.
+    #[cfg(feature = "more-languages")]
+    CSharp,
+    /// Ruby.
+    #[cfg(feature = "more-languages")]
+    Ruby,
+    /// PHP.
+    #[cfg(feature = "more-languages")]
+    Php,
+    /// Swift.
+    #[cfg(feature = "more-languages")]
+    Swift,
+    /// Kotlin.
+    #[cfg(feature = "more-languages")]
+    Kotlin,
+}
+
+/// A node that defines something: its kind in the grammar, what it defines, and the word that its symbol begins with.
+pub(crate) type Definition = (&'static str, SymbolKind, &'static str);
+
+/// What is known of a language.
+pub(crate) struct Facts {
+    name: &'static str,
+    extensions: &'static [&'static str],
+    grammar: fn() -> Grammar,
+    pub(crate) definitions: &'static [Definition],
+    /// Nodes that stand before an item and belong to it.
+    pub(crate) leading: &'static [&'static str],
+}
+
+impl Language {
+    /// All languages of this build.
+    pub const ALL: &[Self] = &[
+        Self::Rust,
+        Self::Python,
+        Self::JavaScript,
+        Self::TypeScript,
+        Self::Tsx,
+        Self::Go,
+        Self::Java,
+        Self::C,
+        Self::Cpp,
+        #[cfg(feature = "more-languages")]
+        Self::CSharp,
+        #[cfg(feature = "more-languages")]
+        Self::Ruby,
+        #[cfg(feature = "more-languages")]
+        Self::Php,
+        #[cfg(feature = "more-languages")]
+        Self::Swift,
+        #[cfg(feature = "more-languages")]
+        Self::Kotlin,
+    ];
+
+    /// Returns the language of a file by its name's extension, in any case; `None` for files that are read as text.
+    pub fn of_path(path: impl AsRef<Path>) -> Option<Self> {
+        let extension = path.as_ref().extension()?.to_str()?;
+        // `.C` is C++ by an old custom, `.c` is C.
+        if extension == "C" {
+            return Some(Self::Cpp);
+        }
+        let extension = extension.to_ascii_lowercase();
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|language| language.facts().extensions.contains(&extension.as_str()))
+    }
+
+    /// Returns the language of a name that [`name`](Self::name) gives.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|language| language.name() == name)
+    }
+
+    /// Returns the name, in lower case: `rust`, `cpp`.
+    pub fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Returns the extensions of its files, in lower case and without a dot.
+    pub fn extensions(self) -> &'static [&'static str] {
+        self.facts().extensions
+    }
+
+    /// Returns the grammar, for parsers and queries.
+    pub fn grammar(self) -> Grammar {
+        (self.facts().grammar)()
+    }
+
+    pub(crate) fn facts(self) -> &'static Facts {
+        match self {
+            Self::Rust => &RUST,
+            Self::Python => &PYTHON,
+            Self::JavaScript => &JAVASCRIPT,
+            Self::TypeScript => &TYPESCRIPT,
+            Self::Tsx => &TSX,
+            Self::Go => &GO,
+            Self::Java => &JAVA,
+            Self::C => &C,
+            Self::Cpp => &CPP,
+            #[cfg(feature = "more-languages")]
+            Self::CSharp => &more::CSHARP,
+            #[cfg(feature = "more-languages")]
+            Self::Ruby => &more::RUBY,
+            #[cfg(feature = "more-languages")]
+            Self::Php => &more::PHP,
+            #[cfg(feature = "more-languages")]
+            Self::Swift => &more::SWIFT,
+            #[cfg(feature = "more-languages")]
+            Self::Kotlin => &more::KOTLIN,
+        }
+    }
+}
+
+const RUST: Facts = Facts {
+    name: "rust",
+    extensions: &["rs"],
+    grammar: || tree_sitter_rust::LANGUAGE.into(),
+    definitions: &[
+        ("function_item", Function, "fn"),
+        ("function_signature_item", Function, "fn"),
+        ("struct_item", Struct, "struct"),
+        ("enum_item", Enum, "enum"),
+        ("union_item", Struct, "union"),
+        ("trait_item", Interface, "trait"),
+        ("impl_item", Impl, "impl"),
+        ("mod_item", Module, "mod"),
+        ("type_item", Type, "type"),
+        ("const_item", Constant, "const"),
+        ("static_item", Constant, "static"),
+        ("macro_definition", Macro, "macro"),
+    ],
+    leading: &["line_comment", "block_comment", "attribute_item"],
+};
+
+const PYTHON: Facts = Facts {
+    name: "python",
+    extensions: &["py", "pyi"],
+    grammar: || tree_sitter_python::LANGUAGE.into(),
+    definitions: &[
+        ("function_definition", Function, "def"),
+        ("class_definition", Class, "class"),
+        ("type_alias_statement", Type, "type"),
+    ],
+    leading: &["comment"],
+};
+
+const SCRIPT_DEFINITIONS: &[Definition] = &[
+    ("function_declaration", Function, "function"),
+    ("generator_function_declaration", Function, "function"),
+    ("function_signature", Function, "function"),
+    ("class_declaration", Class, "class"),
+    ("abstract_class_declaration", Class, "class"),
+    ("method_definition", Method, "method"),
+    ("method_signature", Method, "method"),
+    ("abstract_method_signature", Method, "method"),
+    ("variable_declarator", Constant, "const"),
+    ("interface_declaration", Interface, "interface"),
+    ("type_alias_declaration", Type, "type"),
+    ("enum_declaration", Enum, "enum"),
+    ("internal_module", Module, "namespace"),
+    ("module", Module, "module"),
+];
+
+const JAVASCRIPT: Facts = Facts {
+    name: "javascript",
+    extensions: &["js", "jsx", "mjs", "cjs"],
+    grammar: || tree_sitter_javascript::LANGUAGE.into(),
+    definitions: SCRIPT_DEFINITIONS,
+    leading: &["comment", "decorator"],
+};
+
+const TYPESCRIPT: Facts = Facts {
+    name: "typescript",
+    extensions: &["ts", "mts", "cts"],
+    grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+    definitions: SCRIPT_DEFINITIONS,
+    leading: &["comment", "decorator"],
+};
+
+const TSX: Facts = Facts {
+    name: "tsx",
+    extensions: &["tsx"],
+    grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
+    definitions: SCRIPT_DEFINITIONS,
+    leading: &["comment", "decorator"],
+};
+
+const GO: Facts = Facts {
+    name: "go",
+    extensions: &["go"],
+    grammar: || tree_sitter_go::LANGUAGE.into(),
+    definitions: &[
+        ("function_declaration", Function, "func"),
+        ("method_declaration", Method, "func"),
+        ("type_spec", Type, "type"),
+        ("type_alias", Type, "type"),
+        ("const_spec", Constant, "const"),
+        ("var_spec", Constant, "var"),
+    ],
+    leading: &["comment"],
+};
+
+const JAVA: Facts = Facts {
+    name: "java",
+    extensions: &["java"],
+    grammar: || tree_sitter_java::LANGUAGE.into(),
+    definitions: &[
+        ("class_declaration", Class, "class"),
+        ("interface_declaration", Interface, "interface"),
+        ("annotation_type_declaration", Interface, "@interface"),
+        ("enum_declaration", Enum, "enum"),
+        ("record_declaration", Class, "record"),
+        ("method_declaration", Method, "method"),
+        ("constructor_declaration", Method, "constructor"),
+        ("field_declaration", Constant, "field"),
+    ],
+    leading: &["line_comment", "block_comment"],
+};
+
+const C: Facts = Facts {
+    name: "c",
+    extensions: &["c"],
+    grammar: || tree_sitter_c::LANGUAGE.into(),
+    definitions: C_DEFINITIONS,
+    leading: &["comment"],
+};
+
+const CPP: Facts = Facts {
+    name: "cpp",
+    extensions: &[
+        "cc", "cpp", "cxx", "c++", "h", "hh", "hpp", "hxx", "h++", "ipp", "inl",
+    ],
+    grammar: || tree_sitter_cpp::LANGUAGE.into(),
+    definitions: C_DEFINITIONS,
+    leading: &["comment"],
+};
+
+/// C++ has C's, and some of its own.
+const C_DEFINITIONS: &[Definition] = &[
+    ("function_definition", Function, "function"),
+    ("declaration", Function, "function"),
+    ("field_declaration", Method, "method"),
+    ("struct_specifier", Struct, "struct"),
+    ("union_specifier", Struct, "union"),
+    ("enum_specifier", Enum, "enum"),
+    ("type_definition", Type, "typedef"),
+    ("preproc_def", Macro, "#define"),
+    ("preproc_function_def", Macro, "#define"),
+    ("class_specifier", Class, "class"),
+    ("namespace_definition", Module, "namespace"),
+    ("alias_declaration", Type, "using"),
+    ("concept_definition", Interface, "concept"),
+];
+
+#[cfg(feature = "more-languages")]
+mod more {
+    use super::*;
+
+    pub(super) const CSHARP: Facts = Facts {
+        name: "csharp",
+        extensions: &["cs"],
+        grammar: || tree_sitter_c_sharp::LANGUAGE.into(),
+        definitions: &[
+            ("class_declaration", Class, "class"),
+            ("struct_declaration", Struct, "struct"),
+            ("record_declaration", Class, "record"),
+            ("interface_declaration", Interface, "interface"),
+            ("enum_declaration", Enum, "enum"),
+            ("delegate_declaration", Type, "delegate"),
+            ("method_declaration", Method, "method"),
+            ("constructor_declaration", Method, "constructor"),
+            ("property_declaration", Constant, "property"),
+            ("namespace_declaration", Module, "namespace"),
+            ("local_function_statement", Function, "function"),
+        ],
+        leading: &["comment", "attribute_list"],
+    };
+
+    pub(super) const RUBY: Facts = Facts {
+        name: "ruby",
+        extensions: &["rb", "rake", "gemspec"],
+        grammar: || tree_sitter_ruby::LANGUAGE.into(),
+        definitions: &[
+            ("method", Method, "def"),
+            ("singleton_method", Method, "def"),
+            ("class", Class, "class"),
+            ("module", Module, "module"),
+        ],
+        leading: &["comment"],
+    };
+
+    pub(super) const PHP: Facts = Facts {
+        name: "php",
+        extensions: &["php"],
+        grammar: || tree_sitter_php::LANGUAGE_PHP.into(),
+        definitions: &[
+            ("function_definition", Function, "function"),
+            ("method_declaration", Method, "function"),
+            ("class_declaration", Class, "class"),
+            ("interface_declaration", Interface, "interface"),
+            ("trait_declaration", Class, "trait"),
+            ("enum_declaration", Enum, "enum"),
+            ("namespace_definition", Module, "namespace"),
+        ],
+        leading: &["comment", "attribute_list"],
+    };
+
+    pub(super) const SWIFT: Facts = Facts {
+        name: "swift",
+        extensions: &["swift"],
+        grammar: || tree_sitter_swift::LANGUAGE.into(),
+        definitions: &[
+            ("function_declaration", Function, "func"),
+            ("protocol_function_declaration", Method, "func"),
+            ("class_declaration", Class, "class"),
+            ("protocol_declaration", Interface, "protocol"),
+            ("typealias_declaration", Type, "typealias"),
+        ],
+        leading: &["comment", "multiline_comment"],
+    };
+
+    pub(super) const KOTLIN: Facts = Facts {
+        name: "kotlin",
+        extensions: &["kt", "kts"],
+        grammar: || tree_sitter_kotlin_ng::LANGUAGE.into(),
+        definitions: &[
+            ("function_declaration", Function, "fun"),
+            ("class_declaration", Class, "class"),
+            ("object_declaration", Class, "object"),
+            ("type_alias", Type, "typealias"),
+        ],
+        leading: &["line_comment", "block_comment"],
+    };
+}

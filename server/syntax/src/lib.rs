@@ -1,0 +1,31 @@
+//! Source files, cut into chunks and symbols with tree-sitter.
+//!
+//! [`outline`] cuts a file into [`Chunk`]s, which concatenate to the file, and names its [`Symbol`]s. Files of no known language are cut by
+//! paragraphs, Markdown by sections. [`parse`] and [`Language::grammar`] give the tree to those who want to ask it more.
+//!
+//! | module | does |
+//! |---|---|
+//! | `language` | the languages as data: extensions, grammars, which nodes define something |
+//! | `parse` | parsing, with a bound |
+//! | `symbols` | what a file defines |
+//! | `chunks` | cutting a parsed file, and packing pieces into chunks |
+//! | `text` | cutting texts and Markdown |
+//! | `lines` | lines of a text |
+
+mod chunks;
+mod language;
+mod lines;
+mod parse;
+mod symbols;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use tree_sitter;
+
+pub use self::{
+    chunks::{Chunk, MAX_BYTES, Outline, outline},
+    language::Language,
+    parse::parse,
+    symbols::{Symbol, SymbolKind, symbols},
+};

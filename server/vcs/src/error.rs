@@ -1,0 +1,141 @@
+//! Why a repository has no answer, and what to do.
+
+use std::path::PathBuf;
+
+use gix::bstr::BString;
+
+use crate::workspaces::WorkspacePathError;
+
+/// Why a repository has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum VcsError {
+    /// The path is refused.
+    #[error(transparent)]
+    Path(#[from] WorkspacePathError),
+    /// There is no repository.
+    #[error(
+        "no git repository at `{}`, nor in a folder above it in the workspace; give the top of a work tree. If the workspace is a \
+         part of one, start the server with its top as `--workspace`",
+        .0.display()
+    )]
+    NoRepository(PathBuf),
+    /// Something that has to be read is outside of the workspaces.
+    #[error("the repository at `{}` keeps {what} outside of the workspaces, where nothing is read; {remedy}", path.display())]
+    Outside {
+        /// The repository.
+        path: PathBuf,
+        /// What is there.
+        what: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Something of the repository is not what git puts there: a pipe, a link in place of a file that has paths.
+    #[error("`{name}` in the git folder of `{}` is not a regular file, or is too large; remove it", path.display())]
+    Special {
+        /// The repository.
+        path: PathBuf,
+        /// Its path in git's folder.
+        name: String,
+    },
+    /// The repository has SHA-256 objects, or an extension that is not known.
+    #[error("the repository at `{}` {what}, which is not supported", path.display())]
+    Unsupported {
+        /// The repository.
+        path: PathBuf,
+        /// What is not supported.
+        what: String,
+    },
+    /// Something can't be read: it is missing or damaged.
+    #[error("can't read {what} of the repository at `{}`: {message}; `git fsck` may say more", path.display())]
+    Damaged {
+        /// The repository.
+        path: PathBuf,
+        /// What was to be read.
+        what: &'static str,
+        /// Why not.
+        message: String,
+    },
+    /// No branch, tag or commit has the name.
+    #[error("no branch, tag or commit is called `{name}`; {existing}")]
+    UnknownRevision {
+        /// The name.
+        name: String,
+        /// What there is instead.
+        existing: String,
+    },
+    /// Several objects have ids that begin so.
+    #[error("several objects have ids that begin with `{0}`; give more digits")]
+    AmbiguousRevision(String),
+    /// The name is that of a tree or blob.
+    #[error("`{0}` is no commit; give a branch, tag or commit")]
+    NotACommit(String),
+    /// Nothing is committed.
+    #[error("the repository at `{}` has no commits yet; commit something first", .0.display())]
+    NoCommits(PathBuf),
+    /// Two revisions have no history in common.
+    #[error("`{base}` and `{target}` have no commit in common; compare branches of one history")]
+    Unrelated {
+        /// One revision.
+        base: String,
+        /// The other.
+        target: String,
+    },
+    /// The text to look for can't be searched for.
+    #[error("{0}")]
+    Query(String),
+    /// A file is larger than asked for.
+    #[error("it has {size} bytes, more than {limit}")]
+    TooLarge {
+        /// Its size in bytes.
+        size: u64,
+        /// What is allowed.
+        limit: u64,
+    },
+    /// The caller cancelled.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl VcsError {
+    /// The stable name of the error, for programs.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::Path(error) => error.rule(),
+            Self::NoRepository(_) => "repository_missing",
+            Self::Outside { .. } => "repository_outside",
+            Self::Special { .. } => "repository_special",
+            Self::Unsupported { .. } => "repository_unsupported",
+            Self::Damaged { .. } => "repository_damaged",
+            Self::UnknownRevision { .. } => "revision_unknown",
+            Self::AmbiguousRevision(_) => "revision_ambiguous",
+            Self::NotACommit(_) => "revision_no_commit",
+            Self::NoCommits(_) => "repository_empty",
+            Self::Unrelated { .. } => "revisions_unrelated",
+            Self::Query(_) => "query_invalid",
+            Self::TooLarge { .. } => "too_large",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Returns an error if the caller cancelled.
+pub(crate) fn check(cancelled: &dyn Fn() -> bool) -> Result<(), VcsError> {
+    if cancelled() {
+        return Err(VcsError::Cancelled);
+    }
+    Ok(())
+}
+
+/// Returns bytes of git as text: what is no UTF-8 becomes `U+FFFD`.
+pub(crate) fn text(bytes: impl Into<BString>) -> String {
+    String::from_utf8(Vec::from(bytes.into()))
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// Returns an error with its causes, as one line.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut said: Vec<String> = causes.map(ToString::to_string).collect();
+    said.dedup();
+    said.join(": ")
+}

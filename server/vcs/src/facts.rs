@@ -1,0 +1,135 @@
+//! Facts about the work tree around a folder, for the provenance of calls. The folder need not be in a library, nor in a repository.
+
+use std::path::{Path, PathBuf};
+
+use sha1::{Digest, Sha1};
+
+use tabellion_platform as platform;
+
+use crate::repository::isolated;
+
+/// Name of a repository's first work tree.
+const MAIN: &str = "main";
+/// The namespace of object identifiers (RFC 9562, appendix A).
+const NAMESPACE: [u8; 16] = [
+    0x6b, 0xa7, 0xb8, 0x12, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8,
+];
+
+/// Facts about the work tree around a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceFacts {
+    /// Top of the work tree; the folder itself if there is no repository.
+    pub top: PathBuf,
+    /// Name of the linked work tree, or `main`.
+    pub work_tree: String,
+    /// The project as its remote repository spells it, such as `owner/name`; the name of the top folder if there is no remote.
+    pub project: String,
+    /// UUID (version 5) of the repository's first commit, which is the same in all clones. Where that is not known, as in a
+    /// shallow clone, of the remote repository's URL, or else of the path.
+    pub repository: String,
+}
+
+/// Returns the facts about the work tree around `folder`. Reads the history of the branch down to its first commit.
+pub fn facts(folder: &Path) -> WorkspaceFacts {
+    let folder = platform::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let top = folder
+        .ancestors()
+        .find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    let opened = top.and_then(|top| Some((top, isolated().open(top).ok()?.to_thread_local())));
+    let Some((top, git)) = opened else {
+        return WorkspaceFacts {
+            project: name_of(&folder),
+            repository: uuid(NAMESPACE, folder.as_os_str().as_encoded_bytes()),
+            work_tree: MAIN.into(),
+            top: folder,
+        };
+    };
+    let of_remote = origin(&git).as_deref().and_then(project);
+    WorkspaceFacts {
+        top: top.to_owned(),
+        work_tree: work_tree(&git),
+        project: of_remote.unwrap_or_else(|| name_of(top)),
+        repository: repository_id(&git, top),
+    }
+}
+
+/// Returns the URL of the remote repository.
+fn origin(git: &gix::Repository) -> Option<String> {
+    let url = git.config_snapshot().string("remote.origin.url");
+    url.map(|url| url.to_string())
+}
+
+/// Returns the id of the repository at `top`, as [`WorkspaceFacts::repository`] has it.
+pub(crate) fn repository_id(git: &gix::Repository, top: &Path) -> String {
+    let identity = first_commit(git).or_else(|| origin(git)).map(String::into_bytes);
+    let identity = identity.unwrap_or_else(|| top.as_os_str().as_encoded_bytes().to_owned());
+    uuid(NAMESPACE, &identity)
+}
+
+/// Returns the name of the work tree that a repository was opened at.
+fn work_tree(git: &gix::Repository) -> String {
+    let absolute = |path: &Path| platform::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let git_dir = absolute(git.git_dir());
+    let name = (git_dir != absolute(git.common_dir())).then(|| name_of(&git_dir));
+    name.unwrap_or_else(|| MAIN.into())
+}
+
+/// Returns the id of the first commit that the branch follows from, by first parents; `None` before there is one, and in a shallow
+/// clone.
+fn first_commit(git: &gix::Repository) -> Option<String> {
+    if git.is_shallow().unwrap_or(true) {
+        return None;
+    }
+    let mut commit = git.head_commit().ok()?;
+    let parent = |commit: &gix::Commit<'_>| commit.parent_ids().next().map(gix::Id::detach);
+    while let Some(parent) = parent(&commit) {
+        commit = git.find_commit(parent).ok()?;
+    }
+    Some(commit.id.to_string())
+}
+
+/// Returns the last two segments of a remote repository's URL, such as `owner/name`.
+fn project(url: &str) -> Option<String> {
+    let path = match url.split_once("://") {
+        Some((_, rest)) => rest.split_once('/')?.1,
+        // As ssh writes it: `git@host:owner/name`.
+        None => url.rsplit_once(':').map_or(url, |(_, path)| path),
+    };
+    let path = path.split(['?', '#']).next()?;
+    let segments: Vec<_> = path
+        .split(['/', '\\'])
+        .filter(|segment| !segment.is_empty())
+        .collect();
+    let last_two = segments.len().saturating_sub(2);
+    let name = segments[last_two..].join("/");
+    let name = name.strip_suffix(".git").unwrap_or(&name);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// Returns the name of a folder; its path if it has none, as `/`.
+fn name_of(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or(folder.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+/// Returns the UUID, version 5, of a name in a namespace (RFC 9562, section 5.5).
+fn uuid(namespace: [u8; 16], name: &[u8]) -> String {
+    let digest = Sha1::new().chain_update(namespace).chain_update(name).finalize();
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    bytes[6] = bytes[6] & 0x0f | 0x50;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let digits = format!("{:032x}", u128::from_be_bytes(bytes));
+    let parts = [
+        &digits[..8],
+        &digits[8..12],
+        &digits[12..16],
+        &digits[16..20],
+        &digits[20..],
+    ];
+    parts.join("-")
+}
+
+#[cfg(test)]
+#[path = "facts_tests.rs"]
+mod tests;

@@ -1,0 +1,209 @@
+use super::*;
+use crate::testing::{GO_ON, Playground, commit, git};
+
+#[test]
+fn a_score_is_that_of_the_formula() {
+    for (files, lines, expected) in [
+        (0, 0, 0.0),
+        (1, 1, 10.397_207_708_399_18),
+        (3, 120, 37.841_896_339_182_61),
+        (1_000_000, 1_000_000_000, 100.0),
+    ] {
+        let found = score(files, lines);
+        assert!((found - expected).abs() < 1e-9, "{files} {lines}: {found}");
+    }
+}
+
+/// Sources before and after a change, and what it affects: for each file, its symbols and its dependents as `path:line symbol`.
+struct Case {
+    name: &'static str,
+    before: &'static [(&'static str, &'static str)],
+    after: &'static [(&'static str, Option<&'static str>)],
+    expected: &'static [(&'static str, &'static [&'static str], &'static [&'static str])],
+}
+
+const LIB: &str = "pub struct Price(u32);\n\nimpl Price {\n    pub fn total(&self) -> u32 {\n        self.0\n    }\n\n    \
+    pub fn half(&self) -> u32 {\n        self.0 / 2\n    }\n}\n\npub fn unused() {}\n";
+const SHOP: &str = "use crate::Price;\n\nfn sum(prices: &[Price]) -> u32 {\n    let mut all = 0;\n    for price in prices {\n        all \
+    += price.total();\n        all += price.total();\n    }\n    all\n}\n\nfn totally() {}\n";
+
+const CASES: &[Case] = &[
+    Case {
+        name: "the body of a method",
+        before: &[("lib.rs", LIB), ("shop.rs", SHOP)],
+        after: &[(
+            "lib.rs",
+            Some(
+                "pub struct Price(u32);\n\nimpl Price {\n    pub fn total(&self) -> u32 {\n        self.0 + 1\n    }\n\n    \
+                 pub fn half(&self) -> u32 {\n        self.0 / 2\n    }\n}\n\npub fn unused() {}\n",
+            ),
+        )],
+        expected: &[("lib.rs", &["impl Price > fn total"], &["shop.rs:6 fn sum"])],
+    },
+    Case {
+        name: "a symbol that is gone and still used",
+        before: &[("lib.rs", LIB), ("shop.rs", SHOP)],
+        after: &[(
+            "lib.rs",
+            Some(
+                "pub struct Price(u32);\n\nimpl Price {\n    pub fn half(&self) -> u32 {\n        self.0 / 2\n    }\n}\n\npub fn unused() {}\n",
+            ),
+        )],
+        expected: &[("lib.rs", &["impl Price > fn total"], &["shop.rs:6 fn sum"])],
+    },
+    Case {
+        name: "a file that is gone",
+        before: &[("lib.rs", LIB), ("shop.rs", SHOP)],
+        after: &[("lib.rs", None)],
+        expected: &[(
+            "lib.rs",
+            &[
+                "fn unused",
+                "impl Price",
+                "impl Price > fn half",
+                "impl Price > fn total",
+                "struct Price",
+            ],
+            &["shop.rs:1 ", "shop.rs:3 fn sum", "shop.rs:6 fn sum"],
+        )],
+    },
+    Case {
+        name: "a new function that nothing uses",
+        before: &[("lib.rs", LIB), ("shop.rs", SHOP)],
+        after: &[("new.py", Some("def brand_new():\n    return 1\n"))],
+        expected: &[("new.py", &["def brand_new"], &[])],
+    },
+    Case {
+        name: "lines outside of all symbols, texts, and files of no language",
+        before: &[
+            ("lib.rs", "// one\nfn a() {}\n"),
+            ("notes.txt", "a\n"),
+            ("binary.rs", "fn a() {}\0"),
+        ],
+        after: &[
+            ("lib.rs", Some("// two\nfn a() {}\n")),
+            ("notes.txt", Some("b\n")),
+            ("binary.rs", Some("fn b() {}\0")),
+        ],
+        expected: &[
+            ("lib.rs", &[], &[]),
+            ("notes.txt", &[], &[]),
+            ("binary.rs", &[], &[]),
+        ],
+    },
+    Case {
+        name: "a name that many files define",
+        before: &[
+            ("a.rs", "pub fn make() {\n    1;\n}\n"),
+            ("b.rs", "pub fn make() {}\n"),
+            ("c.rs", "pub fn make() {}\n"),
+            ("d.rs", "pub fn make() {}\n"),
+            ("e.rs", "fn user() {\n    make();\n}\n"),
+        ],
+        after: &[("a.rs", Some("pub fn make() {\n    2;\n}\n"))],
+        expected: &[("a.rs", &["fn make"], &[])],
+    },
+    Case {
+        name: "a function that calls itself, and a use in the same file",
+        before: &[(
+            "a.py",
+            "def f(n):\n    return f(n - 1)\n\ndef g():\n    return f(3)\n",
+        )],
+        after: &[(
+            "a.py",
+            Some("def f(n):\n    return f(n - 2)\n\ndef g():\n    return f(3)\n"),
+        )],
+        expected: &[("a.py", &["def f"], &["a.py:5 def g"])],
+    },
+];
+
+#[test]
+fn changed_lines_touch_symbols_and_these_have_dependents() {
+    for case in CASES {
+        let place = Playground::new();
+        let top = place.init("ws/repo");
+        let before: Vec<_> = case
+            .before
+            .iter()
+            .map(|(path, text)| (*path, Some(*text)))
+            .collect();
+        commit(&top, &before, "before");
+        git(&top, &["checkout", "-q", "-b", "topic"]);
+        commit(&top, case.after, "after");
+        let repository = place.open("repo").expect("a repository");
+        let revision = |name| repository.revision(name).expect("a branch");
+        let comparison = repository
+            .compare(&revision("main"), &revision("topic"), GO_ON)
+            .expect("a comparison");
+        let impact = repository.impact(&comparison, 10, GO_ON).expect("an impact");
+        let mut found: Vec<_> = impact
+            .files
+            .iter()
+            .map(|file| {
+                let dependents = file.dependents.iter();
+                let dependents =
+                    dependents.map(|user| format!("{}:{} {}", user.path, user.line, user.symbol));
+                (
+                    file.change.path.clone(),
+                    file.symbols.clone(),
+                    dependents.collect::<Vec<_>>(),
+                )
+            })
+            .collect();
+        found.sort();
+        let mut expected: Vec<_> = case
+            .expected
+            .iter()
+            .map(|(path, symbols, dependents)| {
+                let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+                ((*path).to_owned(), owned(symbols), owned(dependents))
+            })
+            .collect();
+        expected.sort();
+        assert_eq!(found, expected, "{}", case.name);
+    }
+}
+
+#[test]
+fn the_files_with_most_lines_come_first_and_dependents_are_bounded() {
+    let place = Playground::new();
+    let top = place.init("ws/repo");
+    let users: String = (0..150)
+        .map(|user| format!("def user_{user}():\n    return helper()\n\n"))
+        .collect();
+    commit(
+        &top,
+        &[
+            ("users.py", Some(&users)),
+            ("a.py", Some("def helper():\n    return 1\n")),
+        ],
+        "before",
+    );
+    git(&top, &["checkout", "-q", "-b", "topic"]);
+    commit(
+        &top,
+        &[
+            (
+                "a.py",
+                Some("def helper():\n    x = 1\n    y = 2\n    return x + y\n"),
+            ),
+            ("b.py", Some("z = 1\n")),
+        ],
+        "after",
+    );
+    let repository = place.open("repo").expect("a repository");
+    let revision = |name| repository.revision(name).expect("a branch");
+    let comparison = repository
+        .compare(&revision("main"), &revision("topic"), GO_ON)
+        .expect("a comparison");
+    let impact = repository.impact(&comparison, 1, GO_ON).expect("an impact");
+    let files: Vec<_> = impact
+        .files
+        .iter()
+        .map(|file| (&*file.change.path, file.dependents.len(), file.total_dependents))
+        .collect();
+    assert_eq!(files, [("a.py", MAX_DEPENDENTS, 150)]);
+    assert!((impact.score - score(2, 5)).abs() < 1e-9);
+    let cancelled = repository.impact(&comparison, 1, &|| true);
+    assert_eq!(cancelled.expect_err("cancelled").rule(), "cancelled");
+}

@@ -1,0 +1,135 @@
+//! Which symbols of a file its changed lines are in.
+
+use std::{collections::BTreeMap, ops::Range, path::Path};
+
+use tabellion_syntax::{Language, Symbol, SymbolKind, parse, symbols};
+
+use crate::{
+    compare::{ChangedFile, FileChange, content::is_binary, line_ranges, tree::TreeFile},
+    error::{VcsError, check, with_causes},
+    repository::GitRepository,
+};
+
+/// Size limit of a file whose symbols are read.
+pub(super) const MAX_PARSED_BYTES: u64 = 1024 * 1024;
+
+/// The symbols of a file that its changed lines are in.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    /// By their path, such as `impl Foo > fn bar`: name, and whether uses of the name are of it.
+    symbols: BTreeMap<String, (String, bool)>,
+}
+
+impl Touched {
+    pub(super) fn of(
+        repository: &GitRepository,
+        change: &FileChange,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Self, VcsError> {
+        check(cancelled)?;
+        let mut touched = Self::default();
+        if change.binary {
+            return Ok(touched);
+        }
+        let ChangedFile { old, new } = &change.change;
+        let side = |side: &Option<(gix::bstr::BString, TreeFile)>| match side {
+            Some((path, file)) if file.is_regular() => source(repository, &path.to_string(), file),
+            _ => Ok(None),
+        };
+        let (old, new) = (side(old)?, side(new)?);
+        let text = |source: &Option<Source>| {
+            source
+                .as_ref()
+                .map_or(String::new(), |source| source.text.clone())
+        };
+        for range in line_ranges(text(&old).as_bytes(), text(&new).as_bytes()) {
+            touched.add(old.as_ref(), range.old);
+            touched.add(new.as_ref(), range.new);
+        }
+        Ok(touched)
+    }
+
+    /// Adds the innermost symbols that the lines are in. Blank lines touch nothing.
+    fn add(&mut self, source: Option<&Source>, lines: Range<usize>) {
+        let Some(source) = source else { return };
+        for line in lines {
+            let Some(Some(symbol)) = source.innermost.get(line) else {
+                continue;
+            };
+            let symbol = &source.symbols[*symbol];
+            let is_followed = !matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Section);
+            self.symbols
+                .entry(symbol.path.clone())
+                .or_insert_with(|| (symbol.name.clone(), is_followed));
+        }
+    }
+
+    /// Returns the names whose uses are looked for.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let followed = self.symbols.values().filter(|(_, is_followed)| *is_followed);
+        followed.map(|(name, _)| name.as_str())
+    }
+
+    /// Returns the symbols' paths.
+    pub(super) fn into_paths(self) -> Vec<String> {
+        self.symbols.into_keys().collect()
+    }
+}
+
+/// A source file with its symbols.
+pub(super) struct Source {
+    pub(super) text: String,
+    pub(super) symbols: Vec<Symbol>,
+    /// For each line, from 0, the index of the innermost symbol that it is in; `None` for blank lines too.
+    pub(super) innermost: Vec<Option<usize>>,
+}
+
+impl Source {
+    /// Returns the file's symbols; `None` if it takes too long.
+    pub(super) fn of(language: Language, text: String) -> Option<Self> {
+        let tree = parse(language, &text)?;
+        let symbols = symbols(language, &tree, &text);
+        let mut innermost = vec![None; text.lines().count()];
+        // What is in something follows it.
+        for (index, symbol) in symbols.iter().enumerate() {
+            let lines = symbol.lines.start() - 1..innermost.len().min(*symbol.lines.end());
+            innermost[lines].fill(Some(index));
+        }
+        for (line, symbol) in text.lines().zip(&mut innermost) {
+            if line.trim().is_empty() {
+                *symbol = None;
+            }
+        }
+        Some(Self {
+            text,
+            symbols,
+            innermost,
+        })
+    }
+}
+
+/// Returns the source at `path`; `None` if it is in no known language, too large or binary.
+fn source(repository: &GitRepository, path: &str, file: &TreeFile) -> Result<Option<Source>, VcsError> {
+    let Some(language) = Language::of_path(Path::new(path)) else {
+        return Ok(None);
+    };
+    let damaged = |error: gix::Error| VcsError::Damaged {
+        path: repository.path().to_owned(),
+        what: "a file",
+        message: with_causes(&error),
+    };
+    let header = repository.git.find_header(file.id).map_err(damaged)?;
+    if header.size() > MAX_PARSED_BYTES {
+        return Ok(None);
+    }
+    let bytes = repository.git.find_blob(file.id).map_err(damaged)?.take_data();
+    Ok(source_of(language, bytes))
+}
+
+/// Returns the source that bytes are; `None` if they are no text.
+pub(super) fn source_of(language: Language, bytes: Vec<u8>) -> Option<Source> {
+    if is_binary(&bytes) {
+        return None;
+    }
+    Source::of(language, String::from_utf8(bytes).ok()?)
+}

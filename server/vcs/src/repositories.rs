@@ -1,0 +1,140 @@
+//! Which repositories are in a folder.
+
+use std::{fs, path::Path};
+
+use crate::{
+    error::{VcsError, check},
+    facts::repository_id,
+    repository::{GitRepository, Layout},
+    workspaces::{WorkspacePath, Workspaces},
+};
+
+/// How deep below a folder repositories are looked for.
+pub const REPOSITORY_DEPTH: usize = 3;
+
+/// Folders in which no one keeps repositories, and which have many folders.
+const SKIPPED: [&str; 4] = [".git", "__pycache__", "node_modules", "target"];
+
+/// Upper bound of the folders that are looked at.
+const MAX_FOLDERS: usize = 100_000;
+
+/// A repository in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepositorySummary {
+    /// UUID (version 5) of the first commit; [`crate::WorkspaceFacts::repository`] has the same.
+    pub id: String,
+    /// Absolute path of the top of the work tree; of a bare repository, its folder.
+    pub path: String,
+    /// The project's main branch.
+    pub default_branch: Option<String>,
+    /// Id of the commit that is checked out; `None` before the first one.
+    pub head: Option<String>,
+}
+
+/// The repositories in a folder.
+#[derive(Debug, Default)]
+pub struct RepositoryList {
+    /// Those that can be read, by path.
+    pub repositories: Vec<RepositorySummary>,
+    /// Why others can't: path and error.
+    pub unreadable: Vec<(String, VcsError)>,
+    /// Whether there were too many folders to look at all.
+    pub truncated: bool,
+}
+
+/// Returns the repositories in `folder`, itself and at most [`REPOSITORY_DEPTH`] folders below it. The work trees of submodules and
+/// linked work trees are repositories of their own, as what is nested in another one. Links are not followed.
+///
+/// # Errors
+/// If the caller cancels. A repository that can't be read is told of in the list.
+pub fn repositories(
+    workspaces: &Workspaces,
+    folder: &WorkspacePath,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<RepositoryList, VcsError> {
+    let mut list = RepositoryList::default();
+    let mut folders = 0;
+    look(
+        workspaces,
+        folder.path(),
+        REPOSITORY_DEPTH,
+        &mut folders,
+        &mut list,
+        cancelled,
+    )?;
+    Ok(list)
+}
+
+fn look(
+    workspaces: &Workspaces,
+    folder: &Path,
+    depth: usize,
+    folders: &mut usize,
+    list: &mut RepositoryList,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<(), VcsError> {
+    check(cancelled)?;
+    *folders += 1;
+    if *folders > MAX_FOLDERS {
+        list.truncated = true;
+        return Ok(());
+    }
+    let layout = Layout::of(folder);
+    if let Some(layout) = layout {
+        match summary(workspaces, folder, layout, cancelled) {
+            Ok(summary) => list.repositories.push(summary),
+            Err(VcsError::Cancelled) => return Err(VcsError::Cancelled),
+            Err(error) => list.unreadable.push((folder.display().to_string(), error)),
+        }
+    }
+    if depth == 0 || layout == Some(Layout::Bare) {
+        return Ok(());
+    }
+    // A folder that can't be read has no repositories for this process.
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let is_skipped = |entry: &fs::DirEntry| SKIPPED.iter().any(|name| entry.file_name() == *name);
+    let mut below: Vec<_> = entries
+        .filter(|entry| is_folder(entry) && !is_skipped(entry))
+        .map(|entry| entry.path())
+        .collect();
+    below.sort_unstable();
+    for folder in below {
+        look(workspaces, &folder, depth - 1, folders, list, cancelled)?;
+    }
+    Ok(())
+}
+
+fn summary(
+    workspaces: &Workspaces,
+    folder: &Path,
+    layout: Layout,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<RepositorySummary, VcsError> {
+    let repository = GitRepository::open_at(workspaces, folder, layout, cancelled)?;
+    repository.summary()
+}
+
+impl GitRepository {
+    /// Returns the repository's id: UUID (version 5) of its first commit; [`crate::WorkspaceFacts::repository`] has the same.
+    pub fn id(&self) -> String {
+        repository_id(&self.git, self.path())
+    }
+
+    /// Returns what [`repositories`] lists of a repository.
+    ///
+    /// # Errors
+    /// If its references can't be read.
+    pub fn summary(&self) -> Result<RepositorySummary, VcsError> {
+        Ok(RepositorySummary {
+            id: self.id(),
+            path: self.path().to_string_lossy().into_owned(),
+            default_branch: self.default_branch()?,
+            head: self.checkout()?.commit,
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "repositories_tests.rs"]
+mod tests;

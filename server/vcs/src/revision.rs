@@ -1,0 +1,214 @@
+//! Names of commits: branches, tags and ids.
+
+use gix::{ObjectId, bstr::ByteSlice, hash::Prefix, objs::Kind};
+
+use crate::{
+    error::{VcsError, text},
+    repository::GitRepository,
+};
+
+/// Upper bound of the branches that an error lists.
+const MAX_LISTED: usize = 20;
+
+/// Upper bound of the branches that a misspelt name is compared with.
+const MAX_COMPARED: usize = 2000;
+
+/// Names that are tried as a project's main branch.
+const MAIN_BRANCHES: [&str; 3] = ["main", "master", "trunk"];
+
+/// A commit, and the name that it was asked for by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// The name.
+    pub name: String,
+    /// Id of the commit.
+    pub commit: ObjectId,
+}
+
+impl GitRepository {
+    /// Returns the commit that `name` stands for, a branch, tag, or id of a commit, of which 4 digits are enough. A name means what
+    /// it means to git: HEAD, a full name such as `refs/heads/main`, a tag, a branch, a branch of a remote, and then an id. If there is
+    /// none, a branch of `origin`.
+    ///
+    /// # Errors
+    /// If there is none, or it is ambiguous, or no commit.
+    pub fn revision(&self, name: &str) -> Result<Revision, VcsError> {
+        let unreadable = |error: gix::Error| self.damaged("a reference", &error);
+        let candidates: &[&str] = match name {
+            "HEAD" | "@" => &[],
+            _ if name.starts_with("refs/") => &[""],
+            _ => &["refs/", "refs/tags/", "refs/heads/", "refs/remotes/"],
+        };
+        if matches!(name, "HEAD" | "@") {
+            let head = self.git.head().map_err(unreadable)?;
+            let id = head
+                .id()
+                .ok_or_else(|| VcsError::NoCommits(self.path().to_owned()))?;
+            return self.commit_at(name, id.detach());
+        }
+        let reference = |full: String| -> Result<Option<ObjectId>, VcsError> {
+            // A name that no reference can have is none.
+            let Ok(full) = gix::refs::FullName::try_from(full) else {
+                return Ok(None);
+            };
+            let found = self.git.try_find_reference(full.as_ref()).map_err(unreadable)?;
+            let Some(mut found) = found else { return Ok(None) };
+            let id = found.peel_to_id().map_err(unreadable)?;
+            Ok(Some(id.detach()))
+        };
+        for prefix in candidates {
+            if let Some(id) = reference(format!("{prefix}{name}"))? {
+                return self.commit_at(name, id);
+            }
+        }
+        if let Some(id) = self.by_id(name)? {
+            return self.commit_at(name, id);
+        }
+        if let Some(id) = reference(format!("refs/remotes/origin/{name}"))? {
+            return self.commit_at(name, id);
+        }
+        Err(VcsError::UnknownRevision {
+            name: name.to_owned(),
+            existing: self.existing(name)?,
+        })
+    }
+
+    /// Returns the object whose id begins with these digits; `None` if there is none, or they are no digits.
+    fn by_id(&self, digits: &str) -> Result<Option<ObjectId>, VcsError> {
+        let Ok(prefix) = Prefix::from_hex(digits) else {
+            return Ok(None);
+        };
+        let mut candidates = std::collections::HashSet::new();
+        let found = self.git.objects.lookup_prefix(prefix, Some(&mut candidates));
+        match found.map_err(|error| self.damaged("the objects", &error))? {
+            None => Ok(None),
+            Some(Ok(id)) => Ok(Some(id)),
+            // As git does, digits stand for the only commit that they can stand for.
+            Some(Err(())) => {
+                let is_commit = |id: &ObjectId| {
+                    let header = self.git.find_header(*id);
+                    header.is_ok_and(|header| header.kind() == Kind::Commit)
+                };
+                let mut commits = candidates.into_iter().filter(is_commit);
+                match (commits.next(), commits.next()) {
+                    (Some(id), None) => Ok(Some(id)),
+                    _ => Err(VcsError::AmbiguousRevision(digits.to_owned())),
+                }
+            }
+        }
+    }
+
+    /// Returns the commit at an object, which may be a tag of it.
+    fn commit_at(&self, name: &str, id: ObjectId) -> Result<Revision, VcsError> {
+        let object = self.git.find_object(id);
+        let object = object.map_err(|error| self.damaged("an object", &error))?;
+        let commit = object.peel_to_commit();
+        let commit = commit.map_err(|_| VcsError::NotACommit(name.to_owned()))?;
+        Ok(Revision {
+            name: name.to_owned(),
+            commit: commit.id,
+        })
+    }
+
+    /// Returns a sentence about the branches that there are, beginning with the one that was probably meant.
+    fn existing(&self, name: &str) -> Result<String, VcsError> {
+        let branches = self.branches()?;
+        let similar = branches.iter().take(MAX_COMPARED);
+        let similar = similar.map(|branch| (strsim::damerau_levenshtein(name, branch), branch));
+        let similar = similar.min_by_key(|(distance, _)| *distance);
+        let similar = similar.filter(|(distance, _)| *distance <= 1 + name.chars().count() / 4);
+        let mut sentence = match similar {
+            Some((_, branch)) => format!("did you mean `{branch}`? "),
+            None => String::new(),
+        };
+        if branches.is_empty() {
+            sentence.push_str("there are no branches yet; commit something first");
+            return Ok(sentence);
+        }
+        let listed: Vec<_> = branches
+            .iter()
+            .take(MAX_LISTED)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        sentence.push_str(&format!("branches are {}", listed.join(", ")));
+        let more = branches.len() - listed.len();
+        if more > 0 {
+            sentence.push_str(&format!(" and {more} more"));
+        }
+        Ok(sentence)
+    }
+
+    /// Returns the short names of the local branches, in order.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn branches(&self) -> Result<Vec<String>, VcsError> {
+        let unreadable = |error: gix::Error| self.damaged("the branches", &error);
+        let references = self.git.references().map_err(unreadable)?;
+        let mut names = Vec::new();
+        for branch in references.local_branches().map_err(unreadable)? {
+            let branch = branch.map_err(unreadable)?;
+            names.push(text(branch.name().shorten().to_owned()));
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Returns the project's main branch: the one that `origin` says if it is here too; else `main`, `master` or `trunk`; else the one
+    /// that is checked out; else the only one. `None` if none of them exists.
+    ///
+    /// # Errors
+    /// If the branches can't be read.
+    pub fn default_branch(&self) -> Result<Option<String>, VcsError> {
+        let branches = self.branches()?;
+        let has = |name: &String| branches.contains(name);
+        let head = self.checkout()?.branch;
+        if self.git.is_bare() && head.as_ref().is_some_and(has) {
+            return Ok(head);
+        }
+        if let Some(name) = self.origins_branch().filter(has) {
+            return Ok(Some(name));
+        }
+        let main = MAIN_BRANCHES.map(str::to_owned);
+        if let Some(name) = main.into_iter().find(has) {
+            return Ok(Some(name));
+        }
+        // Before the first commit, the branch is the one that will be.
+        if head.is_some() {
+            return Ok(head);
+        }
+        match &branches[..] {
+            [only] => Ok(Some(only.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the short name of the branch that the remote repository `origin` has checked out.
+    fn origins_branch(&self) -> Option<String> {
+        let head = self.git.try_find_reference("refs/remotes/origin/HEAD").ok()??;
+        let target = head.target();
+        let name = target
+            .try_name()?
+            .as_bstr()
+            .strip_prefix(b"refs/remotes/origin/")?;
+        Some(name.to_str_lossy().into_owned())
+    }
+
+    /// Returns the best common ancestor of two commits, as git chooses it.
+    pub(crate) fn merge_base(&self, base: &Revision, target: &Revision) -> Result<ObjectId, VcsError> {
+        let unreadable = |error: gix::Error| self.damaged("the history", &error);
+        let cache = self.git.commit_graph_if_enabled().map_err(unreadable)?;
+        let mut graph = self.git.revision_graph(cache.as_ref());
+        let found = gix_revision::merge_base(base.commit, &[target.commit], &mut graph);
+        let found = found.map_err(unreadable)?;
+        let found = found.map(|bases| *bases.first());
+        found.ok_or_else(|| VcsError::Unrelated {
+            base: base.name.clone(),
+            target: target.name.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "revision_tests.rs"]
+mod tests;

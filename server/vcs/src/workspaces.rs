@@ -1,0 +1,269 @@
+//! Workspaces: the folders of the host that callers can name paths in. Every path from a caller is judged here before anything is
+//! opened.
+//!
+//! A path is absolute or relative to the working directory. Symbolic links are resolved before it is judged, so what counts is where
+//! it leads. An error is the same whether something outside exists or not: a caller learns nothing of other folders.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io,
+    path::{Component, Path, PathBuf},
+};
+
+use tabellion_platform::{self as platform, Dir, OpenError};
+
+/// The folders that callers can name paths in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspaces {
+    /// Absolute paths without links.
+    roots: Vec<PathBuf>,
+    working_directory: PathBuf,
+}
+
+/// A file or folder in a workspace, as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspacePath {
+    path: PathBuf,
+    root: PathBuf,
+}
+
+/// Why a folder can't be a workspace.
+#[derive(Debug, thiserror::Error)]
+#[error("can't use `{}` as a workspace: {source}; name an existing folder", path.display())]
+pub struct WorkspaceError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Why a path from a caller is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspacePathError {
+    /// It is empty.
+    #[error("the path is empty; give a path in a workspace, such as `.`")]
+    Empty,
+    /// It has a character that no path has.
+    #[error("the path has a NUL character; omit it")]
+    Nul,
+    /// It has a segment `..`.
+    #[error("`{0}` has the segment `..`; give the path without it")]
+    ParentSegment(String),
+    /// It leads to no workspace, whether something exists there or not.
+    #[error("`{0}` is not in a workspace; the server permits more with `--workspace DIR`")]
+    Outside(String),
+    /// Nothing is there.
+    #[error("`{0}` does not exist")]
+    Missing(String),
+    /// A folder is needed.
+    #[error("`{0}` is not a folder; give the folder that contains it")]
+    NotAFolder(String),
+    /// A file is needed.
+    #[error("`{0}` is not a file; give the path of a file")]
+    NotAFile(String),
+    /// The system does not let this process in.
+    #[error("`{0}` may not be read; give the server's user permission to")]
+    Denied(String),
+    /// The system failed.
+    #[error("`{path}` can't be looked at: {source}")]
+    Io {
+        /// The path as given.
+        path: String,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl WorkspacePathError {
+    /// The stable name of the error, for programs.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::Empty => "path_empty",
+            Self::Nul => "path_nul",
+            Self::ParentSegment(_) => "path_parent_segment",
+            Self::Outside(_) => "path_outside",
+            Self::Missing(_) => "path_missing",
+            Self::NotAFolder(_) => "path_not_folder",
+            Self::NotAFile(_) => "path_not_file",
+            Self::Denied(_) => "path_denied",
+            Self::Io { .. } => "path_io",
+        }
+    }
+}
+
+impl Workspaces {
+    /// Returns these folders as workspaces; without any, the top of the work tree around the working directory, or the working
+    /// directory if there is none. Folders may be relative to the working directory.
+    ///
+    /// # Errors
+    /// If one does not exist or is not a folder.
+    pub fn new(folders: &[PathBuf], working_directory: &Path) -> Result<Self, WorkspaceError> {
+        let resolved = |folder: &Path| {
+            let found = platform::canonicalize(&working_directory.join(folder)).and_then(|path| {
+                if path.is_dir() {
+                    return Ok(path);
+                }
+                Err(io::ErrorKind::NotADirectory.into())
+            });
+            found.map_err(|source| WorkspaceError {
+                path: folder.to_owned(),
+                source,
+            })
+        };
+        let working_directory = resolved(working_directory)?;
+        let mut roots = Vec::new();
+        for folder in folders {
+            roots.push(resolved(folder)?);
+        }
+        if roots.is_empty() {
+            let is_top = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+            let top = working_directory.ancestors().find(is_top);
+            roots.push(top.unwrap_or(&working_directory).to_owned());
+        }
+        Ok(Self {
+            roots,
+            working_directory,
+        })
+    }
+
+    /// Returns the workspaces' absolute paths without links.
+    pub fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
+    /// Returns true if a path without links is a workspace or in one. For paths that a program finds while it follows links: it
+    /// resolves them first.
+    pub fn contain(&self, resolved: &Path) -> bool {
+        self.root_of(resolved).is_some()
+    }
+
+    /// Returns the innermost workspace that a path without links is in.
+    fn root_of(&self, resolved: &Path) -> Option<&PathBuf> {
+        let around = self.roots.iter().filter(|root| resolved.starts_with(root));
+        around.max_by_key(|root| root.as_os_str().len())
+    }
+
+    /// Returns what `path` leads to, a file or folder.
+    ///
+    /// # Errors
+    /// If it leads out of the workspaces, or to nothing.
+    pub fn resolve(&self, path: &str) -> Result<WorkspacePath, WorkspacePathError> {
+        use WorkspacePathError as Refused;
+        let given = || path.to_owned();
+        if path.is_empty() {
+            return Err(Refused::Empty);
+        }
+        if path.contains('\0') {
+            return Err(Refused::Nul);
+        }
+        let segments = || Path::new(path).components();
+        if segments().any(|segment| segment == Component::ParentDir) {
+            return Err(Refused::ParentSegment(given()));
+        }
+        // A share (`\\server\share`) or device is opened by looking at it.
+        let mut prefixes = segments().take_while(|segment| matches!(segment, Component::Prefix(_)));
+        if let Some(prefix) = prefixes.next() {
+            let same = |root: &PathBuf| root.components().next() == Some(prefix);
+            if !self.roots.iter().any(same) || Path::new(path).is_relative() {
+                return Err(Refused::Outside(given()));
+            }
+        }
+        let absolute = self.working_directory.join(path);
+        match platform::canonicalize(&absolute) {
+            Ok(found) => match self.root_of(&found) {
+                Some(root) => Ok(WorkspacePath {
+                    root: root.clone(),
+                    path: found,
+                }),
+                None => Err(Refused::Outside(given())),
+            },
+            Err(_) if self.leads_out(&absolute) => Err(Refused::Outside(given())),
+            Err(error) => Err(match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Refused::Missing(given()),
+                io::ErrorKind::PermissionDenied => Refused::Denied(given()),
+                _ => Refused::Io {
+                    path: given(),
+                    source: error,
+                },
+            }),
+        }
+    }
+
+    /// Returns true if a path that can't be resolved leads out of the workspaces: what of it exists is outside, or ends in a link to
+    /// something that can't be found.
+    fn leads_out(&self, path: &Path) -> bool {
+        for path in path.ancestors() {
+            if let Ok(found) = platform::canonicalize(path) {
+                return !self.contain(&found);
+            }
+            if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+                return true;
+            }
+        }
+        true
+    }
+
+    /// As [`Self::resolve`], for a folder.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`]; also if it is not a folder.
+    pub fn folder(&self, path: &str) -> Result<WorkspacePath, WorkspacePathError> {
+        let found = self.resolve(path)?;
+        if !found.path.is_dir() {
+            return Err(WorkspacePathError::NotAFolder(path.to_owned()));
+        }
+        Ok(found)
+    }
+
+    /// As [`Self::resolve`], for a regular file.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`]; also if it is a folder, pipe, socket or device.
+    pub fn file(&self, path: &str) -> Result<WorkspacePath, WorkspacePathError> {
+        let found = self.resolve(path)?;
+        if !found.path.is_file() {
+            return Err(WorkspacePathError::NotAFile(path.to_owned()));
+        }
+        Ok(found)
+    }
+}
+
+impl WorkspacePath {
+    /// Returns the absolute path without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the workspace that it is in.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the path from the workspace; empty for the workspace itself.
+    pub fn relative(&self) -> &Path {
+        self.path.strip_prefix(&self.root).unwrap_or(Path::new(""))
+    }
+
+    /// Returns the last segment of the path; `None` for the root of the file system.
+    pub fn name(&self) -> Option<&OsStr> {
+        self.path.file_name()
+    }
+
+    /// Opens the file for reading. No link is followed on the way from the workspace, so that one that was put there since the path
+    /// was judged is an error.
+    ///
+    /// # Errors
+    /// If something on the way is a link now, or it is not a regular file, or the system refuses.
+    pub fn open(&self) -> Result<File, OpenError> {
+        let relative = self.relative().to_str();
+        let relative = relative.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;
+        let file = Dir::open(&self.root)?.open_file(relative)?;
+        if !file.metadata()?.is_file() {
+            return Err(OpenError::Special);
+        }
+        Ok(file)
+    }
+}
+
+#[cfg(test)]
+#[path = "workspaces_tests.rs"]
+mod tests;
