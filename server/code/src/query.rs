@@ -120,6 +120,8 @@ pub(crate) struct Cut {
     pub(crate) names: Vec<String>,
     /// What must be in the text as it stands.
     pub(crate) exact: Vec<String>,
+    /// Whether it is one identifier, and nothing else.
+    pub(crate) is_name: bool,
     /// Whether tests are asked for.
     pub(crate) about_tests: bool,
 }
@@ -130,6 +132,7 @@ pub(crate) fn cut(text: &str) -> Cut {
         ..Cut::default()
     };
     let runs: Vec<&str> = identifiers(text).collect();
+    cut.is_name = runs.len() == 1;
     let all: Vec<_> = runs.iter().flat_map(|run| words(run)).collect();
     let has_others = all.iter().any(|word| !word.is_stop_word);
     let mut seen = BTreeSet::new();

@@ -35,6 +35,7 @@ pub(crate) struct Weights {
     pub(crate) path: f32,
     pub(crate) file_name: f32,
     pub(crate) whole: f32,
+    pub(crate) alone: f32,
     pub(crate) stem: f32,
     pub(crate) test: f32,
     pub(crate) asked_test: f32,
@@ -58,8 +59,10 @@ pub(crate) const WEIGHTS: Weights = Weights {
     // Folders are named after areas, files after what they are about.
     path: 1.0,
     file_name: 2.5,
-    // Who says a name wants its definition; a file of that name is the module that has it.
+    // A name in a question may be what is asked for; a file of that name is the module that has it.
     whole: 1.0,
+    // Who says nothing but a name wants its definition above all that uses it.
+    alone: 3.0,
     stem: 1.5,
     // Tests repeat the words of what they test, so they would win; who asks for tests finds them above other such files.
     test: 0.5,

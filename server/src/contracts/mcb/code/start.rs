@@ -66,7 +66,7 @@ pub(in super::super) async fn start(
             depth: 0,
         },
     };
-    wanted
+    let _ = wanted
         .request
         .selection()
         .ignores(folder.path())
@@ -110,7 +110,7 @@ pub(in super::super) async fn git_index(
             depth: 0,
         },
     };
-    wanted
+    let _ = wanted
         .request
         .selection()
         .ignores(&listed.path)

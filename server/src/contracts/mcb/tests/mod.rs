@@ -6,6 +6,7 @@ mod lists;
 mod memory;
 mod provenance;
 mod rebuild;
+mod repositories;
 mod search;
 mod sessions;
 mod timeline;

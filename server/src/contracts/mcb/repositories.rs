@@ -1,0 +1,328 @@
+//! Git repositories in the workspaces: which there are, what differs between branches and whom that affects, and searching a branch.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tabellion_contracts::mcb::{
+    BranchHit, ComparedFile, Dependent, FileStatus, ImpactSummary, ImpactedFile, ListedRepository,
+    VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest, VcsCompareBranchesResponse,
+    VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse,
+};
+use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows, Violation, context};
+use tabellion_vcs::{self as vcs, GitRepository, Revision, TreeComparison, VcsError, Workspaces};
+
+use super::{Answer, call::Call, refused, words::blocking};
+
+/// Stands for any repository.
+const ANY: &str = "*";
+/// The commit that is checked out.
+const HEAD: &str = "HEAD";
+
+/// Names of the rules that a request breaks.
+const PATH: &str = "path";
+const NO_SUCH: &str = "no_such";
+
+pub(super) async fn list(
+    cx: &ReadCx<'_, Rows>,
+    workspaces: &Workspaces,
+    req: VcsListRepositoriesRequest,
+) -> Answer<VcsListRepositoriesResponse> {
+    let found = blocking(|| {
+        let folder = workspaces.folder(&req.repo_path)?;
+        vcs::repositories(workspaces, &folder, &|| cx.is_cancelled())
+    });
+    let found = found.map_err(failure)?;
+    let wanted = wanted(cx, &req.repo_id).await?;
+    let is_wanted = |repository: &&vcs::RepositorySummary| match &wanted {
+        None => true,
+        Some(Wanted { id, path }) => repository.id == *id || path.as_deref() == Some(&*repository.path),
+    };
+    let limit = size(req.limit);
+    let all: Vec<_> = found.repositories.iter().filter(is_wanted).collect();
+    note_cut(cx, all.len() > limit || found.truncated, all.len() as u64);
+    for (path, error) in &found.unreadable {
+        tracing::info!(path, %error, "a repository is left out of a list");
+    }
+    let repositories: Vec<_> = all
+        .into_iter()
+        .take(limit)
+        .map(|repository| ListedRepository {
+            id: repository.id.clone(),
+            path: repository.path.clone(),
+            default_branch: repository.default_branch.clone(),
+            head: repository.head.clone(),
+        })
+        .collect();
+    Ok(VcsListRepositoriesResponse {
+        count: repositories.len() as u64,
+        repositories,
+    })
+}
+
+pub(super) async fn compare(
+    cx: &ReadCx<'_, Rows>,
+    workspaces: &Workspaces,
+    req: VcsCompareBranchesRequest,
+) -> Answer<VcsCompareBranchesResponse> {
+    let repository = open(cx, workspaces, &req.repo_id, &req.repo_path).await?;
+    let comparison = blocking(|| {
+        compared(
+            cx,
+            &repository,
+            req.base_branch.as_deref(),
+            req.target_branch.as_deref(),
+        )
+    })?;
+    let limit = size(req.limit);
+    note_cut(cx, comparison.files.len() > limit, comparison.files.len() as u64);
+    let files = comparison.files.iter().take(limit).map(|file| ComparedFile {
+        path: file.path.clone(),
+        old_path: file.old_path.clone(),
+        status: status(file.status),
+        additions: file.additions,
+        deletions: file.deletions,
+        binary: file.binary,
+    });
+    Ok(VcsCompareBranchesResponse {
+        files: files.collect(),
+        base_branch: comparison.base.name.clone(),
+        head_branch: comparison.target.name.clone(),
+        merge_base: Some(comparison.merge_base.to_string()),
+        files_changed: comparison.files.len() as u64,
+        additions: comparison.additions,
+        deletions: comparison.deletions,
+    })
+}
+
+pub(super) async fn search(
+    cx: &ReadCx<'_, Rows>,
+    workspaces: &Workspaces,
+    req: VcsSearchBranchRequest,
+) -> Answer<VcsSearchBranchResponse> {
+    let repository = open(cx, workspaces, &req.repo_id, &req.repo_path).await?;
+    if let (Some(target), Some(base)) = (&req.target_branch, &req.base_branch)
+        && target != base
+    {
+        let message =
+            "`base_branch` and `target_branch` name different branches, and one is searched; leave one out";
+        return Err(invalid("one_branch", "/base_branch", message.into()).into());
+    }
+    let name = req.target_branch.as_deref().or(req.base_branch.as_deref());
+    let (revision, found) = blocking(|| {
+        let revision = revision(&repository, name, "/target_branch")?;
+        let found = repository.search(&revision, &req.query, size(req.limit), &|| cx.is_cancelled());
+        Ok::<_, Failure>((revision, found.map_err(failure)?))
+    })?;
+    note_cut(cx, found.total > found.lines.len() as u64, found.total);
+    let results: Vec<_> = found
+        .lines
+        .into_iter()
+        .map(|line| BranchHit {
+            path: line.path,
+            line: line.line,
+            snippet: line.snippet,
+        })
+        .collect();
+    Ok(VcsSearchBranchResponse {
+        repository_id: repository.id(),
+        branch: revision.name,
+        query: req.query,
+        count: results.len() as u64,
+        total: found.total,
+        results,
+    })
+}
+
+pub(super) async fn impact(
+    cx: &ReadCx<'_, Rows>,
+    workspaces: &Workspaces,
+    req: VcsAnalyzeImpactRequest,
+) -> Answer<VcsAnalyzeImpactResponse> {
+    let repository = open(cx, workspaces, &req.repo_id, &req.repo_path).await?;
+    let limit = size(req.limit);
+    let (comparison, impact) = blocking(|| {
+        let comparison = compared(
+            cx,
+            &repository,
+            req.base_branch.as_deref(),
+            req.target_branch.as_deref(),
+        )?;
+        let impact = repository.impact(&comparison, limit, &|| cx.is_cancelled());
+        Ok::<_, Failure>((comparison, impact.map_err(failure)?))
+    })?;
+    let is_cut = comparison.files.len() > limit
+        || impact
+            .files
+            .iter()
+            .any(|file| file.total_dependents > file.dependents.len() as u64);
+    note_cut(cx, is_cut, comparison.files.len() as u64);
+    let count = |status| {
+        comparison
+            .files
+            .iter()
+            .filter(|file| file.status == status)
+            .count() as u64
+    };
+    let summary = ImpactSummary {
+        total_files: comparison.files.len() as u64,
+        added: count(vcs::FileStatus::Added),
+        modified: count(vcs::FileStatus::Modified),
+        deleted: count(vcs::FileStatus::Deleted),
+        renamed: count(vcs::FileStatus::Renamed),
+        total_changes: comparison.additions + comparison.deletions,
+    };
+    let files = impact.files.into_iter().map(|file| ImpactedFile {
+        path: file.change.path,
+        status: status(file.change.status),
+        impact: file.change.additions + file.change.deletions,
+        additions: file.change.additions,
+        deletions: file.change.deletions,
+        symbols: file.symbols,
+        dependents: file.dependents.into_iter().map(dependent).collect(),
+    });
+    Ok(VcsAnalyzeImpactResponse {
+        impacted_files: files.collect(),
+        base_ref: comparison.base.name,
+        head_ref: comparison.target.name,
+        impact_score: impact.score,
+        summary,
+    })
+}
+
+fn dependent(user: vcs::Dependent) -> Dependent {
+    Dependent {
+        path: user.path,
+        symbol: user.symbol,
+        line: user.line as u64,
+    }
+}
+
+fn status(status: vcs::FileStatus) -> FileStatus {
+    match status {
+        vcs::FileStatus::Added => FileStatus::Added,
+        vcs::FileStatus::Modified => FileStatus::Modified,
+        vcs::FileStatus::Deleted => FileStatus::Deleted,
+        vcs::FileStatus::Renamed => FileStatus::Renamed,
+    }
+}
+
+/// What `repo_id` stands for.
+struct Wanted {
+    id: String,
+    /// Where the repository of a row with that id is, without links.
+    path: Option<String>,
+}
+
+/// Returns what `repo_id` stands for; `None` if any repository.
+async fn wanted(cx: &ReadCx<'_, Rows>, id: &str) -> Answer<Option<Wanted>> {
+    if id == ANY {
+        return Ok(None);
+    }
+    let row = Call::of(cx).get("repository", id).await.map_err(refused)?;
+    let path = row
+        .as_ref()
+        .and_then(|row| row.get("local_path"))
+        .and_then(Value::as_str);
+    let path = path.and_then(|path| Path::new(path).canonicalize().ok());
+    Ok(Some(Wanted {
+        id: id.to_owned(),
+        path: path.map(|path| path.to_string_lossy().into_owned()),
+    }))
+}
+
+/// Opens the repository at a path, if it is the one that `repo_id` stands for.
+async fn open(cx: &ReadCx<'_, Rows>, workspaces: &Workspaces, id: &str, path: &str) -> Answer<GitRepository> {
+    let repository = blocking(|| {
+        let at = workspaces.folder(path)?;
+        GitRepository::open(workspaces, &at, &|| cx.is_cancelled())
+    });
+    let repository = repository.map_err(failure)?;
+    let Some(wanted) = wanted(cx, id).await? else {
+        return Ok(repository);
+    };
+    let found = blocking(|| repository.id());
+    let here = repository.path().to_string_lossy();
+    if wanted.id == found || wanted.path.as_deref() == Some(&*here) {
+        return Ok(repository);
+    }
+    let message = format!("repo_id is not the repository at repo_path; that is {found}");
+    Err(invalid(NO_SUCH, "/repo_id", message).into())
+}
+
+/// Compares two branches: with the default one if no base is named, and the one that is checked out if no target is.
+fn compared(
+    cx: &ReadCx<'_, Rows>,
+    repository: &GitRepository,
+    base: Option<&str>,
+    target: Option<&str>,
+) -> Result<TreeComparison, Failure> {
+    let base = revision(repository, base, "/base_branch")?;
+    let target = revision(repository, Some(target.unwrap_or(HEAD)), "/target_branch")?;
+    let comparison = repository.compare(&base, &target, &|| cx.is_cancelled());
+    comparison.map_err(failure)
+}
+
+/// Returns the commit of a branch; of the default one if none is named.
+fn revision(repository: &GitRepository, name: Option<&str>, pointer: &str) -> Result<Revision, Failure> {
+    let default = match name {
+        Some(_) => None,
+        None => repository.default_branch().map_err(failure)?,
+    };
+    let name = name.or(default.as_deref()).unwrap_or(HEAD);
+    repository.revision(name).map_err(|error| match error {
+        VcsError::UnknownRevision { .. } | VcsError::AmbiguousRevision(_) | VcsError::NotACommit(_) => {
+            invalid(NO_SUCH, pointer, error.to_string())
+        }
+        other => failure(other),
+    })
+}
+
+/// Returns the failure that a client is told.
+fn failure(error: VcsError) -> Failure {
+    let message = error.to_string();
+    match error {
+        VcsError::Path(_)
+        | VcsError::NoRepository(_)
+        | VcsError::Outside { .. }
+        | VcsError::Special { .. }
+        | VcsError::Unsupported { .. }
+        | VcsError::NoCommits(_) => invalid(PATH, "/repo_path", message),
+        VcsError::UnknownRevision { .. }
+        | VcsError::AmbiguousRevision(_)
+        | VcsError::NotACommit(_)
+        | VcsError::Unrelated { .. } => invalid(NO_SUCH, "/base_branch", message),
+        VcsError::Query(_) => invalid("query", "/query", message),
+        VcsError::Cancelled => Failure::new(FailureKind::Io, "the call was cancelled"),
+        VcsError::Damaged { .. } => {
+            // Where it is, and what is wrong with it, is for the log.
+            tracing::error!(%error, "a repository can't be read");
+            let message =
+                "the repository can't be read; the server's log says why, and `git fsck` may say more";
+            Failure::new(FailureKind::Io, message)
+        }
+    }
+}
+
+/// Returns the failure of a request that breaks a rule at a member.
+fn invalid(rule: &'static str, pointer: &str, message: String) -> Failure {
+    let violation = Violation {
+        rule: rule.into(),
+        pointer: pointer.into(),
+        message: message.clone(),
+    };
+    Failure::new(FailureKind::Invalid, message)
+        .with("rule", rule)
+        .with("violations", serde_json::json!([violation]))
+}
+
+/// Says in the answer that it has not all, and how much there is.
+fn note_cut(cx: &ReadCx<'_, Rows>, is_cut: bool, total: u64) {
+    if is_cut {
+        cx.note(context::TRUNCATED, true);
+        cx.note(context::TOTAL, total);
+    }
+}
+
+fn size(limit: u64) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}

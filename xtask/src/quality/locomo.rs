@@ -1,0 +1,167 @@
+//! LoCoMo: conversations over months, remembered by the server as an agent would have it remember them.
+//!
+//! Each conversation is a project, each of its turns an observation of its session, and each question is a search in the project. All of
+//! it goes through the program over standard input and output; nothing is asked of a library.
+
+use std::{collections::HashMap, path::Path, time::Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    LIMIT, Options,
+    agent::Agent,
+    data::{Query, lines},
+    report::Run,
+};
+use crate::Outcome;
+
+#[derive(Deserialize)]
+struct Conversation {
+    id: String,
+    sessions: Vec<Session>,
+}
+
+#[derive(Deserialize)]
+struct Session {
+    id: String,
+    time: String,
+    turns: Vec<Turn>,
+}
+
+#[derive(Deserialize)]
+struct Turn {
+    dia_id: String,
+    speaker: String,
+    text: String,
+    caption: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    id: String,
+    conversation: String,
+    query: String,
+    category: String,
+    evidence: Vec<String>,
+}
+
+/// Stores the turns of the conversations in `folder`, and searches for each question.
+pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
+    let mut conversations: Vec<Conversation> = lines(&folder.join("conversations.jsonl"))?;
+    conversations.truncate(options.parts.unwrap_or(usize::MAX));
+    let questions: Vec<Question> = lines(&folder.join("queries.jsonl"))?;
+    let is_there = |question: &Question| conversations.iter().any(|it| it.id == question.conversation);
+    let (projects, queries): (Vec<_>, Vec<_>) = questions
+        .into_iter()
+        .filter(is_there)
+        .map(Question::split)
+        .unzip();
+
+    let mut agent = Agent::start(&options.program()?, &["--contract", "mcb"])?;
+    let begun = Instant::now();
+    let mut turns = Turns::default();
+    for conversation in &conversations {
+        turns.store(&mut agent, conversation)?;
+    }
+    let mut run = Run::of(queries, turns.count);
+    // The first search has the index take what was stored.
+    agent.call(
+        "search",
+        json!({ "resource": "memory", "query": "first", "limit": 1 }),
+    )?;
+    run.indexing = begun.elapsed();
+    let mut projects = projects.iter();
+    run.search(|query| {
+        let project = projects.next().map(String::as_str).unwrap_or_default();
+        let found = agent.call(
+            "search",
+            json!({
+                "resource": "memory",
+                "query": query.text,
+                "limit": LIMIT,
+                "filters": [format!("project:{project}")],
+            }),
+        )?;
+        turns.of(&found)
+    })?;
+    agent.close()?;
+    Ok(run)
+}
+
+impl Question {
+    /// Returns the conversation that the question is about, and the query.
+    fn split(self) -> (String, Query) {
+        let query = Query {
+            id: self.id,
+            text: self.query,
+            category: self.category,
+            relevant: self.evidence.into_iter().collect(),
+            has_sessions: true,
+        };
+        (self.conversation, query)
+    }
+}
+
+/// The turns that were stored.
+#[derive(Default)]
+struct Turns {
+    /// Ids of turns by the id of their observation. Equal turns are one observation, which stands for the first.
+    by_observation: HashMap<String, String>,
+    count: usize,
+}
+
+impl Turns {
+    fn store(&mut self, agent: &mut Agent, conversation: &Conversation) -> Outcome {
+        let project = &conversation.id;
+        let data = json!({ "name": project, "path": project });
+        agent.call(
+            "project",
+            json!({ "action": "create", "resource": "project", "project_id": project, "data": data }),
+        )?;
+        for session in &conversation.sessions {
+            for turn in &session.turns {
+                let data = json!({
+                    "content": turn.content(),
+                    "observation_type": "context",
+                    // When it was said: the server would have known, but the time that it keeps is now.
+                    "tags": [session.time],
+                    "project_id": project,
+                    "session_id": format!("{project}/{}", session.id),
+                });
+                let stored = agent.call(
+                    "memory",
+                    json!({ "action": "store", "resource": "observation", "data": data }),
+                )?;
+                let id = stored["observation_id"]
+                    .as_str()
+                    .ok_or("a stored turn has no `observation_id`")?;
+                self.by_observation
+                    .entry(id.into())
+                    .or_insert_with(|| turn.dia_id.clone());
+                self.count += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the turns that an answer has, best first.
+    fn of(&self, found: &Value) -> Outcome<Vec<String>> {
+        let results = found["results"]
+            .as_array()
+            .ok_or("a search was answered without `results`")?;
+        let turn = |hit: &Value| Some(self.by_observation.get(hit["observation_id"].as_str()?)?.clone());
+        let turns: Option<Vec<_>> = results.iter().map(turn).collect();
+        turns.ok_or_else(|| "a search found what was not stored".into())
+    }
+}
+
+impl Turn {
+    fn content(&self) -> String {
+        let said = format!("{}: {}", self.speaker, self.text);
+        match &self.caption {
+            Some(caption) => format!("{said} [{caption}]"),
+            None => said,
+        }
+    }
+}
