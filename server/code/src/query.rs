@@ -118,6 +118,8 @@ pub(crate) struct Cut {
     pub(crate) words: Vec<String>,
     /// What may be whole names, as names are compared: identifiers, and words that stand side by side, joined.
     pub(crate) names: Vec<String>,
+    /// Identifiers as they are spelled, as far as they can be nothing else.
+    pub(crate) spelled: Vec<String>,
     /// What must be in the text as it stands.
     pub(crate) exact: Vec<String>,
     /// Whether it is one identifier, and nothing else.
@@ -142,6 +144,14 @@ pub(crate) fn cut(text: &str) -> Cut {
             cut.words.push(word.term);
         }
     }
+    let is_identifier = |run: &&&str| cut.is_name || words(run).iter().any(|word| word.is_part);
+    let spelled: BTreeSet<&str> = runs
+        .iter()
+        .filter(is_identifier)
+        .take(MAX_WORDS)
+        .copied()
+        .collect();
+    cut.spelled = spelled.into_iter().map(String::from).collect();
     let telling: Vec<String> = runs
         .iter()
         .filter(|run| !has_others || words(run).iter().any(|word| !word.is_stop_word))

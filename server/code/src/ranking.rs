@@ -3,7 +3,7 @@
 //! The value of a chunk is
 //!
 //! ```text
-//! (own + file × words of the file + name × names + path × folders + file_name × file's name + whole × definition + stem × module) × place
+//! (own + file × words of the file + name × names + path × folders + file_name × file's name + whole × definition + spelled × definition + stem × module) × place
 //! ```
 //!
 //! *own* is BM25 of the chunk's words, *words of the file* that of all words of its file. *names*, *folders* and *file's name* are the rarities of
@@ -36,6 +36,7 @@ pub(crate) struct Weights {
     pub(crate) file_name: f32,
     pub(crate) whole: f32,
     pub(crate) alone: f32,
+    pub(crate) spelled: f32,
     pub(crate) stem: f32,
     pub(crate) test: f32,
     pub(crate) asked_test: f32,
@@ -63,6 +64,8 @@ pub(crate) const WEIGHTS: Weights = Weights {
     whole: 1.0,
     // Who says nothing but a name wants its definition above all that uses it.
     alone: 3.0,
+    // Spelled like that, before names that differ in case and underscores.
+    spelled: 1.0,
     stem: 1.5,
     // Tests repeat the words of what they test, so they would win; who asks for tests finds them above other such files.
     test: 0.5,

@@ -255,6 +255,10 @@ impl<'s> Search<'s> {
             self.add_names(whole * rarity(self.chunks, defined.len()), &defined);
             self.add_paths(WEIGHTS.stem * rarity(self.chunks, files.len()), &files);
         }
+        for name in std::mem::take(&mut self.cut.spelled) {
+            let defined = self.postings(&[b"x", name.as_bytes()].concat())?;
+            self.add_names(WEIGHTS.spelled * rarity(self.chunks, defined.len()), &defined);
+        }
         Ok(total)
     }
 

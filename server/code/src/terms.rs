@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `w` | a word of the text: an identifier whole, or a part of it | `w` `parsehttpheader`, `w` `header` |
 //! | `d` | the whole name of something that the chunk defines | `d` `parsehttpheader` |
+//! | `x` | that name as it is spelled | `x` `parseHTTPHeader` |
 //! | `e` | a part of such a name | `e` `header` |
 //! | `p` | a part of the names of the file's folders; in the file's first chunk | `p` `server` |
 //! | `f` | a part of the file's name without its extension; in the file's first chunk | `f` `header` |
@@ -82,6 +83,7 @@ impl Interner {
                 // A prototype is not where something is defined.
                 if symbol.has_body {
                     ids.push(self.id(b'd', &whole(&symbol.name)));
+                    ids.push(self.id(b'x', &symbol.name));
                     for part in parts(&symbol.name) {
                         ids.push(self.id(b'e', &part));
                     }

@@ -171,6 +171,15 @@ fn definitions_come_first_and_filters_hold() {
     for (query, filters, expected) in cases {
         assert_eq!(bench.paths(query, filters), *expected, "{query} {filters:?}");
     }
+    let spelled = Texts::of(&[
+        ("a.js", "function parsePrice() {}\n"),
+        ("src/price.rs", "fn parse_price() {}\n"),
+        ("price.py", "def parse_price(): pass\n"),
+    ]);
+    let other = Bench::new();
+    other.run(&spelled);
+    assert_eq!(other.paths("parsePrice", &[])[0], "a.js");
+    assert_eq!(other.paths("parse_price", &[])[2], "a.js");
     let hit = &bench.search("parse_http_header")[0];
     assert_eq!(
         (
