@@ -62,7 +62,7 @@ pub(crate) const WEIGHTS: Weights = Weights {
     file_name: 2.5,
     // A name in a question may be what is asked for; a file of that name is the module that has it.
     whole: 1.0,
-    // Who says nothing but a name wants its definition above all that uses it.
+    // A query that is nothing but a name asks for its definition, before all that uses it.
     alone: 3.0,
     // Spelled like that, before names that differ in case and underscores.
     spelled: 1.0,

@@ -143,14 +143,13 @@ fn work(
             (count, unchanged) = (0, 0);
         }
     }
-    let last = match builder.is_empty() {
-        true => Step::Unchanged(unchanged),
-        false => Step::Changed {
-            segment: builder.build(),
-            unchanged,
-        },
+    let last = if builder.is_empty() {
+        Step::Unchanged(unchanged)
+    } else {
+        let segment = builder.build();
+        Step::Changed { segment, unchanged }
     };
-    // Whoever has stopped to listen has an error to tell.
+    // A receiver that has stopped has an error to tell.
     let _ = send.send(last);
 }
 

@@ -129,12 +129,18 @@ const PROJECT: &[(&str, &str)] = &[
     ("notes/日本語.txt", "猫が好き\n"),
 ];
 
+/// A query, its filters, and the paths that it finds, best first.
+type Case = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static [&'static str],
+);
+
 #[test]
 fn definitions_come_first_and_filters_hold() {
     let bench = Bench::new();
     assert_eq!(bench.run(&Texts::of(PROJECT)), (6, 0, 0));
-    // Query, filters, and the paths that are found, best first.
-    let cases: &[(&str, &[(&str, &str)], &[&str])] = &[
+    let cases: &[Case] = &[
         (
             "parse_http_header",
             &[],

@@ -134,7 +134,7 @@ impl Tree for Folder {
             });
         let mut entries = vec![];
         for entry in walk.build() {
-            // What can't be listed has no files that anybody could have indexed; the rest is taken.
+            // A folder that can't be listed is left out; the rest is taken.
             let Ok(entry) = entry else { continue };
             if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                 continue;

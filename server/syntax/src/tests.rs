@@ -38,8 +38,11 @@ fn cut(path: &str, source: &str) -> Outline {
     outline
 }
 
-/// Sources, and the symbols that they have: path, kind, lines.
-const SYMBOLS: &[(&str, &str, &[(&str, &str, usize, usize)])] = &[
+/// A symbol: path, kind, first and last line.
+type Expected = (&'static str, &'static str, usize, usize);
+
+/// Names of files, their sources, and the symbols that they have.
+const SYMBOLS: &[(&str, &str, &[Expected])] = &[
     (
         "a.rs",
         "/// Doc.\n#[derive(Debug)]\npub struct Foo<T>(T);\nimpl<T> Foo<T> {\n    pub fn bar(&self) -> u8 { const LOCAL: u8 = 1; LOCAL }\n}\nimpl Drop for Foo<u8> { fn drop(&mut self) {} }\ntrait Eats { fn eat(&self); }\nmod inner { pub const MAX: u8 = 3; macro_rules! m { () => {} } }\n",

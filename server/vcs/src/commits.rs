@@ -40,7 +40,7 @@ impl GitRepository {
         let ends = |id: &ObjectId| shallow.as_ref().is_some_and(|commits| commits.contains(id));
         let mut seen = HashSet::new();
         let mut next = BinaryHeap::new();
-        // Of commits of the same second, the one that was found first comes first.
+        // Among commits of the same second, the one that was found first comes first.
         let mut order = usize::MAX;
         let mut found = Vec::new();
         let mut ids = vec![revision.commit];

@@ -43,10 +43,10 @@ pub struct RepositoryList {
 }
 
 /// Returns the repositories in `folder`, itself and at most [`REPOSITORY_DEPTH`] folders below it. The work trees of submodules and
-/// linked work trees are repositories of their own, as what is nested in another one. Links are not followed.
+/// linked work trees are repositories of their own, as is what is nested in a repository. Links are not followed.
 ///
 /// # Errors
-/// If the caller cancels. A repository that can't be read is told of in the list.
+/// If the caller cancels. A repository that can't be read is reported in the list.
 pub fn repositories(
     workspaces: &Workspaces,
     folder: &WorkspacePath,

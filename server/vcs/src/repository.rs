@@ -206,7 +206,7 @@ impl<'w> Folders<'w> {
             None => git.clone(),
         };
         let linked = folders.is_linked(&entry, &git, &common)?;
-        if !linked && !(workspaces.contain(&git) && workspaces.contain(&common)) {
+        if !(linked || workspaces.contain(&git) && workspaces.contain(&common)) {
             return Err(outside());
         }
         folders.git = git;

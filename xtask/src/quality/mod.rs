@@ -25,8 +25,11 @@ use crate::{Outcome, root, run};
 /// Number of results that are asked for.
 const LIMIT: usize = 1000;
 
+/// Measures a collection in a folder.
+type Measure = fn(&Path, &Options) -> Outcome<Run>;
+
 /// The collections by their folders, and how each is searched.
-const COLLECTIONS: &[(&str, fn(&Path, &Options) -> Outcome<Run>)] = &[
+const COLLECTIONS: &[(&str, Measure)] = &[
     ("locomo", locomo::run),
     ("scifact", abstracts::run),
     ("cranfield", abstracts::run),

@@ -207,7 +207,10 @@ fn the_servers_crates_depend_only_downwards() {
         ("tabellion-retrieval", &["tabellion-platform"]),
         ("tabellion-vcs", &["tabellion-platform", "tabellion-syntax"]),
         ("tabellion-syntax", &[]),
-        ("tabellion-code", &["tabellion-platform", "tabellion-retrieval", "tabellion-syntax"]),
+        (
+            "tabellion-code",
+            &["tabellion-platform", "tabellion-retrieval", "tabellion-syntax"],
+        ),
         ("tabellion-rules", &["tabellion-syntax"]),
         ("tabellion-embed", &["tabellion-platform"]),
         ("tabellion-clients", &["tabellion-platform"]),

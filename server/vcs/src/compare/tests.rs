@@ -31,7 +31,7 @@ fn ours(repository: &GitRepository, base: &str, target: &str) -> Option<Vec<Line
     let revision = |name| repository.revision(name).expect("a commit");
     match repository.compare(&revision(base), &revision(target), GO_ON) {
         Ok(comparison) => Some(comparison.files.into_iter().map(line).collect()),
-        // Of a clone that lacks objects, git says nothing either.
+        // About a clone that lacks objects, git says nothing either.
         Err(VcsError::Unrelated { .. } | VcsError::Damaged { .. }) => None,
         Err(error) => panic!("{base}...{target}: {error}"),
     }
@@ -378,7 +378,7 @@ fn each_kind_of_change_is_told() {
             &[("c/a", "x\0")],
             &[("c/a", Some("a"), Renamed, 0, 0, true)],
         ),
-        // Of two files that are the same, the one with the same base name is the source; else the first.
+        // Among two files that are the same, the one with the same base name is the source; else the first.
         (
             &[("p/x", &ten), ("q/y", &ten)],
             &[("r/y", &ten)],

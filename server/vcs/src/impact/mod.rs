@@ -36,7 +36,7 @@ pub struct FileImpact {
     /// The symbols that the changed lines are in, each with what it is in, such as `impl Foo > fn bar`, in order of the names. None of a
     /// file that is in no known language, or too large.
     pub symbols: Vec<String>,
-    /// Who uses them, by path and line, at most [`MAX_DEPENDENTS`].
+    /// The places that use them, by path and line, at most [`MAX_DEPENDENTS`].
     pub dependents: Vec<Dependent>,
     /// Number of all dependents.
     pub total_dependents: u64,

@@ -1,4 +1,4 @@
-//! Who uses symbols: the words of a tree's source files.
+//! What uses symbols: the words of a tree's source files.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -129,7 +129,7 @@ impl Uses {
             counted = at;
             let inside = source.innermost.get(line - 1).copied().flatten();
             let symbol = inside.map(|index| &source.symbols[index]);
-            // What uses itself does not depend on another one.
+            // What uses itself depends on no other symbol.
             if symbol.is_some_and(|symbol| symbol.name == word) || !last.insert((inside, word)) {
                 continue;
             }

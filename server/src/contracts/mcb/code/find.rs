@@ -61,9 +61,10 @@ pub(in super::super) async fn code(
         limit: usize::try_from(req.limit).unwrap_or(usize::MAX),
         min_score: req.min_score.unwrap_or_default(),
     };
-    let found = match query.collections.is_empty() {
-        true => tabellion_code::CodeHits::default(),
-        false => blocking(|| indexer.index()?.search(&query)).map_err(unusable)?,
+    let found = if query.collections.is_empty() {
+        tabellion_code::CodeHits::default()
+    } else {
+        blocking(|| indexer.index()?.search(&query)).map_err(unusable)?
     };
     let results: Vec<CodeHit> = found
         .hits

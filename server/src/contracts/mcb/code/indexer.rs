@@ -19,9 +19,9 @@ use tabellion_vcs::Workspaces;
 
 use super::{super::values::text, OPERATION_ID, trees};
 
-/// How often it is looked whether a call's change is there, and for how long: a call may wait for somebody's approval.
-const LOOKS: Duration = Duration::from_millis(5);
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How often it is looked whether a call's change is there, and for how long: a call may wait for a person's approval.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+const APPROVAL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The rows that say what is to be indexed.
 pub(in super::super) trait Collections: Send + Sync {
@@ -156,7 +156,7 @@ impl Inner {
         loop {
             {
                 let mut work = self.work.lock();
-                work.awaited.retain(|_, since| since.elapsed() < PATIENCE);
+                work.awaited.retain(|_, since| since.elapsed() < APPROVAL_TIMEOUT);
                 while !work.news && work.awaited.is_empty() && !work.ends {
                     self.changed.wait(&mut work);
                 }
@@ -165,7 +165,7 @@ impl Inner {
                     return;
                 }
                 if !std::mem::take(&mut work.news) {
-                    self.changed.wait_for(&mut work, LOOKS);
+                    self.changed.wait_for(&mut work, POLL_INTERVAL);
                 }
             }
             if let Err(error) = self.compare() {

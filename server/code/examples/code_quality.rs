@@ -1,4 +1,4 @@
-//! Measures the search of code against labelled queries: `quality DATA RUN [--whole]`, where `DATA` has `queries.jsonl`, `repos.json` and
+//! Measures the search of code against labelled queries: `code_quality DATA RUN [--whole]`, where `DATA` has `queries.jsonl`, `repos.json` and
 //! the unpacked repositories. Writes a run file for the scorer.
 
 use std::{collections::BTreeMap, fs, io::Write, path::Path, sync::Arc, time::Instant};
@@ -9,7 +9,7 @@ use tabellion_code::{CodeIndex, CodeQuery, Folder, Selection, Stop};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, data, run, rest @ ..] = arguments.as_slice() else {
-        return Err("quality DATA RUN [--whole]".into());
+        return Err("code_quality DATA RUN [--whole]".into());
     };
     let (data, whole) = (Path::new(data), rest.iter().any(|argument| argument == "--whole"));
     let repos: Vec<Value> = serde_json::from_slice(&fs::read(data.join("repos.json"))?)?;
