@@ -36,6 +36,24 @@ const OF_MEMORY: [&str; 10] = [
     "provenance-never-filters",
 ];
 
+/// What the families about code judge.
+const OF_CODE: [&str; 14] = [
+    "any-text-is-a-query",
+    "filters-hold",
+    "scores-descend",
+    "status-is-true",
+    "index-is-the-files",
+    "index-survives",
+    "one-hit-a-chunk",
+    "exact-names-are-found",
+    "nothing-outside-is-read",
+    "branches-are-gits",
+    "impact-is-counted",
+    "rules-are-listed",
+    "findings-are-data",
+    "metrics-are-counted",
+];
+
 /// Runs checks against the program, which is started with these further arguments. They show that these guarantees hold.
 fn judge(only: &[&str], guarantees: &[&str], arguments: &[&str], reach: Reach, eras: Vec<Era>) {
     let serve = [TABELLION, "serve", "--contract", CONTRACT.id, "--data", "{data}"];
@@ -69,6 +87,17 @@ fn judge(only: &[&str], guarantees: &[&str], arguments: &[&str], reach: Reach, e
         .filter(|it| it.tried > 0 && it.verdict == Verdict::Pass);
     let held: Vec<_> = held.map(|it| it.id.as_str()).collect();
     assert_eq!(held, guarantees);
+}
+
+#[test]
+fn indexes_searches_comparisons_and_rules_hold_over_stdio() {
+    judge(
+        &["index", "search", "vcs", "validate"],
+        &OF_CODE,
+        &["--workspace", "{workspace}", "--provenance", "strict"],
+        Reach::Lines,
+        vec![Era::Stateless],
+    );
 }
 
 #[test]

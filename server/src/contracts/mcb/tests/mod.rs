@@ -1,6 +1,7 @@
 //! Operations through dispatch, over rows in a temporary folder.
 
 mod bench;
+mod code;
 mod inject;
 mod lists;
 mod memory;

@@ -247,9 +247,9 @@ fn what_can_not_be_searched_is_said() {
     let (bench, caller) = (Bench::with_project(), Caller::new());
     let cases = [
         (
-            json!({ "resource": "code", "query": "x" }),
-            "unsupported",
-            "no index of code",
+            json!({ "resource": "code", "query": "x", "tags": ["t"] }),
+            "unused_argument",
+            "tags",
         ),
         (
             json!({ "resource": "memory", "query": "x", "token": "t" }),

@@ -1,0 +1,361 @@
+//! Indexes of code in the workspace, which is the bench's folder.
+
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::bench::{Bench, Caller};
+
+const INDEX: &str = "index";
+const SEARCH: &str = "search";
+const VCS: &str = "vcs";
+
+fn write(folder: &Path, path: &str, text: &str) {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    let command = command.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]);
+    let output = command.args(arguments).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+}
+
+/// Serves a workspace with a project.
+fn bench() -> Bench {
+    let bench = Bench::with_project();
+    let folder = bench.folder();
+    write(
+        &folder,
+        "shop/src/price.rs",
+        "pub fn total(prices: &[u64]) -> u64 {\n    prices.iter().sum()\n}\n",
+    );
+    write(
+        &folder,
+        "shop/src/cart.py",
+        "def pay(cart):\n    return total(cart)\n",
+    );
+    write(&folder, "shop/README.md", "# Shop\n\nPrices have a total.\n");
+    bench
+}
+
+/// Begins a run, and returns the answer.
+#[track_caller]
+fn start(bench: &Bench, request: Value) -> Value {
+    bench.call(&Caller::new(), INDEX, request)
+}
+
+/// Waits until no run goes on; returns the status.
+#[track_caller]
+fn settled(bench: &Bench) -> Value {
+    let begun = Instant::now();
+    loop {
+        let status = bench.call(&Caller::new(), INDEX, json!({ "action": "status" }));
+        let collections = status["collections"].as_array().unwrap();
+        if collections
+            .iter()
+            .all(|collection| collection["state"] != "indexing")
+        {
+            return status;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{status}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Returns the paths that a query finds, best first.
+#[track_caller]
+fn found(bench: &Bench, query: &str, more: Value) -> Vec<String> {
+    let mut request = json!({ "resource": "code", "query": query });
+    request
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    let answer = bench.call(&Caller::new(), SEARCH, request);
+    let hits = answer["results"].as_array().unwrap();
+    hits.iter()
+        .map(|hit| hit["file_path"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn what_is_indexed_is_found_and_each_run_is_one_change() {
+    let bench = bench();
+    let changes = bench.changes();
+    let answer = start(&bench, json!({ "action": "start", "path": "shop" }));
+    assert_eq!(
+        (&answer["collection"], &answer["state"]),
+        (&json!("shop"), &json!("indexing"))
+    );
+    assert_eq!(bench.changes(), changes + 1);
+    let status = settled(&bench);
+    let collection = &status["collections"][0];
+    let told = [
+        "state",
+        "files_total",
+        "files_done",
+        "files_failed",
+        "chunks",
+        "operation_id",
+    ]
+    .map(|field| &collection[field]);
+    assert_eq!(
+        told,
+        [
+            &json!("idle"),
+            &json!(3),
+            &json!(3),
+            &json!(0),
+            &json!(3),
+            &answer["operation_id"]
+        ]
+    );
+    assert_eq!(found(&bench, "total", json!({}))[0], "src/price.rs");
+    assert_eq!(
+        found(&bench, "total", json!({ "filters": ["language:python"] })),
+        ["src/cart.py"]
+    );
+    assert_eq!(
+        found(&bench, "total", json!({ "filters": ["collection:other"] })),
+        [""; 0]
+    );
+    assert_eq!(
+        found(&bench, "total", json!({ "extensions": ["md"] })),
+        ["README.md"]
+    );
+
+    // What has changed is found as it is after the next run; the collection is the same row.
+    let folder = bench.folder();
+    write(
+        &folder,
+        "shop/src/price.rs",
+        "pub fn sum_of(prices: &[u64]) -> u64 { 0 }\n",
+    );
+    fs::rename(folder.join("shop/src/cart.py"), folder.join("shop/src/basket.py")).unwrap();
+    start(
+        &bench,
+        json!({ "action": "start", "path": "shop", "exclude_dirs": ["docs"] }),
+    );
+    settled(&bench);
+    assert_eq!(
+        found(&bench, "total", json!({ "filters": ["path:src"] })),
+        ["src/basket.py"]
+    );
+    assert_eq!(found(&bench, "sum_of", json!({}))[0], "src/price.rs");
+    assert_eq!(bench.rows("collection").len(), 1);
+
+    let cleared = start(&bench, json!({ "action": "clear", "collection": "shop" }));
+    assert_eq!(
+        cleared,
+        json!({ "collection": "shop", "files": 3, "chunks": 3, "cleared": true })
+    );
+    assert_eq!(found(&bench, "sum_of", json!({})), [""; 0]);
+    assert_eq!(settled(&bench)["count"], 0);
+    let again = start(&bench, json!({ "action": "start", "path": "shop" }));
+    assert_eq!(again["state"], "indexing");
+    settled(&bench);
+    assert_eq!(found(&bench, "sum_of", json!({}))[0], "src/price.rs");
+}
+
+#[test]
+fn projects_have_collections_of_their_own() {
+    let bench = bench();
+    bench.add_project("other");
+    start(&bench, json!({ "action": "start", "path": "shop" }));
+    settled(&bench);
+    let other = Caller::new().with("project_id", "other");
+    let status = bench.call(&other, INDEX, json!({ "action": "status" }));
+    assert_eq!(status["count"], 0);
+    let answer = bench.call(&other, SEARCH, json!({ "resource": "code", "query": "total" }));
+    assert_eq!(answer["total"], 0);
+    let named = json!({ "resource": "code", "query": "total", "collection": "shop" });
+    assert_eq!(bench.refusal(&other, SEARCH, named), "no_collection");
+}
+
+#[test]
+fn a_new_server_goes_on_where_the_last_one_ended() {
+    let bench = bench();
+    start(&bench, json!({ "action": "start", "path": "shop" }));
+    // Closed at once: the run may not have begun, be under way, or be done.
+    let bench = Bench::over(bench.close());
+    settled(&bench);
+    assert_eq!(found(&bench, "total", json!({}))[0], "src/price.rs");
+    let bench = Bench::over(bench.close());
+    assert_eq!(settled(&bench)["collections"][0]["state"], "idle");
+    assert_eq!(found(&bench, "total", json!({}))[0], "src/price.rs");
+}
+
+#[test]
+fn branches_and_commits_are_indexed_without_a_checkout() {
+    let bench = bench();
+    let top = bench.folder().join("shop");
+    git(&top, &["init", "-q", "-b", "main"]);
+    git(&top, &["add", "-A"]);
+    git(&top, &["commit", "-q", "-m", "Prices are added up"]);
+    git(&top, &["checkout", "-q", "-b", "topic"]);
+    write(&top, "src/tax.rs", "fn tax() {}\n");
+    git(&top, &["add", "-A"]);
+    git(&top, &["commit", "-q", "-m", "Taxes"]);
+    git(&top, &["checkout", "-q", "main"]);
+    let answer = start(&bench, json!({ "action": "git_index", "path": "shop" }));
+    assert_eq!(
+        (&answer["collection"], &answer["branches"]),
+        (&json!("shop@main"), &json!(["main"]))
+    );
+    settled(&bench);
+    assert_eq!(found(&bench, "tax", json!({})), [""; 0]);
+    write(
+        &top,
+        ".mcp-context.toml",
+        "[git]\nbranches = [\"main\", \"topic\"]\nignore_patterns = [\"*.md\"]\n",
+    );
+    start(
+        &bench,
+        json!({ "action": "git_index", "path": "shop", "collection": "both" }),
+    );
+    settled(&bench);
+    assert_eq!(
+        found(
+            &bench,
+            "tax",
+            json!({ "collection": "both", "filters": ["branch:topic"] })
+        ),
+        ["src/tax.rs"]
+    );
+    assert_eq!(found(&bench, "shop", json!({ "collection": "both" })), [""; 0]);
+
+    let request = json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": ["topic"], "include_commits": true });
+    let answer = bench.call(&Caller::new(), VCS, request);
+    let told = [
+        "default_branch",
+        "branches_found",
+        "branches",
+        "total_files",
+        "commits_indexed",
+        "state",
+    ]
+    .map(|field| &answer[field]);
+    assert_eq!(
+        told,
+        [
+            &json!("main"),
+            &json!(["main", "topic"]),
+            &json!(["topic"]),
+            &json!(4),
+            &json!(2),
+            &json!("indexing")
+        ]
+    );
+    settled(&bench);
+    let commits = found(
+        &bench,
+        "prices added up",
+        json!({ "collection": "shop", "filters": ["kind:commit"] }),
+    );
+    assert!(
+        commits.len() == 1 && commits[0].starts_with("commit:"),
+        "{commits:?}"
+    );
+}
+
+#[test]
+fn what_can_not_be_indexed_is_said() {
+    let bench = bench();
+    let caller = Caller::new();
+    write(
+        &bench.folder(),
+        "broken/.mcp-context.toml",
+        "[git]\nbranches = 1\n",
+    );
+    write(&bench.folder(), "broken/a.rs", "fn a() {}\n");
+    git(&bench.folder().join("broken"), &["init", "-q", "-b", "main"]);
+    git(&bench.folder().join("broken"), &["add", "-A"]);
+    git(&bench.folder().join("broken"), &["commit", "-q", "-m", "first"]);
+    // Tool, request, the rule that is broken, and words of the sentence.
+    let cases = [
+        (
+            INDEX,
+            json!({ "action": "start", "path": "nothing" }),
+            "path",
+            "does not exist",
+        ),
+        (
+            INDEX,
+            json!({ "action": "start", "path": "/" }),
+            "path",
+            "not in a workspace",
+        ),
+        (
+            INDEX,
+            json!({ "action": "start", "path": "shop/../shop" }),
+            "path",
+            "..",
+        ),
+        (
+            INDEX,
+            json!({ "action": "start", "path": "shop/README.md" }),
+            "path",
+            "not a folder",
+        ),
+        (
+            INDEX,
+            json!({ "action": "start", "path": "shop", "token": "t" }),
+            "token",
+            "leave it out",
+        ),
+        (
+            INDEX,
+            json!({ "action": "git_index", "path": "shop" }),
+            "path",
+            "no git repository",
+        ),
+        (
+            INDEX,
+            json!({ "action": "git_index", "path": "broken" }),
+            "settings",
+            "[git]",
+        ),
+        (
+            INDEX,
+            json!({ "action": "status", "collection": "none" }),
+            "no_collection",
+            "none",
+        ),
+        (
+            INDEX,
+            json!({ "action": "clear", "collection": "none" }),
+            "no_collection",
+            "none",
+        ),
+        (
+            SEARCH,
+            json!({ "resource": "code", "query": "x", "filters": ["path:[z"] }),
+            "filter",
+            "no glob",
+        ),
+        (
+            SEARCH,
+            json!({ "resource": "code", "query": "x", "filters": ["colour:red"] }),
+            "filter",
+            "language",
+        ),
+    ];
+    let changes = bench.changes();
+    for (tool, request, rule, words) in cases {
+        assert_eq!(bench.refusal(&caller, tool, request.clone()), rule, "{request}");
+        let error = bench.answer(&caller, tool, request.clone()).unwrap_err();
+        assert!(
+            error["message"].as_str().unwrap().contains(words),
+            "{request}: {error}"
+        );
+    }
+    assert_eq!(bench.changes(), changes);
+}
