@@ -1,4 +1,4 @@
-//! `tabellion model`: installs the model that searches by meaning use, and says whether it is there.
+//! `tabellion model`: installs the model that turns texts into vectors, and says whether it is there. No search uses it yet.
 
 use std::{
     error::Error,

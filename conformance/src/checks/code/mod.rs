@@ -27,6 +27,8 @@ mod validate;
 mod vcs;
 mod words;
 
+pub(super) use self::repository::small as small_repository;
+
 use tabellion_runtime::ContractSpec;
 
 use super::memory::find;

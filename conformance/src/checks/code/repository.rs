@@ -126,6 +126,16 @@ impl Repository {
     }
 }
 
+/// Makes a repository with few files at `root`.
+///
+/// # Errors
+/// If git fails.
+pub(in crate::checks) fn small(root: &Path) -> Result<(), Stop> {
+    let base = Files::from([("a.rs".to_owned(), b"fn a() {}\n".to_vec())]);
+    let (main, topic) = (base.clone(), base.clone());
+    Repository { base, main, topic }.make(root)
+}
+
 fn commit(root: &Path, files: &Files, message: &str) -> Result<(), Stop> {
     git(root, &["rm", "-r", "--quiet", "--ignore-unmatch", "."])?;
     for (path, content) in files {

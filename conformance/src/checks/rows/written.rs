@@ -1,14 +1,14 @@
 //! Operations that change rows by a method of the server, not by the rules of an entity alone.
 //!
 //! The contract says nothing of their rows, so each is called as its examples call it: ids in them are replaced by those of rows that
-//! are there.
+//! are there, and paths by that of a repository in the workspace.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::Action};
 
-use super::{entries, start};
+use super::{super::code, entries, start};
 use crate::{
     check::{Bench, Case},
     judgement::{Judgement, Stop, ensure, fail, not_shown},
@@ -19,8 +19,11 @@ use crate::{
     scene::Scene,
 };
 
-/// Ending of the members that name rows.
+/// Ending of the members that name rows by their ids, and a member that names one by a name of its own.
 const ID: &str = "_id";
+const COLLECTION: &str = "collection";
+/// Members that name a folder of the workspace.
+const PATHS: [&str; 2] = ["path", "repo_path"];
 /// The id of no row.
 const MISSING: &str = "no-such-row";
 
@@ -45,19 +48,28 @@ pub(super) fn judge(bench: &Bench<'_>, label: &str) -> Option<Judgement> {
 fn judge_operation(bench: &Bench<'_>, tool: &'static ToolSpec) -> Judgement {
     let (scene, mut rows) = start(bench)?;
     let mut ids = Ids::default();
+    let workspace = bench
+        .subject
+        .launch
+        .names("{workspace}")
+        .then(|| scene.workspace());
+    if let Some(workspace) = &workspace {
+        code::small_repository(workspace)?;
+    }
+    let placed = |arguments| placed(arguments, workspace.as_deref());
     for other in operations(bench) {
         for example in request::examples(other) {
             ids.create(&mut rows, &example);
-            if let Reply::Done(done) = rows.client.call(other, &ids.fill(&example))? {
+            if let Reply::Done(done) = rows.client.call(other, &placed(ids.fill(&example)))? {
                 ids.learn(&done.response);
             }
         }
     }
     let mut is_done = false;
     for example in request::examples(tool) {
-        let arguments = ids.fill(&example);
+        let arguments = placed(ids.fill(&example));
         is_done |= one_entry(bench, &scene, &mut rows, tool, &arguments)?;
-        let nowhere = Ids::default().with(|_, _| Some(MISSING.to_owned()), &example);
+        let nowhere = placed(Ids::default().with(|_, _| Some(MISSING.to_owned()), &example));
         one_entry(bench, &scene, &mut rows, tool, &nowhere)?;
     }
     for invalid in request::invalid_examples(tool) {
@@ -112,6 +124,22 @@ fn one_entry(
     Ok(true)
 }
 
+fn names_row(member: &str) -> bool {
+    member.ends_with(ID) || member == COLLECTION
+}
+
+/// Returns arguments with the path of the workspace, where they name a folder of it.
+fn placed(mut arguments: Value, workspace: Option<&Path>) -> Value {
+    if let Some(workspace) = workspace {
+        for member in PATHS {
+            if let Some(path) = arguments.get_mut(member) {
+                *path = workspace.to_string_lossy().into();
+            }
+        }
+    }
+    arguments
+}
+
 /// Ids of rows that are there, by the names under which answers have them.
 #[derive(Debug, Default)]
 struct Ids(BTreeMap<String, Vec<String>>);
@@ -139,7 +167,7 @@ impl Ids {
     /// Learns the ids in an answer.
     fn learn(&mut self, response: &Value) {
         for (name, value) in response.as_object().into_iter().flatten() {
-            if let Some(id) = value.as_str().filter(|_| name.ends_with(ID)) {
+            if let Some(id) = value.as_str().filter(|_| names_row(name)) {
                 let known = self.0.entry(name.clone()).or_default();
                 if !known.iter().any(|other| other == id) {
                     known.push(id.to_owned());
@@ -170,7 +198,7 @@ impl Ids {
         fn walk(value: &mut Value, other: &mut dyn FnMut(&str, &str) -> Option<String>) {
             for (name, value) in value.as_object_mut().into_iter().flatten() {
                 match value {
-                    Value::String(id) if name.ends_with(ID) => {
+                    Value::String(id) if names_row(name) => {
                         if let Some(other) = other(name, id) {
                             *id = other;
                         }

@@ -135,6 +135,8 @@ fn the_mcb_keeps_its_guarantees_of_rows() {
         mcb::CONTRACT.id,
         "--data",
         "{data}",
+        "--workspace",
+        "{workspace}",
     ];
     let families = ["operations", "rows", "orgs", "secrets"];
     tabellion_conformance::check_only(&families, mcb::CONTRACT.id, serve);

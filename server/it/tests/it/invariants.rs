@@ -132,8 +132,10 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
     });
     let literals: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
     let literals: Vec<&str> = literals.iter().map(String::as_str).collect();
+    // What the doctor looks at has names of its own: the file `index` of a repository is git's.
+    let exempt = |file: &Path| is_test(file) || file.starts_with(workspace().join("server/src/doctor"));
     for folder in PRODUCT {
-        assert_eq!(mentions(folder, &literals, is_test), NONE);
+        assert_eq!(mentions(folder, &literals, exempt), NONE);
     }
 }
 
@@ -246,7 +248,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
         ("jsonc-parser", &["tabellion-clients"]),
-        ("saphyr-parser", &["tabellion-clients"]),
+        ("saphyr-parser", &["tabellion-clients", "tabellion-rules"]),
         ("toml_edit", &["tabellion-clients"]),
         (
             "clap",

@@ -32,7 +32,7 @@ pub(super) fn begin(words: &Arc<Words>) {
             Err(failure) => tracing::warn!("the index of words is behind: {failure}"),
         }
     };
-    if let Err(error) = thread::Builder::new().name("index".into()).spawn(work) {
+    if let Err(error) = thread::Builder::new().name("words".into()).spawn(work) {
         tracing::warn!(%error, "the index of words is left to the first search: no thread can be started");
     }
 }

@@ -118,14 +118,14 @@ fn pairs(top: &Path, count: usize, seed: u64) -> Agreement {
 fn comparisons_of_this_repository_equal_gits() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
     let Some(top) = try_git(top, &["rev-parse", "--show-toplevel"]) else {
-        println!("skipped: the sources are in no git repository");
+        eprintln!("skipped: the sources are in no git repository");
         return;
     };
     let top = Path::new(top.trim_end());
     let workspaces = crate::Workspaces::new(&[top.to_owned()], top).expect("a workspace");
     let at = workspaces.folder(".").expect("a folder");
     if let Err(error) = GitRepository::open(&workspaces, &at, GO_ON) {
-        println!("skipped: {error}");
+        eprintln!("skipped: {error}");
         return;
     }
     let agreement = pairs(top, 40, 7);
@@ -140,7 +140,7 @@ fn comparisons_of_other_repositories_equal_gits() {
     for top in std::env::split_paths(&tops) {
         let started = Instant::now();
         let agreement = pairs(&top, 200, 3);
-        println!(
+        eprintln!(
             "{}: {} comparisons, {} files, {} renames; {} other numbers, {} other renames ({:?})",
             top.display(),
             agreement.comparisons,
@@ -151,7 +151,7 @@ fn comparisons_of_other_repositories_equal_gits() {
             started.elapsed(),
         );
         for line in agreement.counts.iter().chain(&agreement.paths).take(40) {
-            println!("  {line}");
+            eprintln!("  {line}");
         }
     }
 }

@@ -140,7 +140,7 @@ fn each_change_is_one_entry_over_http() {
     judge(
         &["rows/one-change"],
         &["one-change-per-mutation"],
-        &["--http", "127.0.0.1:{port}"],
+        &["--workspace", "{workspace}", "--http", "127.0.0.1:{port}"],
         Reach::Http("http://127.0.0.1:{port}/mcp".into()),
         vec![Era::Stateless],
     );
