@@ -133,7 +133,7 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
     let literals: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
     let literals: Vec<&str> = literals.iter().map(String::as_str).collect();
     // Where a repository's files are read and looked at, `index` is git's.
-    let of_git = ["server/library", "server/src/doctor"].map(|folder| workspace().join(folder));
+    let of_git = ["server/library", "server/vcs", "server/src/doctor"].map(|folder| workspace().join(folder));
     let exempt = |file: &Path| is_test(file) || of_git.iter().any(|folder| file.starts_with(folder));
     for folder in PRODUCT {
         assert_eq!(mentions(folder, &literals, exempt), NONE);
