@@ -2,8 +2,8 @@
 //!
 //! | module | is for |
 //! |---|---|
-//! | [`complete`] | the fields of a new row, and the rows that it must refer to |
-//! | [`others`] | orgs, and rows that no operation on rows creates |
+//! | `complete` | the fields of a new row, and the rows that it must refer to |
+//! | `others` | orgs, and rows that no operation on rows creates |
 
 mod complete;
 mod others;
