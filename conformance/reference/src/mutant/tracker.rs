@@ -160,6 +160,7 @@ pub(super) const TRACKER: &[Specimen] = &[
         "a change is answered before it is written",
         &[
             "rows/one-change",
+            "rows/log-replays",
             "rows/refused",
             "rows/patch",
             "rows/references",

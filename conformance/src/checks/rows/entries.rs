@@ -42,7 +42,7 @@ pub(super) const LOG_REPLAYS: Check = Check {
     guarantees: &["one-change-per-mutation"],
     states: "Replaying the log on an empty store gives the tables, row for row.",
     explains: "Runs random programs of all operations, with restarts in between. After each call, the log has its earlier entries \
-               as they were. At the end it is replayed on an empty store: each entry must fit the rows so far, and the rows must \
+               as they were, and the one that the answer names. At the end it is replayed on an empty store: each entry must fit the rows so far, and the rows must \
                be those of the tables. Where a command exports rows too, it must say the same as the file.",
     cases: |bench| program::cases(bench, "log", bench.pick(4, 30)),
     judge: judge_replay,

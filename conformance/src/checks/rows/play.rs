@@ -1,7 +1,10 @@
 //! Runs a program of calls beside the model.
 
 use serde_json::Value;
-use tabellion_runtime::spec::{Action, FieldType};
+use tabellion_runtime::{
+    context::CHANGE,
+    spec::{Action, FieldType},
+};
 
 use super::{
     program::{self, Call, Step},
@@ -117,7 +120,7 @@ impl Played<'_, '_> {
         let before = self.take(client::ledger(scene)?, &what)?;
         if self.judges == Judges::Log {
             self.model = Model::of(spec(self.bench)?, &self.ledger.tables);
-            return Ok(());
+            return self.logged(&reply, &what);
         }
         let unchanged = || match before.tables.difference(&self.ledger.tables) {
             Some(difference) => Err(fail(format!("{what} changed rows: {difference}"))),
@@ -160,6 +163,20 @@ impl Played<'_, '_> {
                 listed(&request, &none, &done, &what)
             }
         }
+    }
+
+    /// Judges the log after a call: it has the entry that the answer names.
+    fn logged(&self, reply: &Reply, what: &str) -> Judgement {
+        let (Reply::Done(done), Some(log)) = (reply, &self.ledger.log) else {
+            return Ok(());
+        };
+        let named = done.meta.get(CHANGE).and_then(Value::as_str);
+        let lost = named.filter(|id| !log.iter().any(|entry| entry.id == **id));
+        lost.map_or(Ok(()), |id| {
+            Err(fail(format!(
+                "{what} was answered with the change `{id}`, which the log does not have"
+            )))
+        })
     }
 
     /// Judges the answer to a change: it has the row as it is now.
