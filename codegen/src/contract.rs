@@ -90,6 +90,7 @@ impl Contract {
             FailureKind::AccessDenied => FailureKind::PathNotAllowed,
             FailureKind::PathNotAllowed => FailureKind::Invalid,
             FailureKind::RateLimited => FailureKind::Busy,
+            FailureKind::Unauthenticated | FailureKind::Violation => FailureKind::AccessDenied,
             FailureKind::Conflict | FailureKind::Declined => FailureKind::Refused,
             _ => return self.error_for(kind),
         };

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     contract::{Contract, ContractSpec, NamedRule, OperationSpec, Tool, ToolSpec},
     document::Document,
-    keys::{Entity, EntityFile, row_operations, unite},
+    keys::{Entity, EntityFile, resolve_gates, row_operations, unite},
     meta::Meta,
     pointer,
     problem::Problem,
@@ -83,6 +83,7 @@ fn contract(sources: &Sources, folder: &str) -> Result<Contract, Vec<Problem>> {
         tool.parts.sort_by(|a, b| a.label().cmp(&b.label()));
         unite(tool);
     }
+    resolve_gates(&spec.gates, &mut tools);
     let digest = digest(sources, folder, &tools, &entities);
     Ok(Contract {
         folder: folder.into(),

@@ -1,6 +1,8 @@
 //! What is generated is checked in, compared byte by byte, and compiled.
 
 // Compiled here, so that a golden file that is no Rust can't be accepted.
+#[path = "../examples/bulletin/generated/mod.rs"]
+mod bulletin_module;
 #[path = "../examples/desk/generated/mod.rs"]
 mod desk_module;
 mod golden;
@@ -27,6 +29,10 @@ fn the_checked_in_modules_are_what_the_contracts_say() {
     for (schemas, folder) in [
         (notes(), "examples/notes/generated"),
         (desk(), "examples/desk/generated"),
+        (
+            root().join("examples/bulletin/schemas"),
+            "examples/bulletin/generated",
+        ),
         (
             root().join("examples/tracker/schemas"),
             "examples/tracker/generated",
@@ -68,6 +74,10 @@ fn the_table_at_run_time_is_the_generated_one() {
         ("tests/contracts/kitchen-sink", &CONTRACT),
         ("examples/notes/schemas/notes", &notes_module::notes::CONTRACT),
         ("examples/desk/schemas/desk", &desk_module::desk::CONTRACT),
+        (
+            "examples/bulletin/schemas/bulletin",
+            &bulletin_module::bulletin::CONTRACT,
+        ),
         (
             "examples/tracker/schemas/tracker",
             &tracker_module::tracker::CONTRACT,

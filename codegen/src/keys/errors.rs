@@ -1,5 +1,6 @@
 //! `errorChannel`, `errorDetails` and `errors`: the error table, and which of its errors a tool answers with.
 
+use indexmap::IndexMap;
 use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::{FailureKind, spec};
@@ -16,11 +17,17 @@ use crate::{
 
 /// One row of the error table.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ErrorEntry {
     /// JSON-RPC code.
     pub code: i32,
     /// What it means.
     pub message: String,
+    /// HTTP status.
+    pub http: Option<u16>,
+    /// Other HTTP statuses, by the reason in its details.
+    #[serde(default)]
+    pub http_for: IndexMap<String, u16>,
     /// The runtime's failures that become this error.
     #[serde(default)]
     pub failures: Vec<FailureKind>,

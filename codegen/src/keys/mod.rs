@@ -7,12 +7,15 @@
 mod about;
 mod annotations;
 mod approval;
+mod auth;
 mod commit;
 mod document;
 mod effects;
 mod entities;
+mod error_body;
 mod errors;
 mod examples;
+mod gates;
 mod guarantees;
 mod log;
 mod modes;
@@ -24,6 +27,7 @@ mod provenance;
 mod rate_limits;
 mod resources;
 mod schemas;
+mod tags;
 mod tools;
 
 use indexmap::IndexMap;
@@ -36,14 +40,18 @@ use tabellion_runtime::{
 };
 
 pub(crate) use self::entities::{lint as lint_entities, operations as row_operations};
+pub(crate) use self::gates::resolve as resolve_gates;
 pub(crate) use self::operations::{lint_selectors, unite};
 pub(crate) use self::provenance::emit as provenance_names;
 pub use self::{
     about::{RustNames, Source},
+    auth::{Auth, Role},
     effects::{Effect, When},
     entities::{Entity, EntityFile, Rows, RowsOperation},
+    error_body::ErrorBody,
     errors::ErrorEntry,
     examples::Example,
+    gates::{Clause, Gate, GateExample},
     guarantees::Guarantee,
     log::Log,
     modes::Modes,
@@ -68,9 +76,12 @@ pub(crate) static KEYS: &[&dyn Key] = &[
     &annotations::Annotated,
     &document::OneDocument,
     &errors::Errors,
+    &error_body::ErrorBodies,
     &guarantees::Guarantees,
     &previews::Previews,
     &log::Logs,
+    &auth::Callers,
+    &gates::Gates,
     &tools::Tools,
     &operations::Operations,
     &entities::Entities,
@@ -79,6 +90,7 @@ pub(crate) static KEYS: &[&dyn Key] = &[
     &paths::Paths,
     &approval::Approvals,
     &commit::Commit,
+    &tags::Tags,
     &modes::OperationModes,
     &provenance::CallProvenance,
     &rate_limits::RateLimits,
@@ -114,6 +126,13 @@ pub struct ContractSpec {
     pub error_details: Option<String>,
     /// The error table, by name.
     pub errors: IndexMap<String, ErrorEntry>,
+    /// The object that errors have in results.
+    pub error_body: Option<ErrorBody>,
+    /// Who may call.
+    pub auth: Option<Auth>,
+    /// Rules of conduct, by principle.
+    #[serde(default)]
+    pub gates: IndexMap<String, Gate>,
     /// Clauses that tool files use by their id.
     #[serde(default)]
     pub rules: IndexMap<String, NamedRule>,
@@ -173,6 +192,18 @@ pub struct ToolSpec {
     pub approval: Option<Approval>,
     /// Name of the limit to how often it may be called.
     pub rate_limit: Option<String>,
+    /// Names of the roles that may call it; of a tool with operations, those that do not say their own.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// Names of its gates, likewise.
+    #[serde(default)]
+    pub gates: Vec<String>,
+    /// These gates, as the contract has them.
+    #[serde(skip)]
+    pub passed: IndexMap<String, Gate>,
+    /// Words by which clients can group it.
+    #[serde(default)]
+    pub tags: Vec<String>,
     /// Names of the modes in which it may be called.
     #[serde(default)]
     pub modes: Vec<String>,

@@ -63,6 +63,10 @@ pub struct OperationSpec {
     pub approval: Option<Approval>,
     /// Name of the limit to how often it may be called.
     pub rate_limit: Option<String>,
+    /// Names of the roles that may call it, if not those of the tool.
+    pub roles: Option<Vec<String>>,
+    /// Names of its gates, if not those of the tool.
+    pub gates: Option<Vec<String>>,
     /// Names of the errors that it answers with.
     pub errors: Vec<String>,
     /// What calls do to the document at `path`.
@@ -102,6 +106,10 @@ impl OperationSpec {
             commit: self.commit,
             approval: self.approval,
             rate_limit: self.rate_limit,
+            roles: self.roles.unwrap_or_else(|| tool.roles.clone()),
+            gates: self.gates.unwrap_or_else(|| tool.gates.clone()),
+            passed: Default::default(),
+            tags: vec![],
             // Said of the tool, before an operation is chosen.
             modes: vec![],
             provenance: None,

@@ -35,6 +35,9 @@ pub struct Resource {
     pub description: String,
     /// Media type of the text.
     pub mime_type: String,
+    /// Names of the roles that may read it.
+    #[serde(default)]
+    pub roles: Vec<String>,
     /// The source document's schema of the JSON that the text is, and `x-*` keys.
     pub schema: Value,
     /// Texts that are judged when code is generated.
@@ -88,7 +91,7 @@ impl Key for Resources {
                 pub static RESOURCES: [spec::ResourceSpec; #count] = [#(#specs),*];
             }],
             signatures: resources.iter().map(signature).collect(),
-            methods: methods(resources).into(),
+            methods: methods(contract).into(),
             ..Emitted::default()
         }
     }
@@ -173,8 +176,13 @@ fn signature(resource: &Resource) -> TokenStream {
 }
 
 /// Returns the methods of `impl Contract` that find a resource by its name.
-fn methods(resources: &[Resource]) -> [TokenStream; 2] {
-    let resources = resources.iter().enumerate();
+fn methods(contract: &Contract) -> [TokenStream; 2] {
+    let check = contract
+        .spec
+        .auth
+        .as_ref()
+        .map(|_| quote!(tabellion_runtime::auth::check_resource::<ToolError>(&CONTRACT, name, call)?;));
+    let resources = contract.spec.resources.iter().enumerate();
     let (reads, versions): (Vec<_>, Vec<_>) = resources
         .map(|(i, resource)| {
             let (name, i) = (&resource.name, Literal::usize_unsuffixed(i));
@@ -204,6 +212,7 @@ fn methods(resources: &[Resource]) -> [TokenStream; 2] {
             ) -> BoxFuture<'a, Result<Answer, Rejection>> {
                 let (implementation, store) = (&self.implementation, &self.store);
                 Box::pin(async move {
+                    #check
                     match name {
                         #(#reads)*
                         _ => Err(Rejection::Unknown),

@@ -5,7 +5,7 @@ use tabellion_runtime::spec;
 
 use super::{
     Emitted, KEYS, Key, ToolOf, about::About, annotations::Annotated, modes::OperationModes, operations,
-    provenance::CallProvenance,
+    provenance::CallProvenance, tags::Tags,
 };
 use crate::{
     compat::Changes,
@@ -44,6 +44,7 @@ impl Key for Tools {
                 [false, false] => {
                     About.compare_tool(&mut changes, before, after);
                     Annotated.compare_tool(&mut changes, before, after);
+                    Tags.compare_tool(&mut changes, before, after);
                     OperationModes.compare_tool(&mut changes, before, after);
                     CallProvenance.compare_tool(&mut changes, before, after);
                     operations::compare(&mut changes, before, after);

@@ -25,6 +25,7 @@ const OWN: &[&str] = &[
     "ERRORS",
     "MODES",
     "PROVENANCE",
+    "AUTH",
 ];
 
 /// Names of the prelude that generated code uses.

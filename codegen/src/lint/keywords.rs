@@ -50,11 +50,17 @@ enum Role {
     Rule,
 }
 
-/// Checks the rules that `contract.json` declares.
+/// Checks the rules and the clauses of gates that `contract.json` declares.
 pub(super) fn named_rules(contract: &Contract, problems: &mut Vec<Problem>) {
     for (id, rule) in &contract.spec.rules {
         let at = pointer::walk("/rules", &[id.clone(), "schema".into()]);
         Check::new(&contract.document, problems).root(&rule.schema, &at, Role::Rule);
+    }
+    for (gate, it) in &contract.spec.gates {
+        for (i, clause) in it.clauses.iter().enumerate() {
+            let at = format!("/gates/{gate}/clauses/{i}/schema");
+            Check::new(&contract.document, problems).root(&clause.schema, &at, Role::Rule);
+        }
     }
 }
 

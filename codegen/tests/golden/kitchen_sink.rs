@@ -89,6 +89,8 @@ impl From<Failure> for ToolError {
             FailureKind::PathNotAllowed => Self::Error { detail, data },
             FailureKind::Declined => Self::Error { detail, data },
             FailureKind::RateLimited => Self::Error { detail, data },
+            FailureKind::Unauthenticated => Self::Error { detail, data },
+            FailureKind::Violation => Self::Error { detail, data },
             FailureKind::Io => Self::Error { detail, data },
         }
     }

@@ -1,6 +1,12 @@
 //! What a method receives and returns.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Deref, sync::Mutex};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    fmt,
+    ops::Deref,
+    sync::{Mutex, PoisonError},
+};
 
 use serde_json::{Map, Value};
 
@@ -9,10 +15,12 @@ use crate::{
     context::{CallContext, PATH},
     failure::Failure,
     future::BoxFuture,
+    gates::Report,
     ground::{Documents, Ground},
     ids::CommitId,
     provenance::{self, Provenance},
     snapshot::{Document, DocumentHistory},
+    spec::Fact,
 };
 
 /// A reading tool's method on an implementation `S`, its future on the heap.
@@ -62,6 +70,18 @@ impl<'a, G: Ground> ReadCx<'a, G> {
             total,
             message: message.into(),
         });
+    }
+
+    /// Returns what the operation's gates said before this method was called. Only a call that they approve is made; some of it may
+    /// have to wait for a review.
+    pub fn gates(&self) -> &Report {
+        &self.notes.report
+    }
+
+    /// Says a fact that only this method knows, for the clauses that are judged after it.
+    pub fn fact(&self, fact: Fact, value: impl Into<Value>) {
+        let mut facts = self.notes.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        facts.insert(fact.to_string(), value.into());
     }
 
     /// Puts `value` under `key` into the answer's `_meta`.
@@ -189,23 +209,37 @@ impl Receipt {
     }
 }
 
-/// The members that a method adds to the answer's `_meta`.
+/// What a method says beside its answer: members of `_meta`, and facts for its gates.
 #[derive(Debug, Default)]
-pub(crate) struct Notes(Mutex<BTreeMap<&'static str, Value>>);
+pub(crate) struct Notes {
+    meta: Mutex<BTreeMap<&'static str, Value>>,
+    facts: Mutex<Map<String, Value>>,
+    /// What the gates said before.
+    report: Report,
+}
 
 impl Notes {
+    /// Returns the notes of a call of which the gates said this.
+    pub(crate) fn under(report: Report) -> Self {
+        Self {
+            report,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn put(&self, key: &'static str, value: Value) {
-        self.0
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .insert(key, value);
+        let mut meta = self.meta.lock().unwrap_or_else(PoisonError::into_inner);
+        meta.insert(key, value);
+    }
+
+    /// Returns the facts that the method has said.
+    pub(crate) fn facts(&self) -> Map<String, Value> {
+        let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        facts.clone()
     }
 
     pub(crate) fn take(self) -> Map<String, Value> {
-        let notes = self
-            .0
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let notes = self.meta.into_inner().unwrap_or_else(PoisonError::into_inner);
         notes
             .into_iter()
             .map(|(key, value)| (key.to_string(), value))

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     approver::Approver,
+    auth::KnownCaller,
     caller::{Caller, Progress, Waiting},
     ids::{ContentId, IdempotencyKey, Precondition},
     origin::CallOrigin,
@@ -51,6 +52,8 @@ pub struct Author {
 pub struct CallContext {
     /// The authenticated caller, recorded as the author of commits; without one, the store decides (git's configuration).
     pub author: Option<Author>,
+    /// Who calls, for contracts with `auth`; `None` if that is unknown.
+    pub caller: Option<Arc<KnownCaller>>,
     /// The org that the caller is bound to, if any.
     pub org: Option<Arc<str>>,
     /// The caller's user, as its key says it: the key of a row, if the contract keeps users as rows.

@@ -1,6 +1,6 @@
 //! Dispatch of calls to the methods of a contract's trait.
 //!
-//! Reading: validate → check the path → decode → call → encode → validate. Mutating: the same, after a person's approval where
+//! Reading: check the caller → validate → check the path → decode → gates → call → encode → validate → gates. Mutating: the same, after a person's approval where
 //! it is required, between [`Store::begin`] and [`Session::publish`](crate::Session::publish). The commit is prepared before
 //! the answer is created: an answer that breaks its schema writes nothing, and an answer names the commit that was made.
 
@@ -9,10 +9,12 @@ use serde_json::Value;
 
 use crate::{
     answer::{Answer, Rejection},
+    auth,
     boundary::{choose, declared, decode, encode, failed},
-    call::{MutatingMethod, Notes, ReadCx, ReadingMethod},
+    call::{MutatingMethod, ReadCx, ReadingMethod},
     context::CallContext,
     failure::{ContractError, Failure, FailureKind},
+    gates::{self, CallGates},
     ground::Ground,
     mutation::Mutation,
     spec::ToolSpec,
@@ -55,8 +57,8 @@ where
             "`tabellion/ifBase` and `tabellion/idempotencyKey` apply to tools that change something";
         return Err(failed::<Error>(tool, Failure::new(FailureKind::Invalid, message)));
     }
-    let request = decode::<Request, Error>(tool, arguments)?;
-    let notes = Notes::default();
+    let (request, gates) = admit::<Request, Error>(tool, call, arguments)?;
+    let notes = gates.notes();
     let snapshot = store.snapshot().await;
     let snapshot = snapshot.map_err(|failure| failed::<Error>(tool, failure))?;
     let view = snapshot
@@ -64,10 +66,24 @@ where
         .map_or_else(|| store.view(), |snapshot| snapshot.view());
     let response = method(service, &ReadCx::new(call, view, &notes), request).await;
     let response = response.map_err(|error| declared(tool, error.answer()))?;
+    let response = encode(tool, response)?;
+    gates.close::<Error>(&notes, &response)?;
     Ok(Answer {
-        response: encode(tool, response)?,
+        response,
         meta: notes.take(),
     })
+}
+
+/// Decodes the request of a caller who may make it, if the gates before the method approve.
+fn admit<Request: DeserializeOwned, Error: ContractError>(
+    tool: &'static ToolSpec,
+    call: &CallContext,
+    arguments: Value,
+) -> Result<(Request, CallGates), Rejection> {
+    auth::check::<Error>(tool, call)?;
+    let facts = gates::asked(tool, call, &arguments);
+    let request = decode::<Request, Error>(tool, arguments)?;
+    Ok((request, CallGates::open::<Error>(tool, facts)?))
 }
 
 /// Calls a mutating tool's method, and publishes the change that it stages. A call that is cancelled before that changes
@@ -89,8 +105,8 @@ where
     Error: ContractError,
     G: Ground,
 {
-    let request = decode::<Request, Error>(tool, arguments)?;
-    Mutation::new(tool, service, store, call, request, method)?
+    let (request, gates) = admit::<Request, Error>(tool, call, arguments)?;
+    Mutation::new(tool, service, store, call, (request, gates), method)?
         .run()
         .await
 }

@@ -33,6 +33,10 @@ vocabulary! {
         Declined,
         /// The caller has exceeded a rate limit. Repeat the call later.
         RateLimited,
+        /// The contract wants to know who calls, and the caller is unknown or may not do this.
+        Unauthenticated,
+        /// A gate of the contract refuses the call.
+        Violation,
         /// The system failed: a full disk, an unreadable file, a defect.
         Io,
     }

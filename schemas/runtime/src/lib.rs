@@ -11,6 +11,7 @@
 pub mod answer;
 mod approval;
 pub mod approver;
+pub mod auth;
 mod boundary;
 pub mod call;
 pub mod caller;
@@ -20,6 +21,7 @@ pub mod contract;
 pub mod dispatch;
 pub mod failure;
 pub mod future;
+pub mod gates;
 pub mod ground;
 pub mod ids;
 pub mod modes;
@@ -42,6 +44,7 @@ mod vocabulary;
 
 pub use answer::{Answer, Rejection};
 pub use approver::{Approver, Decision, Proposal, ProposedEffect};
+pub use auth::{Agent, KnownCaller};
 pub use call::{ReadCx, Receipt, Staged, WriteCx};
 pub use caller::{Caller, Progress};
 pub use change::{Change, ChangeError, Content, Edit};

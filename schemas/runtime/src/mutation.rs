@@ -11,6 +11,7 @@ use crate::{
     call::{MutatingMethod, Notes, Receipt, Staged, WriteCx},
     context::{BASE, CallContext, REPLAYED},
     failure::{ContractError, Failure, FailureKind},
+    gates::{self, CallGates},
     ground::{Ground, HasView},
     ids::{ContentId, Precondition},
     provenance,
@@ -28,6 +29,7 @@ pub(crate) struct Mutation<'a, S, Request, Response, Error, G: Ground> {
     store: &'a dyn Store<G>,
     call: &'a CallContext,
     request: Request,
+    gates: CallGates,
     /// The request in normal form, if the call has an idempotency key.
     normal: Option<String>,
     /// What a person is shown, if the call needs approval.
@@ -60,7 +62,7 @@ where
         service: &'a S,
         store: &'a dyn Store<G>,
         call: &'a CallContext,
-        request: Request,
+        (request, gates): (Request, CallGates),
         method: MutatingMethod<S, Request, Response, Error, G>,
     ) -> Result<Self, Rejection> {
         let normal = match call.idempotency_key {
@@ -73,6 +75,7 @@ where
             store,
             call,
             request,
+            gates,
             normal,
             shows: approval::needed(tool, call.approver.as_deref()),
             method,
@@ -98,7 +101,7 @@ where
         if let Some(replay) = self.replay(&*session).await? {
             return Ok(self.answer_again(replay).await?);
         }
-        let notes = Notes::default();
+        let notes = self.gates.notes();
         let staged = self.stage(&*session, &notes).await?;
         self.check_approved(&*session, &staged.change, approved).await?;
         let prepared = self
@@ -106,6 +109,7 @@ where
             .await?;
         let receipt = Receipt::new(prepared.commit);
         let response = self.respond(staged, &receipt, &notes)?;
+        self.gates.close::<Error>(&notes, &response)?;
         if self.normal.is_some() {
             let kept = session.keep(&response).await;
             kept.map_err(|error| self.store_error(error))?;
@@ -147,7 +151,7 @@ where
             Ok(Some(_)) => return Ok(None),
             Err(AttemptError::Rejection(rejection)) => return Err(rejection),
         }
-        let Staged { change, .. } = self.stage(&*session, &Notes::default()).await?;
+        let Staged { change, .. } = self.stage(&*session, &self.gates.notes()).await?;
         let before = self.before(&*session, &change).await?;
         self.check_base(&change, G::base(&before))?;
         let proposal = approval::proposal(self.tool, shows, self.store, &before, &change);
@@ -172,7 +176,7 @@ where
 
     /// Answers a repeated call like the first one: on the state that the first one found, or as that was answered.
     async fn answer_again(&self, replay: Replay<G>) -> Result<Answer, Rejection> {
-        let notes = Notes::default();
+        let notes = self.gates.notes();
         let (receipt, response) = match replay {
             Replay::Before { commit, before } => {
                 let staged = self.stage(&*before, &notes).await?;
@@ -221,16 +225,21 @@ where
         change: &G::Change,
         details: &Map<String, Value>,
     ) -> Result<Prepared, AttemptError> {
-        let with_provenance = self.call.provenance.as_ref().map(|provenance| {
-            let mut details = details.clone();
-            details.insert(provenance::DETAIL.into(), provenance.to_value());
-            details
-        });
+        let mut details = details.clone();
+        let provenance = self.call.provenance.as_ref().map(|it| it.to_value());
+        let kept = [
+            (provenance::DETAIL, provenance),
+            (gates::DETAIL, self.gates.detail()),
+        ];
+        let kept = kept
+            .into_iter()
+            .filter_map(|(name, detail)| Some((name.to_owned(), detail?)));
+        details.extend(kept);
         let entry = Entry {
             tool: self.tool.label(),
             call: self.call,
             request: self.normal.as_deref(),
-            details: with_provenance.as_ref().unwrap_or(details),
+            details: &details,
         };
         let prepared = session.prepare(change, &entry).await;
         let prepared = prepared.map_err(|error| self.store_error(error))?;

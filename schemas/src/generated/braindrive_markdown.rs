@@ -230,6 +230,8 @@ impl From<Failure> for ToolError {
             FailureKind::PathNotAllowed => Self::Refused { detail, data },
             FailureKind::Declined => Self::Refused { detail, data },
             FailureKind::RateLimited => Self::Busy { detail, data },
+            FailureKind::Unauthenticated => Self::Refused { detail, data },
+            FailureKind::Violation => Self::Refused { detail, data },
             FailureKind::Io => Self::IoError { detail, data },
         }
     }

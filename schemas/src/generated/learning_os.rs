@@ -213,6 +213,8 @@ impl From<Failure> for ToolError {
                     data,
                 }
             }
+            FailureKind::Unauthenticated => Self::AccessDenied { detail, data },
+            FailureKind::Violation => Self::AccessDenied { detail, data },
             FailureKind::Io => {
                 Self::InternalError {
                     detail,

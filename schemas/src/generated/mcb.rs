@@ -704,6 +704,18 @@ impl From<Failure> for ToolError {
                     data,
                 }
             }
+            FailureKind::Unauthenticated => {
+                Self::InvalidParams {
+                    detail,
+                    data,
+                }
+            }
+            FailureKind::Violation => {
+                Self::InvalidParams {
+                    detail,
+                    data,
+                }
+            }
             FailureKind::Io => {
                 Self::InternalError {
                     detail,

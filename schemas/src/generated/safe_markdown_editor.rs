@@ -320,6 +320,18 @@ impl From<Failure> for ToolError {
                     data,
                 }
             }
+            FailureKind::Unauthenticated => {
+                Self::ApplicationError {
+                    detail,
+                    data,
+                }
+            }
+            FailureKind::Violation => {
+                Self::ApplicationError {
+                    detail,
+                    data,
+                }
+            }
             FailureKind::Io => {
                 Self::ApplicationError {
                     detail,

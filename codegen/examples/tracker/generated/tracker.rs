@@ -97,6 +97,8 @@ impl From<Failure> for ToolError {
             FailureKind::PathNotAllowed => Self::Invalid { detail, data },
             FailureKind::Declined => Self::Conflict { detail, data },
             FailureKind::RateLimited => Self::Conflict { detail, data },
+            FailureKind::Unauthenticated => Self::Invalid { detail, data },
+            FailureKind::Violation => Self::Invalid { detail, data },
             FailureKind::Io => Self::Failed { detail, data },
         }
     }

@@ -92,6 +92,8 @@ impl Whole<'_> {
             commit: None,
             approval: None,
             rate_limit: None,
+            roles: None,
+            gates: None,
             errors: self.errors(),
             effects: vec![],
             examples: vec![self.example(&request)],

@@ -1,9 +1,9 @@
 //! How errors reach clients, and the error table.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{ContractSpec, ToolSpec};
-use crate::{answer::Rejection, failure::ErrorAnswer, vocabulary::vocabulary};
+use crate::{answer::Rejection, failure::ErrorAnswer, gates::VIOLATIONS, vocabulary::vocabulary};
 
 vocabulary! {
     /// How the errors of a contract reach the client.
@@ -27,7 +27,56 @@ pub struct ErrorSpec {
     pub message: &'static str,
 }
 
+/// The object that stands for an error in the structured content of a result: the names of its members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrorBody {
+    /// Member of the result that has the object.
+    pub at: &'static str,
+    /// The error's name.
+    pub code: &'static str,
+    /// The sentence.
+    pub message: &'static str,
+    /// Details for programs.
+    pub details: &'static str,
+    /// The violations of gates; an empty list if it is another error.
+    pub violations: &'static str,
+}
+
+/// The HTTP status of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ErrorStatus {
+    /// Name of the error.
+    pub error: &'static str,
+    /// The `reason` in the details of which it is the status; `None` for all others.
+    pub reason: Option<&'static str>,
+    /// The status.
+    pub status: u16,
+}
+
 impl ContractSpec {
+    /// Returns what stands for an error in the structured content of a result, if the contract has such an object.
+    pub fn error_body(&self, error: &ErrorAnswer) -> Option<Value> {
+        let body = self.error_body?;
+        let mut details = error.data.clone();
+        let violations = details.shift_remove(VIOLATIONS).unwrap_or_else(|| json!([]));
+        Some(json!({ body.at: {
+            body.code: error.name,
+            body.message: error.message,
+            body.details: details,
+            body.violations: violations,
+        } }))
+    }
+
+    /// Returns the HTTP status of an error: that of its `reason`, else its own; `None` if the contract does not say it.
+    pub fn status(&self, error: &ErrorAnswer) -> Option<u16> {
+        let reason = error.data.get("reason").and_then(Value::as_str);
+        let find = |reason: Option<&str>| {
+            let mut of_error = self.statuses.iter().filter(|it| it.error == error.name);
+            of_error.find(|it| it.reason == reason).map(|it| it.status)
+        };
+        find(reason).or_else(|| find(None))
+    }
+
     /// Returns an error of the table for one case. `detail` says what happened, where, and what to do; if it is empty, the
     /// message is the table's.
     pub fn answer(&self, error: &ErrorSpec, detail: String, mut data: Map<String, Value>) -> ErrorAnswer {

@@ -6,10 +6,12 @@
 
 mod annotations;
 mod approval;
+mod auth;
 mod effect;
 mod entity;
 mod errors;
 mod example;
+mod gate;
 mod guarantee;
 mod log;
 mod modes;
@@ -25,14 +27,16 @@ use serde_json::Value;
 pub use self::{
     annotations::Annotations,
     approval::{Approval, Shows},
+    auth::{AuthSpec, CallerKind, ResourceRoles, RoleSpec, ScopeWord},
     effect::{Effect, EffectKind, When},
     entity::{
         Action, Added, Also, Assigned, Assignment, CALLER, CallerSpec, Copied, Edges, EntitySpec, FieldSpec,
         FieldType, FilterBy, Hook, ListFilter, Moment, Next, OnDelete, OrgSpec, Range, Reference,
         RowOperation, RowRule, RowsSpec, Scope, Seed, TextRule, Unique,
     },
-    errors::{ErrorChannel, ErrorSpec},
+    errors::{ErrorBody, ErrorChannel, ErrorSpec, ErrorStatus},
     example::Example,
+    gate::{Asks, ClauseSpec, Fact, GateExample, GateSpec, GateTime, Severity},
     guarantee::{Guarantee, GuaranteeKind},
     log::LogSpec,
     modes::ModesSpec,
@@ -66,6 +70,14 @@ pub struct ContractSpec {
     pub error_details: Option<&'static str>,
     /// The errors that tools of this contract can return.
     pub errors: &'static [ErrorSpec],
+    /// The object that errors have in results, if the contract has one.
+    pub error_body: Option<ErrorBody>,
+    /// HTTP statuses of errors.
+    pub statuses: &'static [ErrorStatus],
+    /// The roles of callers, if callers must be known.
+    pub auth: Option<&'static AuthSpec>,
+    /// The gates, in the contract's order.
+    pub gates: &'static [&'static GateSpec],
     /// The promises of an implementation, in the words of the source document.
     pub guarantees: &'static [Guarantee],
     /// Pairs of tools of which one previews the other's change.
@@ -98,6 +110,10 @@ impl ContractSpec {
         error_channel: ErrorChannel::Result,
         error_details: None,
         errors: &[],
+        error_body: None,
+        statuses: &[],
+        auth: None,
+        gates: &[],
         guarantees: &[],
         previews: &[],
         log: None,
@@ -172,6 +188,12 @@ pub struct ToolSpec {
     pub approval: Option<Approval>,
     /// Name of its rate limit. The runtime counts.
     pub rate_limit: Option<&'static str>,
+    /// Names of the roles of which a caller must have one; empty if callers need not be known.
+    pub roles: &'static [&'static str],
+    /// Its gates.
+    pub gates: &'static [&'static GateSpec],
+    /// Words by which clients can group it. Set for tools, not for their operations.
+    pub tags: &'static [&'static str],
     /// Names of the modes in which it may be called, if the contract has modes. Set for tools, not for their operations.
     pub modes: &'static [&'static str],
     /// What it does with the provenance of calls; `None` if nothing. Set for tools, not for their operations.
@@ -210,6 +232,9 @@ impl ToolSpec {
             commit: None,
             approval: None,
             rate_limit: None,
+            roles: &[],
+            gates: &[],
+            tags: &[],
             modes: &[],
             provenance: None,
             errors: &[],

@@ -1,0 +1,159 @@
+//! Gates as constants.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use serde_json::Value;
+use tabellion_runtime::{schema::Schema, spec};
+
+use super::{Clause, Gate, GateExample};
+use crate::{
+    contract::{Contract, Tool},
+    keys::{Emitted, EmittedTool, auth::of_operation},
+    names,
+    rust::text,
+    table::{leaked, list},
+    views,
+};
+
+/// Returns the static of a gate.
+fn constant(gate: &str) -> Ident {
+    format_ident!("GATE_{}", names::constant(gate))
+}
+
+/// Returns the static of a clause's schema.
+fn schema(gate: &str, clause: &Clause) -> Ident {
+    format_ident!("{}_{}", names::constant(gate), names::constant(&clause.id))
+}
+
+/// Returns what is enforced of a clause's schema.
+fn enforced(clause: &Clause) -> Value {
+    views::bare(&clause.schema)
+}
+
+/// Returns the documents of an example as JSON.
+fn documents(example: &GateExample) -> Option<Value> {
+    let documents = example.documents.as_ref()?.iter();
+    let documents = documents.map(|(path, text)| (path.clone(), Value::from(text.as_str())));
+    Some(Value::Object(documents.collect()))
+}
+
+pub(super) fn contract(contract: &Contract) -> Emitted {
+    let gates = &contract.spec.gates;
+    if gates.is_empty() {
+        return Emitted::default();
+    }
+    let constants = gates.keys().map(|gate| constant(gate));
+    let schemas = gates.iter().flat_map(|(gate, it)| {
+        it.clauses.iter().map(move |clause| {
+            let (name, text) = (schema(gate, clause), text::json(&enforced(clause)));
+            quote!(pub(super) static #name: Schema = Schema::plain(#text);)
+        })
+    });
+    let mut items = vec![quote! {
+        /// What the facts of calls must satisfy, by gate and clause.
+        mod clause {
+            use super::Schema;
+            #(#schemas)*
+        }
+    }];
+    items.extend(gates.iter().map(|(name, gate)| self::gate(name, gate)));
+    Emitted {
+        fields: quote!(gates: &[#(&#constants),*],),
+        items,
+        ..Emitted::default()
+    }
+}
+
+fn gate(name: &str, gate: &Gate) -> TokenStream {
+    let constant = constant(name);
+    let docs = gate.description.as_deref().unwrap_or(name);
+    let docs = text::docs(docs);
+    let clauses = gate.clauses.iter().map(|clause| self::clause(name, clause));
+    quote! {
+        #docs
+        pub static #constant: spec::GateSpec = spec::GateSpec { name: #name, clauses: &[#(#clauses),*] };
+    }
+}
+
+fn clause(gate: &str, clause: &Clause) -> TokenStream {
+    let Clause {
+        id,
+        tools,
+        issue,
+        actionable,
+        ..
+    } = clause;
+    let (at, severity) = (text::variant(clause.at), text::variant(clause.severity));
+    let asks = clause.asks.map(text::variant);
+    let asks = text::optional(asks.map(|asks| quote!(spec::Asks::#asks)));
+    let schema = schema(gate, clause);
+    let examples = clause.examples.iter().map(|example| {
+        let (name, breaks) = (&example.name, example.breaks);
+        let json = text::json(&example.facts);
+        let documents = text::optional(documents(example).map(|documents| text::json(&documents)));
+        quote!(spec::GateExample { name: #name, json: #json, breaks: #breaks, documents: #documents })
+    });
+    quote! {
+        spec::ClauseSpec {
+            id: #id,
+            tools: &[#(#tools),*],
+            at: spec::GateTime::#at,
+            asks: #asks,
+            severity: spec::Severity::#severity,
+            issue: #issue,
+            actionable: #actionable,
+            schema: &clause::#schema,
+            examples: &[#(#examples),*],
+        }
+    }
+}
+
+pub(super) fn tool(tool: &Tool) -> EmittedTool {
+    let gates = of_operation(tool, &tool.spec.gates);
+    if gates.is_empty() {
+        return EmittedTool::default();
+    }
+    let gates = gates.iter().map(|gate| constant(gate));
+    EmittedTool::fields(quote!(gates: &[#(&#gates),*],))
+}
+
+pub(super) fn fill(contract: &Contract, table: &mut spec::ContractSpec) {
+    table.gates = list(
+        contract
+            .spec
+            .gates
+            .iter()
+            .map(|(name, gate)| leaked_gate(name, gate)),
+    );
+}
+
+pub(super) fn fill_tool(tool: &Tool, entry: &mut spec::ToolSpec) {
+    let gates = of_operation(tool, &tool.spec.gates);
+    let passed = gates
+        .iter()
+        .filter_map(|gate| Some((gate, tool.spec.passed.get(gate)?)));
+    entry.gates = list(passed.map(|(name, gate)| leaked_gate(name, gate)));
+}
+
+fn leaked_gate(name: &str, gate: &Gate) -> &'static spec::GateSpec {
+    let clauses = gate.clauses.iter().map(|clause| spec::ClauseSpec {
+        id: leaked(&clause.id),
+        tools: list(clause.tools.iter().map(|tool| leaked(tool))),
+        at: clause.at,
+        asks: clause.asks,
+        severity: clause.severity,
+        issue: leaked(&clause.issue),
+        actionable: leaked(&clause.actionable),
+        schema: Box::leak(Box::new(Schema::plain(leaked(&text::pretty(&enforced(clause)))))),
+        examples: list(clause.examples.iter().map(|example| spec::GateExample {
+            name: leaked(&example.name),
+            json: leaked(&text::pretty(&example.facts)),
+            breaks: example.breaks,
+            documents: documents(example).map(|documents| leaked(&text::pretty(&documents))),
+        })),
+    });
+    Box::leak(Box::new(spec::GateSpec {
+        name: leaked(name),
+        clauses: list(clauses),
+    }))
+}

@@ -1,0 +1,247 @@
+//! Gates: whether the facts of a call satisfy the contract's principles, and whether a person must review what comes of it.
+//!
+//! The facts are one JSON object, made here: `tool`, `request` with its defaults filled in, and `caller`; after the method also
+//! `answer`, and what the method says of `target`, `plan` and `export`. [`judge`] looks at nothing else, so that the same facts
+//! always have the same outcome. It judges all clauses, so that a caller hears of all violations at once.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    answer::Rejection,
+    auth::KnownCaller,
+    boundary::failed,
+    call::Notes,
+    context::CallContext,
+    failure::{ContractError, Failure, FailureKind},
+    spec::{GateTime, Severity, ToolSpec},
+};
+
+/// Name of the violations in the data of errors.
+pub const VIOLATIONS: &str = "gateViolations";
+/// `_meta` key of an answer: what the operation's gates said.
+pub const GATES: &str = "tabellion/gates";
+/// Name of what the gates said among the details of a log entry.
+pub const DETAIL: &str = "gates";
+
+/// What gates say of a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The operation's gates, in its order.
+    pub gates: Vec<GateOutcome>,
+    /// All violations, in the order of the gates and their clauses.
+    pub violations: Vec<GateViolation>,
+}
+
+/// What one gate says of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GateOutcome {
+    /// Name of the gate.
+    pub gate: &'static str,
+    /// Whether no clause is violated.
+    pub approved: bool,
+    /// Whether a clause asks for a review.
+    pub requires_review: bool,
+}
+
+/// A violated clause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GateViolation {
+    /// Name of the gate.
+    pub principle: &'static str,
+    /// What is wrong.
+    pub issue: &'static str,
+    /// How grave it is.
+    pub severity: Severity,
+    /// What the caller can do.
+    pub actionable: &'static str,
+    /// Id of the clause.
+    pub clause: &'static str,
+}
+
+impl Report {
+    /// Returns whether no clause is violated.
+    pub fn is_approved(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    /// Returns whether a person must review what comes of the call, before it counts.
+    pub fn requires_review(&self) -> bool {
+        self.gates.iter().any(|gate| gate.requires_review)
+    }
+
+    /// Returns the report as clients see it.
+    pub fn to_value(&self) -> Value {
+        json!({
+            "approved": self.is_approved(),
+            "requires_review": self.requires_review(),
+            "gates": self.gates,
+            "violations": self.violations,
+        })
+    }
+
+    /// Returns the failure of a call with violations.
+    fn failure(&self) -> Option<Failure> {
+        if self.is_approved() {
+            return None;
+        }
+        let said = self
+            .violations
+            .iter()
+            .map(|it| format!("{}: {}", it.issue, it.actionable));
+        let message = said.collect::<Vec<_>>().join("; ");
+        let gates = self.gates.iter().filter(|gate| !gate.approved);
+        let gates: Vec<_> = gates.map(|gate| gate.gate).collect();
+        let failure = Failure::new(FailureKind::Violation, message)
+            .with("gates", gates)
+            .with("requires_review", self.requires_review())
+            .with(VIOLATIONS, json!(self.violations));
+        Some(failure)
+    }
+
+    /// Adds what the same gates said later.
+    fn add(&mut self, later: Self) {
+        for (gate, later) in self.gates.iter_mut().zip(later.gates) {
+            gate.approved &= later.approved;
+            gate.requires_review |= later.requires_review;
+        }
+        self.violations.extend(later.violations);
+    }
+}
+
+/// Judges the facts of a call of `tool`, which is an operation, by the clauses of its gates for this time.
+pub fn judge(tool: &'static ToolSpec, at: GateTime, facts: &Value) -> Report {
+    let mut report = Report::default();
+    for gate in tool.gates {
+        let mut outcome = GateOutcome {
+            gate: gate.name,
+            approved: true,
+            requires_review: false,
+        };
+        let clauses = gate.clauses.iter();
+        for clause in clauses.filter(|clause| clause.applies(tool.label(), at)) {
+            if clause.schema.check(facts).is_ok() {
+                continue;
+            }
+            if clause.asks.is_some() {
+                outcome.requires_review = true;
+                continue;
+            }
+            outcome.approved = false;
+            report.violations.push(GateViolation {
+                principle: gate.name,
+                issue: clause.issue,
+                severity: clause.severity,
+                actionable: clause.actionable,
+                clause: clause.id,
+            });
+        }
+        report.gates.push(outcome);
+    }
+    report
+}
+
+/// Returns the facts that are known before the method is called.
+pub fn facts(tool: &ToolSpec, caller: Option<&KnownCaller>, arguments: &Value) -> Map<String, Value> {
+    let mut request = arguments.clone();
+    fill_defaults(&tool.input.wire(), &mut request);
+    let caller = caller.map_or_else(|| json!({ "roles": [] }), KnownCaller::to_facts);
+    Map::from_iter([
+        ("tool".to_owned(), tool.label().into()),
+        ("request".to_owned(), request),
+        ("caller".to_owned(), caller),
+    ])
+}
+
+/// Adds the defaults of absent members.
+pub fn fill_defaults(schema: &Value, value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+                if let Some(member) = members.get_mut(name) {
+                    fill_defaults(property, member);
+                } else if let Some(default) = property.get("default") {
+                    members.insert(name.clone(), default.clone());
+                }
+            }
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| fill_defaults(&schema["items"], item)),
+        _ => {}
+    }
+}
+
+/// The gates of one call.
+pub(crate) struct CallGates {
+    tool: &'static ToolSpec,
+    facts: Map<String, Value>,
+    before: Report,
+}
+
+impl CallGates {
+    /// Judges the call before its method is called. `facts` are `None` for a tool without gates.
+    pub(crate) fn open<Error: ContractError>(
+        tool: &'static ToolSpec,
+        facts: Option<Map<String, Value>>,
+    ) -> Result<Self, Rejection> {
+        let mut gates = Self {
+            tool,
+            facts: Map::new(),
+            before: Report::default(),
+        };
+        if let Some(facts) = facts {
+            let facts = Value::Object(facts);
+            gates.before = judge(tool, GateTime::Before, &facts);
+            refuse::<Error>(tool, &gates.before)?;
+            if let Value::Object(facts) = facts {
+                gates.facts = facts;
+            }
+        }
+        Ok(gates)
+    }
+
+    /// Returns the notes for one call of the method, which can ask them what the gates said.
+    pub(crate) fn notes(&self) -> Notes {
+        Notes::under(self.before.clone())
+    }
+
+    /// Judges the answer, and notes what the gates said.
+    pub(crate) fn close<Error: ContractError>(&self, notes: &Notes, answer: &Value) -> Result<(), Rejection> {
+        if self.tool.gates.is_empty() {
+            return Ok(());
+        }
+        let mut facts = self.facts.clone();
+        facts.extend(notes.facts());
+        facts.insert("answer".into(), answer.clone());
+        let mut report = self.before.clone();
+        report.add(judge(self.tool, GateTime::After, &facts.into()));
+        refuse::<Error>(self.tool, &report)?;
+        notes.put(GATES, report.to_value());
+        Ok(())
+    }
+
+    /// Returns what the log keeps; `None` for a tool without gates. What is published is approved.
+    pub(crate) fn detail(&self) -> Option<Value> {
+        let gates = &self.before.gates;
+        let names: Vec<_> = gates.iter().map(|gate| gate.gate).collect();
+        (!names.is_empty())
+            .then(|| json!({ "passed": names, "requires_review": self.before.requires_review() }))
+    }
+}
+
+/// Returns the facts of a call, if its operation has gates.
+pub(crate) fn asked(
+    tool: &'static ToolSpec,
+    call: &CallContext,
+    arguments: &Value,
+) -> Option<Map<String, Value>> {
+    (!tool.gates.is_empty()).then(|| facts(tool, call.caller.as_deref(), arguments))
+}
+
+fn refuse<Error: ContractError>(tool: &'static ToolSpec, report: &Report) -> Result<(), Rejection> {
+    match report.failure() {
+        Some(failure) => Err(failed::<Error>(tool, failure)),
+        None => Ok(()),
+    }
+}
