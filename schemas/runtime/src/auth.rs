@@ -3,7 +3,7 @@
 //! A server authenticates its callers and hands each in as a [`KnownCaller`]. Only contracts with `auth` look at it: there, an
 //! operation names the roles of which a caller must have one, and a caller's key must permit what the operation does.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
@@ -64,6 +64,17 @@ impl Agent {
         match self.name {
             None => other,
             Some(_) => self,
+        }
+    }
+}
+
+impl fmt::Display for Agent {
+    /// Writes `NAME@VERSION`, as far as they are known.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name.as_deref().unwrap_or("unknown"))?;
+        match &self.version {
+            Some(version) => write!(f, "@{version}"),
+            None => Ok(()),
         }
     }
 }
@@ -133,11 +144,27 @@ pub fn check_resource<Error: ContractError>(
     resource: &str,
     call: &CallContext,
 ) -> Result<(), Rejection> {
+    may_read(contract, resource, call.caller.as_deref())
+        .map_err(|failure| Rejection::Declared(Error::from(failure).answer()))
+}
+
+/// Decides whether a caller may read the resource of this name.
+///
+/// # Errors
+/// A failure of the kind [`Unauthenticated`](FailureKind::Unauthenticated).
+pub fn may_read(
+    contract: &'static ContractSpec,
+    resource: &str,
+    caller: Option<&KnownCaller>,
+) -> Result<(), Failure> {
     let all = contract.auth.map_or(&[][..], |auth| auth.resources);
     let roles = all.iter().find(|it| it.resource == resource);
-    let roles = roles.map_or(&[][..], |it| it.roles);
-    judge(resource, roles, ScopeWord::Read, call.caller.as_deref())
-        .map_err(|failure| Rejection::Declared(Error::from(failure).answer()))
+    judge(
+        resource,
+        roles.map_or(&[][..], |it| it.roles),
+        ScopeWord::Read,
+        caller,
+    )
 }
 
 /// Decides whether a caller may do what `roles` may, with a key that permits what `needed` names. Without roles, everyone may.

@@ -19,7 +19,7 @@ use tabellion_mcp::streamable::Refusal;
 const API_KEY: &str = "x-api-key";
 /// Parameter of an access token in a query (RFC 6750, section 2.3), which is rejected.
 const IN_QUERY: &str = "access_token=";
-const SCOPES: [&str; 2] = ["read", "write"];
+const SCOPES: [&str; 3] = ["read", "write", "review"];
 
 /// The credentials that are accepted. Without any, every request is permitted everything.
 #[derive(Debug, Default)]

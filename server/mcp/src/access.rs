@@ -6,7 +6,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use rmcp::model::JsonObject;
-use tabellion_runtime::{Author, ToolSpec};
+use tabellion_runtime::{Agent, Author, ToolSpec, spec::ScopeWord};
 
 /// The kind of access that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,8 +53,22 @@ pub trait Grant: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns the agent that calls; `None` if a person does.
+    fn agent(&self) -> Option<Agent> {
+        None
+    }
+
     /// Returns true if the caller has this access to the contract.
     fn allows(&self, contract: &str, access: Access) -> bool;
+
+    /// Returns what the caller's key or token permits in the contract.
+    fn scopes(&self, contract: &str) -> Vec<ScopeWord> {
+        let words = [(Access::Write, ScopeWord::Write), (Access::Read, ScopeWord::Read)];
+        let allowed = words
+            .into_iter()
+            .filter(|(access, _)| self.allows(contract, *access));
+        allowed.map(|(_, word)| word).collect()
+    }
 
     /// Returns true if the grant is neither expired nor revoked.
     fn is_valid(&self) -> bool;

@@ -20,6 +20,7 @@ use super::fixtures::Fixtures as Handler;
 use super::handler::Handler;
 use super::{
     approval::ApprovalPolicy,
+    caller::LocalCaller,
     calls::Calls,
     catalog::{Catalog, NameClash, Offer},
     exact_error::ExactError,
@@ -61,6 +62,13 @@ impl Adapter {
     #[must_use]
     pub fn with_environment(self, environment: Arc<dyn Environment>) -> Self {
         let _ = self.handler.shared.environment.set(environment);
+        self
+    }
+
+    /// Says who calls on standard input and output. Only the first call of this has an effect.
+    #[must_use]
+    pub fn with_local_caller(self, caller: LocalCaller) -> Self {
+        let _ = self.handler.shared.local_caller.set(caller);
         self
     }
 

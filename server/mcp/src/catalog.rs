@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use rmcp::model::{JsonObject, Prompt, PromptArgument, Resource, ServerCapabilities, Tool, ToolAnnotations};
+use rmcp::model::{
+    JsonObject, MetaObject, Prompt, PromptArgument, Resource, ServerCapabilities, Tool, ToolAnnotations,
+};
+use serde_json::{Value, json};
 use tabellion_runtime::{Contract, ContractSpec, PromptSpec, ResourceSpec, Schema, ToolSpec};
 
 /// Two contracts have a tool, resource or prompt of the same name, which makes requests ambiguous.
@@ -115,7 +118,9 @@ impl Catalog {
                     .withheld
                     .extend(withheld.map(|operation| operation.label()));
                 let place = (Kind::Tool, tool.name);
-                catalog.tools.put(place, contract, tool, listed_tool(tool))?;
+                catalog
+                    .tools
+                    .put(place, contract, tool, listed_tool(spec, tool))?;
             }
             for resource in spec.resources {
                 let place = (Kind::Resource, resource.uri);
@@ -236,16 +241,51 @@ fn headers_of(spec: &'static ContractSpec) -> impl Iterator<Item = &'static str>
         .chain(fields.iter().flat_map(|field| field.headers.iter().copied()))
 }
 
-fn listed_tool(spec: &ToolSpec) -> Tool {
+fn listed_tool(contract: &ContractSpec, spec: &'static ToolSpec) -> Tool {
     let hints = spec.annotations;
     let annotations = ToolAnnotations::new()
         .read_only(hints.read_only)
         .destructive(hints.destructive)
         .idempotent(hints.idempotent)
         .open_world(hints.open_world);
-    Tool::new(spec.name, spec.description, object(spec.input))
+    let tool = Tool::new(spec.name, spec.description, object(spec.input))
         .with_raw_output_schema(object(spec.output))
-        .with_annotations(annotations)
+        .with_annotations(annotations);
+    match rules_of(contract, spec) {
+        None => tool,
+        Some(rules) => tool.with_meta(MetaObject(rules)),
+    }
+}
+
+/// Returns the tool's tags, the names of its gates, and whether callers must be known; `None` if the contract has none of these.
+fn rules_of(contract: &ContractSpec, tool: &'static ToolSpec) -> Option<JsonObject> {
+    let has_tags = contract.tools.iter().any(|tool| !tool.tags.is_empty());
+    if contract.auth.is_none() && contract.gates.is_empty() && !has_tags {
+        return None;
+    }
+    let operations = tool.operations();
+    let passes = |name: &str| {
+        let mut gates = operations.iter().flat_map(|operation| operation.gates);
+        gates.any(|gate| gate.name == name)
+    };
+    let gates: Vec<_> = contract
+        .gates
+        .iter()
+        .map(|gate| gate.name)
+        .filter(|name| passes(name))
+        .collect();
+    let is_guarded = operations.iter().any(|operation| !operation.roles.is_empty());
+    let rules: [(&str, Value); 3] = [
+        ("tags", json!(tool.tags)),
+        ("constitutional_gates", json!(gates)),
+        ("requires_auth", is_guarded.into()),
+    ];
+    Some(
+        rules
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect(),
+    )
 }
 
 fn listed_resource(spec: &ResourceSpec) -> Resource {

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use super::{
     approval::ApprovalPolicy,
+    caller,
     catalog::Catalog,
     ending, render, request_origin, requests,
     shared::{Era, ServerInfo, Shared},
@@ -65,6 +66,7 @@ impl Handler {
             let route = self.shared.catalog.resources.route(uri);
             if let Some(route) = route.filter(|_| watched.iter().all(|other| other.uri() != uri)) {
                 request_origin::allow(request, route.contract.spec(), Access::Read)?;
+                caller::may_read(&self.shared, route.contract.spec(), route.spec.name, request)?;
                 watched.push(WatchedResource::begin(route).await);
             }
         }
@@ -255,6 +257,12 @@ impl ServerHandler for Handler {
         let route = self.shared.catalog.resources.route(&params.uri);
         let route = route.ok_or_else(|| render::unknown_resource(&params.uri))?;
         request_origin::allow(&cx.extensions, route.contract.spec(), Access::Read)?;
+        caller::may_read(
+            &self.shared,
+            route.contract.spec(),
+            route.spec.name,
+            &cx.extensions,
+        )?;
         let watched = WatchedResource::begin(route).await;
         self.subscriptions().add(watched, cx.peer);
         Ok(())

@@ -21,6 +21,7 @@
 mod access;
 mod adapter;
 mod approval;
+mod caller;
 pub mod calls;
 mod catalog;
 mod ending;
@@ -55,6 +56,7 @@ mod watching;
 pub use access::{Access, Budget, Grant};
 pub use adapter::Adapter;
 pub use approval::{ApprovalMode, ApprovalPolicy};
+pub use caller::LocalCaller;
 pub use catalog::{Kind, NameClash, Offer};
 pub use ending::ServeError;
 pub use service::{serve, serve_stdio};

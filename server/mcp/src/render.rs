@@ -28,7 +28,9 @@ pub(super) fn outcome(
                 result.with_meta(Some(MetaObject(meta)))
             })
         }
-        Err(Rejection::Declared(error)) if spec.error_channel == ErrorChannel::Result => Ok(as_result(error)),
+        Err(Rejection::Declared(error)) if spec.error_channel == ErrorChannel::Result => {
+            Ok(as_result(spec, error))
+        }
         Err(Rejection::UnknownTool) => Err(unknown_tool(tool)),
         Err(rejection) => Err(self::rejection(spec, rejection)),
     }
@@ -106,13 +108,16 @@ pub(super) fn defect() -> ErrorData {
     ErrorData::internal_error("the server failed to answer; its log has details", None)
 }
 
-fn as_result(error: ErrorAnswer) -> CallToolResult {
+fn as_result(spec: &ContractSpec, error: ErrorAnswer) -> CallToolResult {
+    let body = spec.error_body(&error);
     let mut meta = JsonObject::new();
     meta.insert(
         ERROR.into(),
         json!({ "code": error.code, "name": error.name, "data": error.data }),
     );
-    CallToolResult::error(vec![ContentBlock::text(error.message)]).with_meta(Some(MetaObject(meta)))
+    let mut result = CallToolResult::error(vec![ContentBlock::text(error.message)]);
+    result.structured_content = body;
+    result.with_meta(Some(MetaObject(meta)))
 }
 
 fn as_error(error: ErrorAnswer) -> ErrorData {

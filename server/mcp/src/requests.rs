@@ -8,6 +8,7 @@ use tabellion_runtime::{CallContext, CallOrigin, Connection, ContractSpec, Rejec
 use tracing::Instrument;
 
 use super::{
+    caller,
     exact_error::ExactError,
     internal_error::RequestId,
     render, request_origin,
@@ -56,7 +57,7 @@ pub(super) async fn call(
     });
     let id = RequestId::next();
     let outcome = async {
-        let (mut call, reports) = context(contract.spec(), cx)?;
+        let (mut call, reports) = context(shared, contract.spec(), cx)?;
         call.approver = approver;
         call.origin = CallOrigin {
             connection: Some(connection.clone()),
@@ -93,7 +94,7 @@ pub(super) async fn read(
     request_origin::allow(&cx.extensions, contract.spec(), Access::Read)?;
     let id = RequestId::next();
     let answer = async {
-        let (call, reports) = context(contract.spec(), cx)?;
+        let (call, reports) = context(shared, contract.spec(), cx)?;
         let answer = contract.read_resource(&call, resource.name).instrument(id.span());
         reports.until(resource.name, answer).await
     };
@@ -121,7 +122,7 @@ pub(super) async fn prompt(
     let arguments = Value::Object(params.arguments.unwrap_or_default());
     let id = RequestId::next();
     let text = async {
-        let (call, reports) = context(contract.spec(), cx)?;
+        let (call, reports) = context(shared, contract.spec(), cx)?;
         let text = contract
             .get_prompt(&call, prompt.name, arguments)
             .instrument(id.span());
@@ -159,7 +160,7 @@ pub(super) async fn completion(
         if !argument.completes {
             return Ok(vec![]);
         }
-        let (call, reports) = context(contract.spec(), cx)?;
+        let (call, reports) = context(shared, contract.spec(), cx)?;
         let values = contract.complete(&call, prompt.name, argument.name, &value);
         let values = values.instrument(id.span());
         reports.until(prompt.name, values).await
@@ -174,6 +175,7 @@ pub(super) async fn completion(
 
 /// Returns the caller and preconditions of a call, and the progress reports to its client.
 fn context(
+    shared: &Shared,
     contract: &ContractSpec,
     cx: &RequestContext<RoleServer>,
 ) -> Result<(CallContext, ProgressReports), Rejection> {
@@ -187,6 +189,7 @@ fn context(
         call.org = grant.org().map(Arc::from);
         call.user = grant.user().map(Arc::from);
     }
+    call.caller = caller::of(shared, contract, cx);
     call.counted_as = request_origin::counted_as(&cx.extensions).cloned();
     let (client, reports) = waiting::client(cx);
     Ok((call.with_caller(client), reports))

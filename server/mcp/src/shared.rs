@@ -8,6 +8,7 @@ use tabellion_runtime::Environment;
 
 use super::{
     approval::{ApprovalPolicy, Approvals},
+    caller::LocalCaller,
     calls::Calls,
     catalog::Catalog,
 };
@@ -34,6 +35,8 @@ pub(super) struct Shared {
     pub(super) config: ServerConfig,
     /// What the server knows that no request says.
     pub(super) environment: OnceLock<Arc<dyn Environment>>,
+    /// The caller on standard input and output.
+    pub(super) local_caller: OnceLock<LocalCaller>,
     /// Value of [`SERVER_INFO`] in `_meta` of results since 2026-07-28.
     signature: Value,
 }
@@ -59,6 +62,7 @@ impl Shared {
             calls: Calls::default(),
             config,
             environment: OnceLock::new(),
+            local_caller: OnceLock::new(),
             signature,
         }
     }

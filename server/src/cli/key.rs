@@ -9,6 +9,7 @@ use std::{
 use clap::{Args, Subcommand};
 
 use tabellion_http::keys::{Bound, KeyFile, Scope};
+use tabellion_runtime::Agent;
 
 use crate::{console::say, contracts, serve::libraries};
 
@@ -45,7 +46,7 @@ pub(super) struct Create {
     #[arg(long)]
     email: Option<String>,
 
-    /// What the key permits: `read` or `write`, optionally followed by `:CONTRACT` for one contract and `@LIBRARY` for one
+    /// What the key permits: `read`, `write` or `review`, optionally followed by `:CONTRACT` for one contract and `@LIBRARY` for one
     /// library; may be repeated
     #[arg(long = "scope", value_name = "SCOPE", default_value = "read")]
     scopes: Vec<Scope>,
@@ -57,6 +58,17 @@ pub(super) struct Create {
     /// Id of the user who makes the key's calls, in contracts that keep users as rows
     #[arg(long, value_name = "USER")]
     user: Option<String>,
+
+    /// The agent that makes the key's calls, for contracts with roles: without it, a person makes them. An agent can't have the
+    /// scope `review`
+    #[arg(long, value_name = "NAME@VERSION", value_parser = agent)]
+    agent: Option<Agent>,
+}
+
+/// Parses the name and the version of an agent.
+fn agent(text: &str) -> Result<Agent, String> {
+    let agent = Agent::parse(text).filter(|agent| agent.version.is_some());
+    agent.ok_or_else(|| "write the agent's name and version, as in `helper@1.2`".into())
 }
 
 /// Arguments of `key revoke`.
@@ -79,6 +91,7 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
             let bound = Bound {
                 org: new.org.clone(),
                 user: new.user.clone(),
+                agent: new.agent.clone(),
             };
             let (email, scopes) = (new.email.as_deref(), new.scopes.clone());
             let secret = file.create_bound(&new.name, email, scopes, bound)?;
@@ -94,7 +107,7 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
                 let (id, created) = (&key.id, &key.created);
                 let scopes = scopes.join(" ");
                 write!(out, "{id}\t{created}\t{} <{}>\t{scopes}", key.name, key.email)?;
-                for (what, bound) in [("org", &key.org), ("user", &key.user)] {
+                for (what, bound) in [("org", &key.org), ("user", &key.user), ("agent", &key.agent)] {
                     if let Some(bound) = bound {
                         write!(out, "\t{what} {bound}")?;
                     }

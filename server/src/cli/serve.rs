@@ -107,6 +107,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME")]
     mode: Option<String>,
 
+    /// Role of the client on standard input and output, for contracts with roles. If omitted, it is an agent: whoever speaks MCP over
+    /// a pipe is a program
+    #[arg(long = "as", value_name = "ROLE")]
+    role: Option<String>,
+
     /// Whether provenance that a call does not carry is discovered, for contracts that have provenance. If omitted: `discover` on
     /// standard input and output, `strict` over HTTP
     #[arg(long, value_name = "HOW", value_enum)]
@@ -272,6 +277,7 @@ impl From<Arguments> for Options {
                 Approval::Deny => ApprovalMode::Deny,
             },
             approve: arguments.approve,
+            role: arguments.role,
             external: match arguments.external {
                 External::Adopt => ExternalPolicy::Adopt,
                 External::Refuse => ExternalPolicy::Refuse,

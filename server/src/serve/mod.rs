@@ -1,6 +1,7 @@
 //! `tabellion serve`: opens the libraries and the data folder, and serves contracts over them to a client on standard input and
 //! output, to any number of clients over HTTP, or to both.
 
+mod callers;
 pub(crate) mod folder;
 mod grounds;
 pub(crate) mod libraries;
@@ -81,11 +82,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     };
     let all = specs.all();
     provenance::check(&options.environment, &all)?;
+    callers::check(options.role.as_deref(), options.http.as_ref(), &all)?;
     let (document, approval) = (document(options, &all)?, approval(options, &all)?);
     let access = options.http.as_ref().map(|http| Ok((http, Access::new(http)?)));
     let access: Option<(_, Access)> = access.transpose().map_err(|error: Box<dyn Error>| error)?;
     let opened = open(options, &specs, data.as_ref(), document.as_ref(), &approval)?;
     let opened = in_environment(opened, &options.environment)?;
+    let opened = callers::say(opened, options.role.as_deref());
 
     let runtime = runtime()?;
     let served = match access {

@@ -36,6 +36,8 @@ pub(crate) struct Options {
     pub(crate) approve: Vec<String>,
     /// What to do with uncommitted bytes of a file before a change.
     pub(crate) external: ExternalPolicy,
+    /// Role of the client on standard input and output.
+    pub(crate) role: Option<String>,
     /// The mode of operation, and whether provenance is discovered.
     pub(crate) environment: provenance::Options,
     /// Options for HTTP; `None` serves standard input and output only.

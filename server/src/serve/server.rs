@@ -13,12 +13,12 @@ use tabellion_library::{self as library, Library};
 use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, Offer, ServerInfo};
 use tabellion_platform::parent::Parent;
 use tabellion_records::{Records, Start};
-use tabellion_runtime::{Contract, spec::RowsSpec};
+use tabellion_runtime::{Contract, ContractSpec, spec::RowsSpec};
 
 use crate::provenance::ServerEnvironment;
 
 use super::{
-    HttpOptions, Opened, folder, instructions,
+    HttpOptions, Opened, callers, folder, instructions,
     over_http::{self, Access},
     prepare_process, runtime,
 };
@@ -81,6 +81,7 @@ pub struct Server<S = Library> {
     offer: Offer,
     approval: ApprovalPolicy,
     keys: Option<PathBuf>,
+    role: Option<String>,
 }
 
 impl Server<Library> {
@@ -158,6 +159,7 @@ impl<S> Server<S> {
             offer: Offer::Everything,
             approval: ApprovalPolicy::default(),
             keys: None,
+            role: None,
         }
     }
 
@@ -191,12 +193,19 @@ impl<S> Server<S> {
         self
     }
 
+    /// Sets the role of the client on standard input and output, for contracts with roles; an agent's by default.
+    pub fn role(mut self, role: &str) -> Self {
+        self.role = Some(role.into());
+        self
+    }
+
     /// Serves one client on standard input and output, until it disconnects.
     ///
     /// # Errors
     /// If two contracts have a tool of the same name, or serving fails.
     pub fn serve_stdio(self) -> Result<(), ServerError> {
         let parent = Parent::now();
+        callers::check(self.role.as_deref(), None, &self.specs()).map_err(ServerError::new)?;
         prepare_process().map_err(ServerError::new)?;
         let opened = self.opened()?;
         let runtime = runtime().map_err(ServerError::new)?;
@@ -223,6 +232,7 @@ impl<S> Server<S> {
             keys: self.keys.clone(),
             ..HttpOptions::at(address)
         };
+        callers::check(self.role.as_deref(), Some(&options), &self.specs()).map_err(ServerError::new)?;
         let access = Access::new(&options).map_err(ServerError::new)?;
         let opened = self.opened()?;
         let runtime = runtime().map_err(ServerError::new)?;
@@ -231,8 +241,12 @@ impl<S> Server<S> {
         served.map_err(ServerError::new)
     }
 
+    fn specs(&self) -> Vec<&'static ContractSpec> {
+        self.contracts.iter().map(|contract| contract.spec()).collect()
+    }
+
     fn opened(self) -> Result<Opened, ServerError> {
-        let specs: Vec<_> = self.contracts.iter().map(|contract| contract.spec()).collect();
+        let specs = self.specs();
         let info = ServerInfo {
             instructions: self.info.instructions.or_else(|| Some(instructions(&specs))),
             ..self.info
@@ -241,11 +255,12 @@ impl<S> Server<S> {
         let environment = environment.map_err(ServerError::new)?;
         let adapter = Adapter::new(self.contracts, self.offer, info, self.approval);
         let adapter = adapter.map(|adapter| adapter.with_environment(Arc::new(environment)));
-        Ok(Opened {
+        let opened = Opened {
             name: None,
             folders: vec![self.folder],
             library: self.library,
             adapter: adapter.map_err(ServerError::new)?,
-        })
+        };
+        Ok(callers::known(opened, self.role.as_deref()))
     }
 }

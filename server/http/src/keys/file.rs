@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ApiKey, Bound, Principal, Scope};
 use tabellion_platform::{self as platform, FileLock};
+use tabellion_runtime::{Agent, spec::ScopeWord};
 
 /// Maximum length of a principal's name, in characters.
 const MAX_NAME: usize = 64;
@@ -62,6 +63,9 @@ pub enum KeyFileError {
     /// The address can't stand in a commit's author line.
     #[error("`{}` is not an e-mail address", .0.escape_debug())]
     Email(String),
+    /// An agent's key would permit reviews.
+    #[error("an agent can't have the scope `{0}`: only people review")]
+    AgentReviews(Scope),
     /// The file has no such key.
     #[error("there is no key `{}`; `tabellion key list` shows all keys", .0.escape_debug())]
     UnknownKey(String),
@@ -98,6 +102,9 @@ pub struct StoredKey {
     /// Id or address of the user who makes its calls, if it says one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// `NAME@VERSION` of the agent that makes its calls, unless a person does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// When the key was created, in RFC 3339.
     pub created: String,
     /// SHA-256 of the secret, in hexadecimal.
@@ -114,6 +121,10 @@ impl StoredKey {
             bound: Bound {
                 org: self.org.clone(),
                 user: self.user.clone(),
+                agent: self
+                    .agent
+                    .as_deref()
+                    .map(|text| Agent::parse(text).unwrap_or_default()),
             },
         }
     }
@@ -172,10 +183,10 @@ impl KeyFile {
         self.create_bound(name, email, scopes, Bound::default())
     }
 
-    /// As [`create`](Self::create), for calls about the rows of one org or user.
+    /// As [`create`](Self::create), for calls about the rows of one org or user, or of an agent.
     ///
     /// # Errors
-    /// Those of [`create`](Self::create).
+    /// Those of [`create`](Self::create), and if an agent's key would permit reviews.
     pub fn create_bound(
         &self,
         name: &str,
@@ -185,6 +196,10 @@ impl KeyFile {
     ) -> Result<ApiKey, KeyFileError> {
         if !is_name(name) {
             return Err(KeyFileError::Name(name.into()));
+        }
+        let reviews = scopes.iter().find(|scope| scope.word() == ScopeWord::Review);
+        if let (Some(_), Some(scope)) = (&bound.agent, reviews) {
+            return Err(KeyFileError::AgentReviews(scope.clone()));
         }
         let key = ApiKey::random();
         let email = match email {
@@ -204,6 +219,7 @@ impl KeyFile {
             scopes,
             org: bound.org,
             user: bound.user,
+            agent: bound.agent.map(|agent| agent.to_string()),
             created: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
             sha256: key.digest(),
         });

@@ -19,7 +19,7 @@ mod tests;
 use std::{sync::Arc, time::SystemTime};
 
 use tabellion_mcp::{Access, Grant};
-use tabellion_runtime::Author;
+use tabellion_runtime::{Agent, Author, spec::ScopeWord};
 
 pub use api_key::ApiKey;
 pub use file::{KeyFile, KeyFileError, StoredKey};
@@ -38,17 +38,19 @@ pub struct Principal {
     pub email: String,
     /// What the key or token permits.
     pub scopes: Vec<Scope>,
-    /// The org and the user of its calls, if it has them.
+    /// The org, the user and the agent of its calls, if it has them.
     pub bound: Bound,
 }
 
-/// The org and the user of the calls with a key, for contracts that keep them as rows.
+/// Who makes the calls with a key: the org and the user, for contracts that keep them as rows, and the agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bound {
     /// Id of the only org that there is for them.
     pub org: Option<String>,
     /// Id of the user who makes them.
     pub user: Option<String>,
+    /// The agent that makes them; `None` if a person does.
+    pub agent: Option<Agent>,
 }
 
 impl Principal {
@@ -102,8 +104,17 @@ impl Grant for KeyGrant {
         self.principal.bound.user.as_deref()
     }
 
+    fn agent(&self) -> Option<Agent> {
+        self.principal.bound.agent.clone()
+    }
+
     fn allows(&self, contract: &str, access: Access) -> bool {
         self.scopes.iter().any(|scope| scope.allows(contract, access))
+    }
+
+    fn scopes(&self, contract: &str) -> Vec<ScopeWord> {
+        let scopes = self.scopes.iter().filter(|scope| scope.names_contract(contract));
+        scopes.map(Scope::word).collect()
     }
 
     fn is_valid(&self) -> bool {

@@ -4,12 +4,13 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use tabellion_mcp::Access;
+use tabellion_runtime::spec::ScopeWord;
 
-/// A permission, written `ACCESS[:CONTRACT][@LIBRARY]`; without a contract or a library it covers all of them.
+/// A permission, written `read`, `write` or `review` with `[:CONTRACT][@LIBRARY]`; without a contract or a library it covers all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Scope {
-    access: Access,
+    word: ScopeWord,
     contract: Option<String>,
     library: Option<String>,
 }
@@ -17,7 +18,7 @@ pub struct Scope {
 /// Why a text is not a scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a scope; write `read` or `write`, then `:CONTRACT` for one contract, then `@LIBRARY` for one library"
+    "`{0}` is not a scope; write `read`, `write` or `review`, then `:CONTRACT` for one contract, then `@LIBRARY` for one library"
 )]
 pub struct ScopeError(String);
 
@@ -29,7 +30,21 @@ impl Scope {
 
     /// Returns whether the scope permits `access` to the contract of this id.
     pub(super) fn allows(&self, contract: &str, access: Access) -> bool {
-        self.access >= access && self.contract.as_deref().is_none_or(|name| name == contract)
+        let needed = match access {
+            Access::Read => ScopeWord::Read,
+            Access::Write => ScopeWord::Write,
+        };
+        self.names_contract(contract) && self.word.includes(needed)
+    }
+
+    /// Returns whether the scope is about the contract of this id.
+    pub(super) fn names_contract(&self, contract: &str) -> bool {
+        self.contract.as_deref().is_none_or(|name| name == contract)
+    }
+
+    /// Returns what the scope permits.
+    pub fn word(&self) -> ScopeWord {
+        self.word
     }
 
     /// Returns the contract and the library that the scope names.
@@ -46,8 +61,8 @@ impl FromStr for Scope {
             Some((rest, library)) => (rest, Some(library)),
             None => (text, None),
         };
-        let (access, contract) = match rest.split_once(':') {
-            Some((access, contract)) => (access, Some(contract)),
+        let (word_text, contract) = match rest.split_once(':') {
+            Some((word, contract)) => (word, Some(contract)),
             None => (rest, None),
         };
         let is_name = |name: &str| {
@@ -57,12 +72,11 @@ impl FromStr for Scope {
                     .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         };
         let all_named = [contract, library].into_iter().flatten().all(is_name);
-        let access = [Access::Read, Access::Write]
-            .into_iter()
-            .find(|known| known.as_str() == access);
-        match access.filter(|_| all_named) {
-            Some(access) => Ok(Self {
-                access,
+        let mut words = ScopeWord::ALL.iter().copied();
+        let word = words.find(|word| word.to_string() == word_text);
+        match word.filter(|_| all_named) {
+            Some(word) => Ok(Self {
+                word,
                 contract: contract.map(str::to_owned),
                 library: library.map(str::to_owned),
             }),
@@ -87,7 +101,7 @@ impl From<Scope> for String {
 
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.access.as_str())?;
+        write!(f, "{}", self.word)?;
         if let Some(contract) = &self.contract {
             write!(f, ":{contract}")?;
         }

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Bearer, LEEWAY, TokenError, resource};
 use crate::keys::{self, Bound, Principal, Scope};
+use tabellion_runtime::Agent;
 
 /// Maximum length of a subject or client id, in bytes (OpenID Connect Core, section 2).
 const MAX_ID_BYTES: usize = 255;
@@ -38,6 +39,8 @@ pub(super) struct Claims {
     /// The e-mail address, if the issuer has verified it.
     email: Option<String>,
     scopes: Vec<Scope>,
+    /// The agent (`agent`), if a person does not call themselves.
+    agent: Option<Agent>,
     /// Expiry, since 1970.
     expires: Duration,
 }
@@ -91,6 +94,7 @@ impl Claims {
             name: name.map(str::to_owned),
             email: email.map(str::to_owned),
             scopes: scopes(&payload)?,
+            agent: agent(&payload)?,
             expires,
         })
     }
@@ -114,7 +118,10 @@ impl Claims {
             name,
             email,
             scopes: self.scopes,
-            bound: Bound::default(),
+            bound: Bound {
+                agent: self.agent,
+                ..Bound::default()
+            },
         };
         Bearer {
             principal: Arc::new(principal),
@@ -154,6 +161,29 @@ fn scopes(payload: &Map<String, Value>) -> Result<Vec<Scope>, TokenError> {
     };
     let words = named.into_iter().flat_map(|text| text.split(' '));
     Ok(words.filter_map(|word| word.parse().ok()).collect())
+}
+
+/// Returns the agent that the token is issued to, if any: `NAME@VERSION`, `{"name": …, "version": …}`, or `true` if it is to say
+/// itself what it is called.
+fn agent(payload: &Map<String, Value>) -> Result<Option<Agent>, TokenError> {
+    let text = |value: &Value| match value {
+        Value::Null => Ok(None),
+        Value::String(text) if (1..=MAX_ID_BYTES).contains(&text.len()) => Ok(Some(text.clone())),
+        _ => Err(TokenError::Form),
+    };
+    match payload.get("agent") {
+        None | Some(Value::Null | Value::Bool(false)) => Ok(None),
+        Some(Value::Bool(_)) => Ok(Some(Agent::default())),
+        Some(value @ Value::String(_)) => {
+            let text = text(value)?.unwrap_or_default();
+            Agent::parse(&text).ok_or(TokenError::Form).map(Some)
+        }
+        Some(Value::Object(members)) => Ok(Some(Agent {
+            name: text(members.get("name").unwrap_or(&Value::Null))?,
+            version: text(members.get("version").unwrap_or(&Value::Null))?,
+        })),
+        Some(_) => Err(TokenError::Form),
+    }
 }
 
 fn percent_encode(text: &str) -> PercentEncode<'_> {

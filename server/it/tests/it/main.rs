@@ -3,6 +3,7 @@
 mod approval;
 mod attacks;
 mod broken_connections;
+mod callers;
 mod concurrency;
 mod contract;
 mod data;

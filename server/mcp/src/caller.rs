@@ -1,0 +1,94 @@
+//! Who calls, for contracts that want to know: the holder of a key or a token, or whoever started the server.
+
+use std::sync::Arc;
+
+use rmcp::{ErrorData, RoleServer, model::Extensions, service::RequestContext};
+use serde_json::Value;
+use tabellion_runtime::{
+    Agent, ContractSpec, KnownCaller, auth,
+    spec::{CallerKind, ScopeWord},
+};
+
+use crate::{
+    access::Grant,
+    request_origin::{self, FORBIDDEN, RequestOrigin},
+    shared::Shared,
+};
+
+/// The caller on standard input and output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalCaller {
+    /// Name of the person whose account the server runs under.
+    pub user: String,
+    /// The role that the client has; an agent's if there is none, since whoever speaks MCP over a pipe is a program.
+    pub role: Option<String>,
+}
+
+impl Default for LocalCaller {
+    fn default() -> Self {
+        Self {
+            user: "local".into(),
+            role: None,
+        }
+    }
+}
+
+impl LocalCaller {
+    /// Returns the caller of a contract whose client says `agent` of itself; `None` if the contract has no roles, or not this one.
+    pub fn of(&self, contract: &ContractSpec, agent: Agent) -> Option<KnownCaller> {
+        let auth = contract.auth?;
+        let role = match &self.role {
+            Some(name) => Some(auth.role(name)?),
+            None => None,
+        };
+        match role.filter(|role| role.kind == CallerKind::Human) {
+            Some(role) => {
+                let scopes = role.scope.unwrap_or(ScopeWord::Read);
+                Some(KnownCaller::human(auth, self.user.as_str(), vec![scopes]))
+            }
+            None => {
+                let scopes = vec![ScopeWord::Read, ScopeWord::Write];
+                Some(KnownCaller::agent(auth, agent, &self.user, scopes))
+            }
+        }
+    }
+}
+
+/// Returns the caller of a request; `None` if the contract has no roles, or the caller is not known.
+pub(super) fn of(
+    shared: &Shared,
+    contract: &ContractSpec,
+    cx: &RequestContext<RoleServer>,
+) -> Option<Arc<KnownCaller>> {
+    let said = cx.client_info().map(|client| Agent {
+        name: Some(client.name.clone()),
+        version: Some(client.version.clone()),
+    });
+    known(shared, contract, &cx.extensions, said.unwrap_or_default()).map(Arc::new)
+}
+
+/// Checks that the caller of a request may read a resource and hear of its changes.
+pub(super) fn may_read(
+    shared: &Shared,
+    contract: &'static ContractSpec,
+    resource: &str,
+    request: &Extensions,
+) -> Result<(), ErrorData> {
+    let caller = known(shared, contract, request, Agent::default());
+    auth::may_read(contract, resource, caller.as_ref())
+        .map_err(|failure| ErrorData::new(FORBIDDEN, failure.message, Some(Value::Object(failure.data))))
+}
+
+fn known(shared: &Shared, contract: &ContractSpec, request: &Extensions, said: Agent) -> Option<KnownCaller> {
+    let auth = contract.auth?;
+    let Some(origin) = request.get::<RequestOrigin>() else {
+        let local = shared.local_caller.get().cloned().unwrap_or_default();
+        return local.of(contract, said);
+    };
+    let grant: &dyn Grant = &**origin.grant.as_ref()?;
+    let (scopes, holder) = (grant.scopes(contract.id), request_origin::holder(grant));
+    Some(match grant.agent() {
+        Some(agent) => KnownCaller::agent(auth, agent.or(said), &holder, scopes),
+        None => KnownCaller::human(auth, holder, scopes),
+    })
+}
