@@ -25,6 +25,8 @@ use crate::{
 
 /// Placeholder for the name of a mode of operation.
 pub const MODE: &str = "{mode}";
+/// Placeholder for the name of a role.
+pub const ROLE: &str = "{role}";
 
 /// Instructions to start a server.
 #[derive(Debug, Clone)]
@@ -39,6 +41,10 @@ pub struct Launch {
     pub directory: Option<PathBuf>,
     /// The argument that sets the mode of operation, if there is one; `{mode}` stands for its name.
     pub mode: Option<String>,
+    /// The argument that gives the client on standard input and output a role, if there is one; `{role}` stands for its name.
+    pub role: Option<String>,
+    /// Headers by which a client over HTTP is a caller of a role: the role, the name and the value.
+    pub role_headers: Vec<(String, String, String)>,
     /// Whether the server's standard error is shown.
     pub verbose: bool,
     /// Timeout for each answer, including the first one.
@@ -75,6 +81,8 @@ impl Launch {
             environment: Vec::new(),
             directory: None,
             mode: None,
+            role: None,
+            role_headers: Vec::new(),
             verbose: false,
             patience: crate::target::ANSWER_TIMEOUT,
             reach: Reach::Lines,
@@ -128,6 +136,17 @@ impl Launch {
     /// Returns the argument that sets a mode of operation; `None` if none does.
     pub fn mode_argument(&self, mode: &str) -> Option<String> {
         Some(self.mode.as_ref()?.replace(MODE, mode))
+    }
+
+    /// Returns the argument that gives the client a role; `None` if none does.
+    pub fn role_argument(&self, role: &str) -> Option<String> {
+        Some(self.role.as_ref()?.replace(ROLE, role))
+    }
+
+    /// Returns the headers by which a client over HTTP is a caller of a role.
+    pub fn headers_of(&self, role: &str) -> Vec<(String, String)> {
+        let of_role = self.role_headers.iter().filter(|(of, _, _)| of == role);
+        of_role.map(|(_, name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// Returns the command that serves the library at `root`.

@@ -27,6 +27,7 @@ pub mod adapter;
 mod assert;
 pub mod attacks;
 pub mod bytes;
+mod callers;
 pub mod check;
 pub mod checks;
 pub mod cli;

@@ -5,7 +5,7 @@ use std::path::Path;
 use tabellion_conformance::{
     Subject,
     era::Era,
-    launch::{Launch, MODE, Reach},
+    launch::{Launch, MODE, ROLE, Reach},
     ledger::Source,
 };
 use tabellion_contracts::{braindrive_markdown, learning_os, safe_markdown_editor};
@@ -28,19 +28,22 @@ pub enum CorrectServer {
     Tracker,
     /// The small server of the example `logbook`.
     Logbook,
+    /// The small server of the example `bulletin`.
+    Bulletin,
     /// The small server of the memory and the code of `mcb`.
     Recall,
 }
 
 impl CorrectServer {
     /// All correct servers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Reference,
         Self::Memory,
         Self::Editor,
         Self::Desk,
         Self::Tracker,
         Self::Logbook,
+        Self::Bulletin,
         Self::Recall,
     ];
 
@@ -67,6 +70,7 @@ impl CorrectServer {
             Self::Desk => small::DESK,
             Self::Tracker => small::TRACKER,
             Self::Logbook => small::LOGBOOK,
+            Self::Bulletin => small::BULLETIN,
             Self::Recall => small::RECALL,
         }
     }
@@ -78,6 +82,7 @@ impl CorrectServer {
             Self::Desk => &["operations", "mutation/recorded"],
             Self::Tracker => &["operations", "rows", "orgs", "secrets"],
             Self::Logbook => &["operations", "provenance", "modes", "errors"],
+            Self::Bulletin => &["auth", "gates"],
             Self::Recall => &["memory", "index", "search", "vcs", "validate"],
             Self::Memory | Self::Editor => &[
                 "append",
@@ -130,6 +135,7 @@ impl CorrectServer {
         let command = command.into_iter().map(String::from).collect();
         let launch = Launch {
             mode: (self == Self::Logbook).then(|| format!("--mode={MODE}")),
+            role: (self == Self::Bulletin).then(|| format!("--as={ROLE}")),
             ..Launch::of(command)
         };
         Subject {

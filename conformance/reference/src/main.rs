@@ -38,6 +38,9 @@ struct Arguments {
     /// The mode of operation, for a contract that has modes
     #[arg(long, value_name = "NAME", conflicts_with = "library")]
     mode: Option<String>,
+    /// The role of the client, for a contract that has roles
+    #[arg(long = "as", value_name = "ROLE", conflicts_with = "data")]
+    role: Option<String>,
     /// The folder with source code, for a contract that is about it
     #[arg(long, value_name = "FOLDER", requires = "data")]
     workspace: Option<PathBuf>,
@@ -56,6 +59,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         mutant,
         innocent,
         mode,
+        role,
         workspace,
         http,
     } = arguments;
@@ -85,7 +89,11 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if mode.is_some() && server.contract().modes.is_none() {
         return Err(format!("`{}` has no modes; leave `--mode` out", server.contract().id).into());
     }
+    if role.is_some() && server.contract().auth.is_none() {
+        return Err(format!("`{}` has no roles; leave `--as` out", server.contract().id).into());
+    }
     match server {
+        CorrectServer::Bulletin => Ok(small::serve_bulletin(library, role.as_deref())?),
         CorrectServer::Logbook if *export => Ok(small::export_logbook(library)?),
         CorrectServer::Logbook => Ok(small::serve_logbook(library, mode.as_deref())?),
         CorrectServer::Tracker if *export => Ok(small::export_tracker(library)?),

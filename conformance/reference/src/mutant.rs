@@ -4,6 +4,7 @@
 //! a line, in `start`, `messages` or `behaviour`. A process is one mutant for all its life, or none.
 
 mod behaviour;
+mod bulletin;
 mod code;
 mod desk;
 mod editor;
@@ -22,7 +23,7 @@ pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
 
 use crate::correct_server::CorrectServer;
 use {
-    code::CODE, desk::DESK, editor::EDITOR, logbook::LOGBOOK, memory::MEMORY, recall::RECALL,
+    bulletin::BULLETIN, code::CODE, desk::DESK, editor::EDITOR, logbook::LOGBOOK, memory::MEMORY, recall::RECALL,
     tracker::TRACKER, zoo::ZOO,
 };
 
@@ -287,6 +288,14 @@ pub enum Mutant {
     TellsTheStatement,
     TellsTheType,
     NamesNoRequest,
+    NobodyIsOwner,
+    IgnoresRoles,
+    SkipsAClause,
+    LooksOnlyBefore,
+    AsksForNoReview,
+    SaysTheFirst,
+    ForgivesTheSecond,
+    WritesAllTheSame,
 }
 
 /// A mutant and its description.
@@ -326,7 +335,7 @@ pub fn all() -> impl Iterator<Item = &'static Specimen> {
 
 /// Returns the specimens whose defect does not depend on the transport.
 pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
-    [ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK, RECALL, CODE]
+    [ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK, BULLETIN, RECALL, CODE]
         .into_iter()
         .flatten()
 }

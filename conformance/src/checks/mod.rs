@@ -6,11 +6,13 @@
 mod append;
 mod approval;
 mod atomic;
+mod auth;
 mod budget;
 mod bytes;
 mod code;
 mod concurrent;
 mod errors;
+mod gates;
 pub(crate) mod http;
 mod memory;
 mod model;
@@ -65,6 +67,8 @@ pub const FAMILIES: &[&[Check]] = &[
     provenance::CHECKS,
     modes::CHECKS,
     errors::CHECKS,
+    auth::CHECKS,
+    gates::CHECKS,
     memory::CHECKS,
     code::INDEX,
     code::SEARCH,
@@ -129,6 +133,9 @@ pub const SMOKE: &[&str] = &[
     "provenance/kept",
     "modes/matrix",
     "errors/channel",
+    "auth/roles",
+    "gates/each-clause",
+    "gates/nothing-written",
     "memory/kept",
     "memory/found",
     "memory/timeline",
@@ -164,6 +171,8 @@ fn fits(check: &Check, contract: &ContractSpec) -> bool {
         "rows" | "orgs" | "secrets" => contract.rows.is_some(),
         "provenance" => contract.provenance.is_some(),
         "modes" => contract.modes.is_some(),
+        "auth" => contract.auth.is_some(),
+        "gates" => !contract.gates.is_empty(),
         memory::FAMILY => memory::is_of(contract),
         family if code::is_family(family) => code::is_of(contract, family),
         "wire" | "http" | "schema" | "operations" | "pure" | "errors" | "budget" => true,
@@ -177,7 +186,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
     match check.family() {
         "wire" | "http" | "schema" | "pure" => true,
         "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
-        "rows" | "provenance" | "modes" | memory::FAMILY => true,
+        "rows" | "provenance" | "modes" | "auth" | "gates" | memory::FAMILY => true,
         family if code::is_family(family) => true,
         "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
         "secrets" => contract.rows.is_some_and(|rows| {

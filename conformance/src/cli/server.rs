@@ -12,7 +12,7 @@ use crate::{
     era::Era,
     http::Url,
     judgement::Stop,
-    launch::{ExternalServer, Launch, MODE, Reach},
+    launch::{ExternalServer, Launch, MODE, ROLE, Reach},
     ledger::Source,
     probe::{self, Identity, ServerInfo},
     setup::Setup,
@@ -43,6 +43,12 @@ pub(super) struct Server {
     /// environment variable and header
     #[arg(long, value_name = "ARGUMENT", value_parser = mode_argument, allow_hyphen_values = true)]
     mode_argument: Option<String>,
+    /// The argument that gives the client on standard input and output a role, for a contract that has roles: `--as={role}`
+    #[arg(long, value_name = "ARGUMENT", value_parser = role_argument, allow_hyphen_values = true)]
+    role_argument: Option<String>,
+    /// A header by which a client over HTTP is a caller of a role, such as `owner=Authorization: Bearer KEY`; once for each role
+    #[arg(long = "role-header", value_name = "ROLE=NAME: VALUE", value_parser = role_header)]
+    role_headers: Vec<(String, String, String)>,
     /// A glob of the server's own state in the library, such as `.index/**`, which the suite disregards; besides those of the
     /// adapter
     #[arg(long, value_name = "GLOB")]
@@ -92,6 +98,8 @@ impl Server {
                 .mode_argument
                 .clone()
                 .or_else(|| theirs.and_then(|server| server.mode.clone())),
+            role: self.role_argument.clone(),
+            role_headers: self.role_headers.clone(),
             verbose: self.verbose,
             patience: self.patience.map_or(ANSWER_TIMEOUT, Duration::from_secs),
             reach: self.reach()?,
@@ -348,6 +356,23 @@ fn mode_argument(text: &str) -> Result<String, String> {
             "expected an argument with `{MODE}`, such as --mode={MODE}"
         ))
     }
+}
+
+/// Checks that an argument has a place for the role's name.
+fn role_argument(text: &str) -> Result<String, String> {
+    if text.contains(ROLE) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("expected an argument with `{ROLE}`, such as --as={ROLE}"))
+    }
+}
+
+fn role_header(text: &str) -> Result<(String, String, String), String> {
+    let parts = text.split_once('=').and_then(|(role, header)| {
+        let (name, value) = header.split_once(':')?;
+        Some((role.to_owned(), name.trim().to_owned(), value.trim().to_owned()))
+    });
+    parts.ok_or_else(|| "expected ROLE=NAME: VALUE".to_owned())
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

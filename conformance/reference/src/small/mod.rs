@@ -1,10 +1,11 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory and the code of `mcb`, and of the examples `desk`,
-//! `tracker` and `logbook`.
+//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory and the code of `mcb`, and of the examples `bulletin`,
+//! `desk`, `tracker` and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
 //! the stateless era (2026-07-28), no recovery after a crash. The tracker, the logbook and the memory keep rows in a JSON document
 //! instead.
 
+mod bulletin;
 mod code;
 mod desk;
 mod editor;
@@ -28,7 +29,7 @@ use tabellion_runtime::{ContractSpec, ToolSpec};
 use crate::mutant::{Mutant, is};
 
 pub(crate) use {
-    desk::CONTRACT as DESK, logbook::CONTRACT as LOGBOOK, recall::CONTRACT as RECALL,
+    bulletin::CONTRACT as BULLETIN, desk::CONTRACT as DESK, logbook::CONTRACT as LOGBOOK, recall::CONTRACT as RECALL,
     tracker::CONTRACT as TRACKER,
 };
 
@@ -52,6 +53,12 @@ enum Answer {
     Response(Value),
     /// A response with `_meta`.
     Noted { response: Value, meta: Value },
+    /// An error as a result, with structured content and `_meta`.
+    Error {
+        message: String,
+        body: Value,
+        meta: Value,
+    },
     /// A question for the person, and the state that comes back with the decision.
     Question { message: String, state: String },
 }
@@ -191,6 +198,15 @@ pub fn serve_desk(root: &Path) -> io::Result<()> {
     serve(DESK, &mut desk::Desk(library))
 }
 
+/// Serves notices in the library at `root` to a client of this role, over standard input and output until the input ends.
+///
+/// # Errors
+/// If a pipe breaks.
+pub fn serve_bulletin(root: &Path, role: Option<&str>) -> io::Result<()> {
+    let library = Library(root.to_owned());
+    serve(BULLETIN, &mut bulletin::Bulletin::new(library, role))
+}
+
 fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line?).unwrap_or_default();
@@ -285,6 +301,12 @@ fn call(
         Answer::Noted { response, meta } => {
             Ok(json!({ "content": [], "structuredContent": response, "_meta": meta }))
         }
+        Answer::Error { message, body, meta } => Ok(json!({
+            "isError": true,
+            "content": [{ "type": "text", "text": message }],
+            "structuredContent": body,
+            "_meta": meta,
+        })),
         Answer::Response(response) => Ok(json!({ "content": [], "structuredContent": response })),
         Answer::Question { .. } if !can_ask => Err(refused(
             "the call needs a person's approval, but the client does not support elicitation",

@@ -1,0 +1,131 @@
+//! Callers of a contract with roles: how the suite becomes one, and what a refusal tells of gates and roles.
+
+use serde_json::{Map, Value, json};
+use tabellion_runtime::{
+    ContractSpec, KnownCaller, ToolSpec,
+    auth::{NEEDS, REASON},
+    gates::VIOLATIONS,
+    spec::{AuthSpec, CallerKind, RoleSpec, ScopeWord},
+};
+
+use crate::{
+    check::Bench,
+    client::Client,
+    judgement::Stop,
+    scene::Scene,
+};
+
+/// Returns the caller that has this role and no more than it takes, as gates see it. Its identity is the suite's own word.
+pub(crate) fn caller(auth: &AuthSpec, role: &RoleSpec) -> KnownCaller {
+    match role.kind {
+        CallerKind::Human => {
+            let scope = role.scope.unwrap_or(ScopeWord::Read);
+            KnownCaller::human(auth, "a person", vec![scope])
+        }
+        CallerKind::Agent => {
+            let scopes = vec![ScopeWord::Read, ScopeWord::Write];
+            KnownCaller::agent(auth, Default::default(), "a person", scopes)
+        }
+    }
+}
+
+/// Starts a server, and opens a client that has this role; without one, a client of a contract without roles.
+pub(crate) fn open<'a>(
+    bench: &Bench<'a>,
+    scene: &Scene<'a>,
+    role: Option<&RoleSpec>,
+) -> Result<Client<'a>, Stop> {
+    let launch = &bench.subject.launch;
+    let Some(role) = role else { return scene.start() };
+    scene.trace(format!("the client has the role `{}`", role.name));
+    if launch.is_http() {
+        let headers = launch.headers_of(role.name);
+        if headers.is_empty() {
+            let why = format!("no header makes a client a caller of the role `{0}`: add `--role-header '{0}=NAME: VALUE'`", role.name);
+            return Err(Stop::NotApplicable(why));
+        }
+        let target = scene.connect()?;
+        target.set_headers(headers);
+        return Client::open(bench.subject, target, scene.library());
+    }
+    match launch.role_argument(role.name) {
+        Some(argument) => {
+            let target = scene.connect_by(|command| {
+                command.arg(argument);
+            })?;
+            Client::open(bench.subject, target, scene.library())
+        }
+        // Over a pipe, a client is an agent unless the operator says otherwise.
+        None if role.kind == CallerKind::Agent => scene.start(),
+        None => {
+            let why = "no argument gives a client a role: add `--role-argument`, such as --as={role}";
+            Err(Stop::NotApplicable(why.into()))
+        }
+    }
+}
+
+/// What an answer tells of roles and gates.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Told {
+    /// Whether the call was refused.
+    pub(crate) is_refused: bool,
+    /// The whole answer, for people.
+    pub(crate) text: String,
+    /// The reason in the details of an error about callers, if it is one.
+    pub(crate) reason: Option<String>,
+    /// The violations of gates.
+    pub(crate) violations: Vec<Value>,
+    /// Whether the gates ask for a review, if the answer says it.
+    pub(crate) asks_review: Option<bool>,
+}
+
+impl Told {
+    /// Returns the ids of the violated clauses, sorted.
+    pub(crate) fn clauses(&self) -> Vec<String> {
+        let ids = self.violations.iter().filter_map(|it| it["clause"].as_str());
+        let mut ids: Vec<_> = ids.map(str::to_owned).collect();
+        ids.sort();
+        ids
+    }
+}
+
+/// Calls an operation's tool with whatever arguments; returns what the answer tells.
+pub(crate) fn call(
+    bench: &Bench<'_>,
+    client: &mut Client<'_>,
+    tool: &ToolSpec,
+    arguments: &Value,
+) -> Result<Told, Stop> {
+    let answer = client.request("tools/call", json!({ "name": tool.name, "arguments": arguments }))?;
+    Ok(told(bench.subject.contract, &answer))
+}
+
+/// Reads what an answer tells: from the contract's error body, from `_meta`, or from the data of a JSON-RPC error.
+pub(crate) fn told(contract: &ContractSpec, answer: &Value) -> Told {
+    let result = &answer["result"];
+    let error = answer.get("error");
+    let (mut details, mut violations) = (Map::new(), None);
+    let data = match error {
+        Some(error) => &error["data"],
+        None => &result["_meta"]["tabellion/error"]["data"],
+    };
+    if let Some(data) = data.as_object() {
+        violations = data.get(VIOLATIONS).and_then(Value::as_array).cloned();
+        details = data.clone();
+    }
+    if let (Some(body), None) = (contract.error_body, error) {
+        let object = &result["structuredContent"][body.at];
+        violations = object[body.violations].as_array().cloned();
+        details = object[body.details].as_object().cloned().unwrap_or_default();
+    }
+    let is_refused = error.is_some() || result["isError"] == true;
+    let is_of_caller = details.contains_key(NEEDS);
+    let reason = details.get(REASON).and_then(Value::as_str);
+    Told {
+        is_refused,
+        text: answer.to_string(),
+        reason: reason.filter(|_| is_refused && is_of_caller).map(str::to_owned),
+        violations: violations.filter(|_| is_refused).unwrap_or_default(),
+        asks_review: result["_meta"]["tabellion/gates"]["requires_review"].as_bool(),
+    }
+}
