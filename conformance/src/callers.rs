@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     ContractSpec, KnownCaller, ToolSpec,
     auth::{NEEDS, REASON},
-    gates::VIOLATIONS,
+    gates::{GATES, VIOLATIONS},
     spec::{AuthSpec, CallerKind, RoleSpec, ScopeWord},
 };
 
@@ -101,31 +101,32 @@ pub(crate) fn call(
 }
 
 /// Reads what an answer tells: from the contract's error body, from `_meta`, or from the data of a JSON-RPC error.
-pub(crate) fn told(contract: &ContractSpec, answer: &Value) -> Told {
+fn told(contract: &ContractSpec, answer: &Value) -> Told {
     let result = &answer["result"];
-    let error = answer.get("error");
-    let (mut details, mut violations) = (Map::new(), None);
-    let data = match error {
-        Some(error) => &error["data"],
-        None => &result["_meta"]["tabellion/error"]["data"],
+    let is_refused = answer.get("error").is_some() || result["isError"] == true;
+    let details = details(contract, answer);
+    let violations = match contract.error_body {
+        Some(body) if answer.get("error").is_none() => &result["structuredContent"][body.at][body.violations],
+        _ => details.get(VIOLATIONS).unwrap_or(&Value::Null),
     };
-    if let Some(data) = data.as_object() {
-        violations = data.get(VIOLATIONS).and_then(Value::as_array).cloned();
-        details = data.clone();
-    }
-    if let (Some(body), None) = (contract.error_body, error) {
-        let object = &result["structuredContent"][body.at];
-        violations = object[body.violations].as_array().cloned();
-        details = object[body.details].as_object().cloned().unwrap_or_default();
-    }
-    let is_refused = error.is_some() || result["isError"] == true;
-    let is_of_caller = details.contains_key(NEEDS);
     let reason = details.get(REASON).and_then(Value::as_str);
     Told {
         is_refused,
         text: answer.to_string(),
-        reason: reason.filter(|_| is_refused && is_of_caller).map(str::to_owned),
-        violations: violations.filter(|_| is_refused).unwrap_or_default(),
-        asks_review: result["_meta"]["tabellion/gates"]["requires_review"].as_bool(),
+        // Other errors have reasons, too, but say nothing of what their caller needs.
+        reason: reason.filter(|_| details.contains_key(NEEDS)).map(str::to_owned),
+        violations: violations.as_array().cloned().unwrap_or_default(),
+        asks_review: result["_meta"][GATES]["requires_review"].as_bool(),
     }
+}
+
+/// Returns the details of the error in an answer; empty if it is none.
+pub(crate) fn details(contract: &ContractSpec, answer: &Value) -> Map<String, Value> {
+    let result = &answer["result"];
+    let details = match (answer.get("error"), contract.error_body) {
+        (Some(error), _) => &error["data"],
+        (None, Some(body)) => &result["structuredContent"][body.at][body.details],
+        (None, None) => &result["_meta"]["tabellion/error"]["data"],
+    };
+    details.as_object().cloned().unwrap_or_default()
 }

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tabellion_runtime::{ContractSpec, ToolSpec, spec::TextRule};
+use tabellion_runtime::{ContractSpec, ToolSpec, auth::REASON, spec::TextRule};
 
 use super::DOCUMENTS;
 use crate::{
+    callers,
     check::{Bench, Case, Check, Severity},
     generate::{Input, Inputs},
     judgement::{Judgement, Stop, ensure, fail},
@@ -22,7 +23,7 @@ pub(super) const VALID: Check = Check {
     explains: "Generates valid arguments from each tool's schema and examples: with and without optional members, \
                every value of an enumeration, values at limits, texts of all kinds. A call may fail because of the \
                library's content, but not with -32602 (invalid params), unless the error's data name a rule about the rows \
-               that are there, or say that the server checks no tokens.",
+               that are there, or say that the server checks no tokens, or the contract's error body gives a `reason`.",
     cases: |bench| cases(bench, |inputs| inputs.valid),
     judge: judge_valid,
     shrink,
@@ -113,6 +114,10 @@ fn judge_valid(bench: &Bench<'_>, case: &Case) -> Judgement {
         let message = client.call_raw(tool, &input.arguments, Map::new())?;
         let rule = message.pointer("/error/data/rule").and_then(Value::as_str);
         if rule.is_some_and(|rule| is_of_rows(contract, tool, rule)) {
+            continue;
+        }
+        // What the details give a reason for is refused because of what is there, not because of its form.
+        if callers::details(contract, &message).contains_key(REASON) {
             continue;
         }
         if let Reply::Refused(refusal) = bench.subject.adapter.reply(tool, &message) {

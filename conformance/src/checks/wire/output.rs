@@ -34,7 +34,8 @@ pub(super) const TEXT: Check = Check {
     guarantees: &[],
     states: "The text of a result is the JSON of its structured content.",
     explains: "Clients without support for structured content show the text. According to MCP, the text should be the \
-               serialized JSON. Parses the text and compares it with the structured content.",
+               serialized JSON. Parses the text and compares it with the structured content. For a contract with `errorBody`, the text of \
+               an error is its sentence.",
     cases: |bench| {
         native_only(bench)?;
         cases(bench)
@@ -112,7 +113,7 @@ fn judge_structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Val
             )
         })?;
     }
-    if !bench.subject.is_native() {
+    if !bench.subject.is_native() || is_error_body(bench, result) {
         return Ok(());
     }
     let calls: Calls = case.read()?;
@@ -129,8 +130,15 @@ fn judge_structured(bench: &Bench<'_>, case: &Case, schema: &Value, result: &Val
         })
 }
 
-fn judge_text(_: &Bench<'_>, _: &Case, _: &Value, result: &Value) -> Judgement {
-    let Some(structured) = result.get("structuredContent") else {
+/// Returns true if the structured content is the object that the contract has for errors.
+fn is_error_body(bench: &Bench<'_>, result: &Value) -> bool {
+    result["isError"] == true && bench.subject.contract.error_body.is_some()
+}
+
+fn judge_text(bench: &Bench<'_>, _: &Case, _: &Value, result: &Value) -> Judgement {
+    // The text of an error is its sentence.
+    let structured = result.get("structuredContent").filter(|_| !is_error_body(bench, result));
+    let Some(structured) = structured else {
         return Ok(());
     };
     let blocks = result["content"].as_array().into_iter().flatten();
