@@ -1,6 +1,6 @@
 //! The tables in a contract's README.
 //!
-//! They list the contract's tools, resources and prompts, between the lines [`BEGIN`] and [`END`]. The rest of the file is written
+//! They list the contract's tools, roles, gates, resources and prompts, between the lines [`BEGIN`] and [`END`]. The rest of the file is written
 //! by hand.
 
 use std::fmt::Write;
@@ -34,7 +34,7 @@ fn replace_between(text: &str, tables: &str) -> Option<String> {
     Some([before, BEGIN, tables, END, after].concat())
 }
 
-/// Returns the tables of tools, resources and prompts.
+/// Returns the tables of tools, roles, gates, resources and prompts.
 fn tables(contract: &Contract) -> String {
     let mut table = String::from("\n| tool | what it does | changes |\n|---|---|---|\n");
     for tool in &contract.tools {
@@ -52,7 +52,60 @@ fn tables(contract: &Contract) -> String {
         );
     }
     table.push('\n');
+    table.push_str(&callers(contract));
+    table.push_str(&clauses(contract));
     table.push_str(&offers(contract));
+    table
+}
+
+/// Returns the table of roles and the operations that each may call, if the contract has roles.
+fn callers(contract: &Contract) -> String {
+    let Some(auth) = &contract.spec.auth else {
+        return String::new();
+    };
+    let mut table = String::from("| role | of | may call |\n|---|---|---|\n");
+    for (name, role) in &auth.roles {
+        let of = match role.scope {
+            Some(scope) => format!("{}, with a key that permits `{scope}`", role.kind),
+            None => role.kind.to_string(),
+        };
+        let operations = contract.operations();
+        let may = operations.filter(|operation| operation.spec.roles.contains(name));
+        let may: Vec<_> = may.map(|operation| format!("`{}`", operation.label())).collect();
+        let _ = writeln!(table, "| `{name}` | {of} | {} |", may.join(", "));
+    }
+    table.push('\n');
+    table
+}
+
+/// Returns the table of the clauses of gates, if the contract has any.
+fn clauses(contract: &Contract) -> String {
+    if contract.spec.gates.is_empty() {
+        return String::new();
+    }
+    let mut table = String::from(
+        "| gate | clause | of | judged | severity | where it is broken |\n|---|---|---|---|---|---|\n",
+    );
+    for (gate, it) in &contract.spec.gates {
+        for clause in &it.clauses {
+            let of: Vec<_> = clause.tools.iter().map(|tool| format!("`{tool}`")).collect();
+            let then = match clause.asks {
+                Some(_) => "waits for a review",
+                None => "refused",
+            };
+            let _ = writeln!(
+                table,
+                "| {gate} | {} | {} | {} | {} | {then}: {}; {} |",
+                clause.id,
+                of.join(", "),
+                clause.at,
+                clause.severity,
+                clause.issue,
+                clause.actionable
+            );
+        }
+    }
+    table.push('\n');
     table
 }
 
@@ -101,7 +154,8 @@ fn offers(contract: &Contract) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BEGIN, END, replace_between};
+    use super::{BEGIN, END, replace_between, tables};
+    use crate::run::root;
 
     #[test]
     fn only_the_text_between_the_lines_is_replaced() {
@@ -109,5 +163,22 @@ mod tests {
         assert_eq!(replace_between(&readme("old\n"), "new\n"), Some(readme("new\n")));
         assert_eq!(replace_between("# notes\n", "new\n"), None);
         assert_eq!(replace_between(BEGIN, "new\n"), None);
+    }
+
+    #[test]
+    fn roles_and_clauses_have_tables() {
+        let schemas = root().join("codegen/examples/bulletin/schemas");
+        let sources = tabellion_codegen::Sources::from_dir(&schemas).expect("the example");
+        let contracts = tabellion_codegen::load(&sources).expect("it has no problems");
+        let tables = tables(&contracts[0]);
+        for line in [
+            "| `reviewer` | human, with a key that permits `review` | `read_notice` |",
+            "| `agent` | agent | `read_notice`, `post_notice`, `remove_notice` |",
+            "| accountability | agents_are_reviewed | `post_notice` | before | medium | waits for a review: An agent's notice waits for an \
+             owner; ask an owner to post it |",
+            "| manners | others_keep_their_words | `post_notice` | after | high | refused: ",
+        ] {
+            assert!(tables.contains(line), "{line}\n{tables}");
+        }
     }
 }

@@ -41,6 +41,36 @@ fn compiles() -> Vec<(&'static str, Value)> {
             } }),
         ),
         (
+            "callers_and_gates_declared",
+            json!({ "set": {
+                "notes/contract.json#/errors/CONFLICT/failures":
+                    ["conflict", "refused", "busy", "declined", "unauthenticated", "violation"],
+                "notes/contract.json#/errors/CONFLICT/http": 409,
+                "notes/contract.json#/auth": { "roles": { "owner": { "scope": "write" }, "agent": { "kind": "agent" } } },
+                "notes/contract.json#/gates": { "brevity": { "clauses": [{
+                    "id": "few_lines", "tools": ["read_note"], "at": "before", "severity": "low",
+                    "issue": "Too many lines", "actionable": "ask for fewer",
+                    "schema": { "properties": { "request": { "properties": { "lines": { "maximum": 50 } } } } },
+                    "examples": [
+                        { "name": "few", "breaks": false,
+                          "facts": { "tool": "read_note", "request": { "name": "a", "lines": 5 }, "caller": { "roles": ["owner"] } } },
+                        { "name": "many", "breaks": true,
+                          "facts": { "tool": "read_note", "request": { "name": "a", "lines": 70 }, "caller": { "roles": ["owner"] } } },
+                    ],
+                }] } },
+                "notes/contract.json#/resources/0/roles": ["owner"],
+                "$/read_note.json#/gates": ["brevity"],
+                "$/read_note.json#/tags": ["reading"],
+                "$/read_note.json#/errors/-": "CONFLICT",
+                "$/read_log.json#/errors/-": "CONFLICT",
+                "$/preview_change.json#/errors/-": "CONFLICT",
+                "$/read_note.json#/roles": ["owner", "agent"],
+                "$/read_log.json#/roles": ["owner"],
+                "$/change_note.json#/roles": ["owner"],
+                "$/preview_change.json#/roles": ["owner"],
+            } }),
+        ),
+        (
             "optional_argument_added",
             json!({ "set": {
             "$/read_note.json#/inputSchema/properties/raw": { "type": "boolean" },
@@ -224,6 +254,7 @@ fn an_implementation_has_to_follow_its_contract() {
         "reading_tool_stages",
         "forged_receipt",
         "made_receipt",
+        "unknown_fact",
         "other_ground",
     ] {
         cases.compile_fail(format!("tests/ui/{name}.rs"));

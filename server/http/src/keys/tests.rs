@@ -149,6 +149,38 @@ fn only_names_and_addresses_that_fit_a_commit_are_accepted() {
 }
 
 #[test]
+fn an_agents_key_names_it_and_permits_no_review() {
+    let (_dir, file) = file();
+    let bound = || Bound {
+        agent: Agent::parse("helper@1.2"),
+        ..Bound::default()
+    };
+    for texts in [&["review"][..], &["write", "review:a@x"]] {
+        let made = file.create_bound("Ada", None, scopes(texts), bound());
+        assert!(matches!(made, Err(KeyFileError::AgentReviews(_))), "{texts:?}");
+    }
+    let agent = file.create_bound("Ada", None, scopes(&["write:a"]), bound()).unwrap();
+    let person = file.create("Ada", None, scopes(&["write:a", "review", "read:b"])).unwrap();
+    assert!(fs::read_to_string(file.path()).unwrap().contains("\"agent\": \"helper@1.2\""));
+    let ring = KeyRing::new(file).unwrap();
+    let grant = |key: &ApiKey| {
+        let principal = ring.principal(&key.reveal()).unwrap();
+        principal.grant_at("", Validity::Until(SystemTime::now())).unwrap()
+    };
+    assert_eq!(grant(&agent).agent(), Agent::parse("helper@1.2"));
+    assert_eq!(grant(&person).agent(), None);
+    use ScopeWord::{Read, Review, Write};
+    for (key, contract, expected) in [
+        (&agent, "a", &[Write][..]),
+        (&agent, "b", &[]),
+        (&person, "a", &[Write, Review]),
+        (&person, "b", &[Review, Read]),
+    ] {
+        assert_eq!(grant(key).scopes(contract), expected, "{contract}");
+    }
+}
+
+#[test]
 fn scopes_permit_what_they_name() {
     use Access::{Read, Write};
 
@@ -158,6 +190,10 @@ fn scopes_permit_what_they_name() {
         ("read", "", "a", Write, false),
         ("write", "", "a", Write, true),
         ("write", "", "a", Read, true),
+        ("review", "", "a", Read, true),
+        ("review", "", "a", Write, false),
+        ("review:a@x", "x", "a", Read, true),
+        ("review:a@x", "x", "b", Read, false),
         ("write:a", "", "a", Write, true),
         ("write:a", "", "b", Read, false),
         ("write@x", "x", "a", Write, true),
