@@ -8,12 +8,7 @@ use tabellion_runtime::{
     spec::{AuthSpec, CallerKind, RoleSpec, ScopeWord},
 };
 
-use crate::{
-    check::Bench,
-    client::Client,
-    judgement::Stop,
-    scene::Scene,
-};
+use crate::{check::Bench, client::Client, judgement::Stop, scene::Scene};
 
 /// Returns the caller that has this role and no more than it takes, as gates see it. Its identity is the suite's own word.
 pub(crate) fn caller(auth: &AuthSpec, role: &RoleSpec) -> KnownCaller {
@@ -41,7 +36,10 @@ pub(crate) fn open<'a>(
     if launch.is_http() {
         let headers = launch.headers_of(role.name);
         if headers.is_empty() {
-            let why = format!("no header makes a client a caller of the role `{0}`: add `--role-header '{0}=NAME: VALUE'`", role.name);
+            let why = format!(
+                "no header makes a client a caller of the role `{0}`: add `--role-header '{0}=NAME: VALUE'`",
+                role.name
+            );
             return Err(Stop::NotApplicable(why));
         }
         let target = scene.connect()?;

@@ -146,7 +146,9 @@ impl Launch {
     /// Returns the headers by which a client over HTTP is a caller of a role.
     pub fn headers_of(&self, role: &str) -> Vec<(String, String)> {
         let of_role = self.role_headers.iter().filter(|(of, _, _)| of == role);
-        of_role.map(|(_, name, value)| (name.clone(), value.clone())).collect()
+        of_role
+            .map(|(_, name, value)| (name.clone(), value.clone()))
+            .collect()
     }
 
     /// Returns the command that serves the library at `root`.

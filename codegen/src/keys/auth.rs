@@ -161,7 +161,7 @@ impl Key for Callers {
         Emitted {
             fields: quote!(auth: Some(&AUTH),),
             items: vec![quote! {
-                /// Who may call.
+                /// The roles of callers.
                 pub static AUTH: spec::AuthSpec = spec::AuthSpec {
                     roles: &[#(#roles),*],
                     resources: &[#(#resources),*],

@@ -128,7 +128,7 @@ pub struct ContractSpec {
     pub errors: IndexMap<String, ErrorEntry>,
     /// The object that errors have in results.
     pub error_body: Option<ErrorBody>,
-    /// Who may call.
+    /// The roles of callers.
     pub auth: Option<Auth>,
     /// Rules of conduct, by principle.
     #[serde(default)]

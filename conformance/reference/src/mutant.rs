@@ -23,8 +23,8 @@ pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
 
 use crate::correct_server::CorrectServer;
 use {
-    bulletin::BULLETIN, code::CODE, desk::DESK, editor::EDITOR, logbook::LOGBOOK, memory::MEMORY, recall::RECALL,
-    tracker::TRACKER, zoo::ZOO,
+    bulletin::BULLETIN, code::CODE, desk::DESK, editor::EDITOR, logbook::LOGBOOK, memory::MEMORY,
+    recall::RECALL, tracker::TRACKER, zoo::ZOO,
 };
 
 pub(super) use {behaviour::*, messages::*, start::*};
@@ -288,7 +288,7 @@ pub enum Mutant {
     TellsTheStatement,
     TellsTheType,
     NamesNoRequest,
-    NobodyIsOwner,
+    UnknownIsOwner,
     IgnoresRoles,
     SkipsAClause,
     LooksOnlyBefore,
@@ -335,9 +335,11 @@ pub fn all() -> impl Iterator<Item = &'static Specimen> {
 
 /// Returns the specimens whose defect does not depend on the transport.
 pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
-    [ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK, BULLETIN, RECALL, CODE]
-        .into_iter()
-        .flatten()
+    [
+        ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK, BULLETIN, RECALL, CODE,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 static SELF: OnceLock<Mutant> = OnceLock::new();

@@ -17,15 +17,15 @@ use crate::{
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "auth/nobody",
+        id: "auth/unknown",
         severity: Severity::Must,
         guarantees: &["auth-required"],
         states: "Without credentials, or with a role that the contract does not have, no call is made.",
         explains: "Over HTTP, calls each operation with its first example and without a header that says who calls. Over standard input and \
                    output, starts the server with a role that does not exist; it may refuse to start. What is called must be refused, and \
                    must change nothing.",
-        cases: nobody_cases,
-        judge: nobody,
+        cases: unknown_cases,
+        judge: unknown,
         shrink: as_small_as_can_be,
     },
     Check {
@@ -66,7 +66,7 @@ fn example(bench: &Bench<'_>, label: &str) -> Result<(&'static ToolSpec, Value),
     example.ok_or_else(|| Stop::NotApplicable(format!("`{label}` has no example")))
 }
 
-fn nobody_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+fn unknown_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     auth(bench)?;
     let launch = &bench.subject.launch;
     if !launch.is_http() && launch.role_argument(NO_ROLE).is_none() {
@@ -77,7 +77,7 @@ fn nobody_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(all.map(|tool| Case::new(tool.label(), tool.label())).collect())
 }
 
-fn nobody(bench: &Bench<'_>, case: &Case) -> Judgement {
+fn unknown(bench: &Bench<'_>, case: &Case) -> Judgement {
     let label: String = case.read()?;
     let (tool, arguments) = example(bench, &label)?;
     let launch = &bench.subject.launch;
@@ -85,8 +85,8 @@ fn nobody(bench: &Bench<'_>, case: &Case) -> Judgement {
     let before = scene.view()?;
     let target = match launch.role_argument(NO_ROLE).filter(|_| !launch.is_http()) {
         Some(argument) => scene.connect_by(|command| {
-                command.arg(argument);
-            }),
+            command.arg(argument);
+        }),
         None => scene.connect(),
     };
     // A server that does not start, or does not answer, lets no one in.
@@ -129,16 +129,29 @@ fn roles(bench: &Bench<'_>, case: &Case) -> Judgement {
     let before = scene.view()?;
     let told = callers::call(bench, &mut client, tool, &arguments)?;
     let is_for = caller.roles.iter().any(|role| tool.roles.contains(role));
-    let needed = if tool.mutating { ScopeWord::Write } else { ScopeWord::Read };
+    let needed = if tool.mutating {
+        ScopeWord::Write
+    } else {
+        ScopeWord::Read
+    };
     let may = caller.scopes.iter().any(|scope| scope.includes(needed));
     if is_for {
-        let is_of_caller = told.reason.as_deref().is_some_and(|reason| reason != "scope" || may);
+        let is_of_caller = told
+            .reason
+            .as_deref()
+            .is_some_and(|reason| reason != "scope" || may);
         ensure(!is_of_caller, || {
-            format!("`{operation}` is for {}, but was refused: {}", role.name, told.text)
+            format!(
+                "`{operation}` is for {}, but was refused: {}",
+                role.name, told.text
+            )
         })?;
     } else {
         ensure(told.is_refused, || {
-            format!("`{operation}` is not for {}, but was called: {}", role.name, told.text)
+            format!(
+                "`{operation}` is not for {}, but was called: {}",
+                role.name, told.text
+            )
         })?;
         ensure(told.reason.as_deref() == Some("role"), || {
             format!("the refusal does not give the reason `role`: {}", told.text)

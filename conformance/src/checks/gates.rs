@@ -98,7 +98,11 @@ fn shown(bench: &Bench<'_>) -> Result<impl Iterator<Item = Shown>, Stop> {
     }
     Ok(gates.iter().flat_map(|gate| {
         gate.clauses.iter().flat_map(move |clause| {
-            clause.examples.iter().map(move |example| Shown { gate, clause, example })
+            clause.examples.iter().map(move |example| Shown {
+                gate,
+                clause,
+                example,
+            })
         })
     }))
 }
@@ -122,7 +126,12 @@ fn role_like(bench: &Bench<'_>, caller: &Value) -> Result<Option<&'static RoleSp
 }
 
 /// Returns the clauses before the method that a call violates, and whether one asks for a review.
-fn judged(bench: &Bench<'_>, tool: &ToolSpec, role: Option<&RoleSpec>, request: &Value) -> (Vec<String>, bool) {
+fn judged(
+    bench: &Bench<'_>,
+    tool: &ToolSpec,
+    role: Option<&RoleSpec>,
+    request: &Value,
+) -> (Vec<String>, bool) {
     let caller = match (bench.subject.contract.auth, role) {
         (Some(auth), Some(role)) => callers::caller(auth, role).to_facts(),
         _ => json!({ "roles": [] }),
@@ -154,7 +163,9 @@ fn attempt(bench: &Bench<'_>, shown: Shown) -> Option<Attempt> {
             violated.push(clause.id.to_owned());
         }
     }
-    let documents = example.documents.and_then(|documents| serde_json::from_str(documents).ok());
+    let documents = example
+        .documents
+        .and_then(|documents| serde_json::from_str(documents).ok());
     Some(Attempt {
         operation: label.to_owned(),
         request: facts["request"].clone(),
@@ -194,7 +205,10 @@ fn all_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         .collect();
     let mut most: BTreeMap<(String, Vec<String>), Attempt> = BTreeMap::new();
     for operation in bench.subject.operations().filter(|tool| !tool.gates.is_empty()) {
-        for (one, other) in breaking.iter().flat_map(|one| breaking.iter().map(move |other| (one, other))) {
+        for (one, other) in breaking
+            .iter()
+            .flat_map(|one| breaking.iter().map(move |other| (one, other)))
+        {
             if one.operation != operation.label() {
                 continue;
             }
@@ -230,10 +244,13 @@ fn all_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         return Err(Stop::NotApplicable(why.into()));
     }
     let name = |attempt: &Attempt| format!("`{}`: {}", attempt.operation, attempt.violated.join(", "));
-    Ok(most.values().map(|attempt| Case::new(name(attempt), attempt)).collect())
+    Ok(most
+        .values()
+        .map(|attempt| Case::new(name(attempt), attempt))
+        .collect())
 }
 
-/// Gives a request the members of another one that the operation takes, but for its path.
+/// Gives a request the members of a second request that the operation takes, but for its path.
 fn merge(request: &mut Value, other: &Value, operation: &ToolSpec) {
     let wire = operation.input.wire();
     for (name, value) in other.as_object().into_iter().flatten() {
@@ -257,7 +274,12 @@ fn stage<'a>(bench: &Bench<'a>, attempt: &Attempt) -> Result<Stage<'a>, Stop> {
     let tool = tool.ok_or_else(|| fail(format!("there is no operation `{}`", attempt.operation)))?;
     let role = contract.auth.zip(attempt.role.as_deref());
     let mut documents: Vec<(&str, &str)> = DOCUMENTS.to_vec();
-    documents.extend(attempt.documents.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    documents.extend(
+        attempt
+            .documents
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str())),
+    );
     Ok(Stage {
         scene: Scene::in_memory(bench.subject, &bench.trace, &documents)?,
         tool,
@@ -277,7 +299,13 @@ fn make(bench: &Bench<'_>, attempt: &Attempt) -> Result<Told, Stop> {
 fn ensure_named(attempt: &Attempt, told: &Told) -> Judgement {
     let (expected, found) = (&attempt.violated, told.clauses());
     ensure(found == *expected, || {
-        let list = |ids: &[String]| if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
+        let list = |ids: &[String]| {
+            if ids.is_empty() {
+                "none".to_owned()
+            } else {
+                ids.join(", ")
+            }
+        };
         format!(
             "the violated clauses are {}, but the answer names {}: {}",
             list(expected),
@@ -310,7 +338,10 @@ fn each(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     let says_otherwise = told.asks_review.is_some_and(|asks| asks != attempt.asks_review);
     ensure(!says_otherwise, || {
-        format!("the answer should say that a review is required: {}; {}", attempt.asks_review, told.text)
+        format!(
+            "the answer should say that a review is required: {}; {}",
+            attempt.asks_review, told.text
+        )
     })
 }
 
@@ -345,6 +376,8 @@ fn written(bench: &Bench<'_>, case: &Case) -> Judgement {
     let before = scene.view()?;
     let told = callers::call(bench, &mut client, tool, &attempt.request)?;
     before.same(&scene.view()?, "a call with violations")?;
-    ensure(told.is_refused, || format!("the call was not refused: {}", told.text))?;
+    ensure(told.is_refused, || {
+        format!("the call was not refused: {}", told.text)
+    })?;
     Ok(client.close()?)
 }

@@ -1,4 +1,4 @@
-//! Who calls, and whether the contract lets them.
+//! The caller, and whether the contract lets it call.
 //!
 //! A server authenticates its callers and hands each in as a [`KnownCaller`]. Only contracts with `auth` look at it: there, an
 //! operation names the roles of which a caller must have one, and a caller's key must permit what the operation does.

@@ -52,7 +52,7 @@ pub struct Author {
 pub struct CallContext {
     /// The authenticated caller, recorded as the author of commits; without one, the store decides (git's configuration).
     pub author: Option<Author>,
-    /// Who calls, for contracts with `auth`; `None` if that is unknown.
+    /// The caller, for contracts with `auth`; `None` if it is unknown.
     pub caller: Option<Arc<KnownCaller>>,
     /// The org that the caller is bound to, if any.
     pub org: Option<Arc<str>>,

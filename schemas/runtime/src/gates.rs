@@ -2,7 +2,7 @@
 //!
 //! The facts are one JSON object, made here: `tool`, `request` with its defaults filled in, and `caller`; after the method also
 //! `answer`, and what the method says of `target`, `plan` and `export`. [`judge`] looks at nothing else, so that the same facts
-//! always have the same outcome. It judges all clauses, so that a caller hears of all violations at once.
+//! always have the same outcome. It judges all clauses, so that a refusal names all violations.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};

@@ -180,7 +180,7 @@ fn a_call_needs_a_known_caller_with_one_of_the_roles_and_the_scope() {
             &post,
             Some(("missing", json!(["owner", "agent"]))),
         ),
-        // Whoever may not call learns nothing of the request.
+        // A caller who may not call learns nothing of the request.
         (
             None,
             "post_notice",

@@ -1,4 +1,4 @@
-//! Who calls, for contracts that want to know: the holder of a key or a token, or whoever started the server.
+//! The caller, for contracts that want to know: the holder of a key or a token, or the person who started the server.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
 pub struct LocalCaller {
     /// Name of the person whose account the server runs under.
     pub user: String,
-    /// The role that the client has; an agent's if there is none, since whoever speaks MCP over a pipe is a program.
+    /// The role that the client has; an agent's if there is none, since what speaks MCP over a pipe is a program.
     pub role: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn of(
     known(shared, contract, &cx.extensions, said.unwrap_or_default()).map(Arc::new)
 }
 
-/// Checks that the caller of a request may read a resource and hear of its changes.
+/// Checks that the caller of a request may read a resource and be notified of its changes.
 pub(super) fn may_read(
     shared: &Shared,
     contract: &'static ContractSpec,

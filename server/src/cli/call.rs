@@ -115,6 +115,15 @@ fn of_tool(contract: &'static ContractSpec, tool: &'static ToolSpec) -> Command 
     } else {
         command
     };
+    let command = match contract.auth {
+        Some(auth) => {
+            let roles: Vec<_> = auth.roles.iter().map(|role| role.name).collect();
+            let role = Arg::new("as").long("as").value_name("ROLE");
+            let role = role.value_parser(PossibleValuesParser::new(roles));
+            command.arg(role.help("Role of the caller; an agent's if omitted"))
+        }
+        None => command,
+    };
     let command = if contract.rows.is_some() {
         Data::augment_args(command)
     } else {
@@ -208,6 +217,7 @@ pub(super) fn run(call: &Call) -> Result<(), TerminalError> {
         contract: call.contract,
         tool: call.tool,
         document: text("document").cloned(),
+        role: text("as").cloned(),
         arguments: arguments(call)?,
         conditions,
         yes: options.try_get_one::<bool>("yes").ok().flatten() == Some(&true),

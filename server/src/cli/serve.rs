@@ -107,7 +107,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME")]
     mode: Option<String>,
 
-    /// Role of the client on standard input and output, for contracts with roles. If omitted, it is an agent: whoever speaks MCP over
+    /// Role of the client on standard input and output, for contracts with roles. If omitted, it is an agent: what speaks MCP over
     /// a pipe is a program
     #[arg(long = "as", value_name = "ROLE")]
     role: Option<String>,

@@ -22,6 +22,7 @@ use tabellion_runtime::{Contract, ContractSpec};
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 
+pub(crate) use self::callers::local as local_caller;
 pub use self::server::{Server, ServerError};
 use self::{grounds::Specs, libraries::Named, over_http::Access};
 pub(crate) use self::{

@@ -5,15 +5,15 @@ use crate::correct_server::CorrectServer;
 
 pub(super) const BULLETIN: &[Specimen] = &[
     specimen(
-        Mutant::NobodyIsOwner,
-        "nobody-is-owner",
+        Mutant::UnknownIsOwner,
+        "unknown-is-owner",
         "a caller of a role that does not exist is taken for the owner",
-        &["auth/nobody"],
+        &["auth/unknown"],
     ),
     specimen(
         Mutant::IgnoresRoles,
         "ignores-roles",
-        "whoever is known may call everything",
+        "every known caller may call everything",
         &["auth/roles"],
     ),
     specimen(

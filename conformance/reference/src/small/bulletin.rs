@@ -15,7 +15,13 @@ mod generated;
 pub(crate) static CONTRACT: &ContractSpec = &generated::CONTRACT;
 
 /// A violated rule: gate, clause, severity, what is wrong, and what to do.
-type Broken = (&'static str, &'static str, &'static str, &'static str, &'static str);
+type Broken = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
 
 const NO_REASON: Broken = (
     "accountability",
@@ -65,7 +71,7 @@ impl Bulletin {
     pub(super) fn new(library: Library, role: Option<&str>) -> Self {
         let known = ["owner", "reviewer", "reader", "agent"];
         let role = role.unwrap_or("agent");
-        let role = if is(Mutant::NobodyIsOwner) && !known.contains(&role) {
+        let role = if is(Mutant::UnknownIsOwner) && !known.contains(&role) {
             "owner"
         } else {
             role
@@ -102,13 +108,21 @@ impl Bulletin {
                 NO_WORDS,
                 posts && !text("text").chars().any(char::is_alphanumeric) && !is(Mutant::SkipsAClause),
             ),
-            (HURRIES, operation != "read_notice" && self.role != "owner" && arguments["urgent"] == true),
+            (
+                HURRIES,
+                operation != "read_notice" && self.role != "owner" && arguments["urgent"] == true,
+            ),
         ];
         let broken = rules.into_iter().filter(|(_, is_broken)| *is_broken);
         broken.map(|(rule, _)| rule).collect()
     }
 
-    fn refuse(&mut self, operation: &str, arguments: &Value, mut broken: Vec<Broken>) -> Result<Option<Answer>, Refusal> {
+    fn refuse(
+        &mut self,
+        operation: &str,
+        arguments: &Value,
+        mut broken: Vec<Broken>,
+    ) -> Result<Option<Answer>, Refusal> {
         if broken.is_empty() {
             return Ok(None);
         }
@@ -141,7 +155,9 @@ impl Bulletin {
             return Ok(error("INVALID", -32602, "there is no such notice", details, &[]));
         }
         let late = match (operation, &old_text) {
-            ("read_notice", Some(old)) if self.role != "owner" && old.to_lowercase().contains("confidential") => {
+            ("read_notice", Some(old))
+                if self.role != "owner" && old.to_lowercase().contains("confidential") =>
+            {
                 vec![CONFIDENTIAL]
             }
             ("post_notice", Some(old)) if text.len() * 100 / old.len().max(1) < 50 => vec![LOSES_WORDS],
@@ -156,7 +172,11 @@ impl Bulletin {
         let response = match operation {
             "read_notice" => json!({ "path": path, "text": old_text }),
             "post_notice" => {
-                let path = if waits { format!("waiting/{path}") } else { path.to_owned() };
+                let path = if waits {
+                    format!("waiting/{path}")
+                } else {
+                    path.to_owned()
+                };
                 self.library.write(&path, Some(text.as_bytes()), "post")?;
                 json!({ "path": path, "status": if waits { "waiting" } else { "posted" } })
             }
@@ -189,15 +209,17 @@ impl ContractServer for Bulletin {
 
 /// Returns an error as a result.
 fn error(name: &str, code: i64, message: &str, details: Value, broken: &[Broken]) -> Answer {
-    let violations = broken.iter().map(|(principle, clause, severity, issue, actionable)| {
-        json!({
-            "principle": principle,
-            "issue": issue,
-            "severity": severity,
-            "actionable": actionable,
-            "clause": clause,
-        })
-    });
+    let violations = broken
+        .iter()
+        .map(|(principle, clause, severity, issue, actionable)| {
+            json!({
+                "principle": principle,
+                "issue": issue,
+                "severity": severity,
+                "actionable": actionable,
+                "clause": clause,
+            })
+        });
     let violations: Vec<_> = violations.collect();
     Answer::Error {
         message: message.to_owned(),

@@ -29,8 +29,8 @@ use tabellion_runtime::{ContractSpec, ToolSpec};
 use crate::mutant::{Mutant, is};
 
 pub(crate) use {
-    bulletin::CONTRACT as BULLETIN, desk::CONTRACT as DESK, logbook::CONTRACT as LOGBOOK, recall::CONTRACT as RECALL,
-    tracker::CONTRACT as TRACKER,
+    bulletin::CONTRACT as BULLETIN, desk::CONTRACT as DESK, logbook::CONTRACT as LOGBOOK,
+    recall::CONTRACT as RECALL, tracker::CONTRACT as TRACKER,
 };
 
 /// Why a call is refused: code and message.

@@ -137,7 +137,9 @@ fn is_error_body(bench: &Bench<'_>, result: &Value) -> bool {
 
 fn judge_text(bench: &Bench<'_>, _: &Case, _: &Value, result: &Value) -> Judgement {
     // The text of an error is its sentence.
-    let structured = result.get("structuredContent").filter(|_| !is_error_body(bench, result));
+    let structured = result
+        .get("structuredContent")
+        .filter(|_| !is_error_body(bench, result));
     let Some(structured) = structured else {
         return Ok(());
     };

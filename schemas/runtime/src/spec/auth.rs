@@ -1,4 +1,4 @@
-//! Who may call what: the roles of a contract.
+//! The roles of a contract.
 
 use crate::vocabulary::vocabulary;
 

@@ -42,7 +42,7 @@ pub struct Principal {
     pub bound: Bound,
 }
 
-/// Who makes the calls with a key: the org and the user, for contracts that keep them as rows, and the agent.
+/// The caller with a key: the org and the user, for contracts that keep them as rows, and the agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bound {
     /// Id of the only org that there is for them.

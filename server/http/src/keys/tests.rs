@@ -159,13 +159,23 @@ fn an_agents_key_names_it_and_permits_no_review() {
         let made = file.create_bound("Ada", None, scopes(texts), bound());
         assert!(matches!(made, Err(KeyFileError::AgentReviews(_))), "{texts:?}");
     }
-    let agent = file.create_bound("Ada", None, scopes(&["write:a"]), bound()).unwrap();
-    let person = file.create("Ada", None, scopes(&["write:a", "review", "read:b"])).unwrap();
-    assert!(fs::read_to_string(file.path()).unwrap().contains("\"agent\": \"helper@1.2\""));
+    let agent = file
+        .create_bound("Ada", None, scopes(&["write:a"]), bound())
+        .unwrap();
+    let person = file
+        .create("Ada", None, scopes(&["write:a", "review", "read:b"]))
+        .unwrap();
+    assert!(
+        fs::read_to_string(file.path())
+            .unwrap()
+            .contains("\"agent\": \"helper@1.2\"")
+    );
     let ring = KeyRing::new(file).unwrap();
     let grant = |key: &ApiKey| {
         let principal = ring.principal(&key.reveal()).unwrap();
-        principal.grant_at("", Validity::Until(SystemTime::now())).unwrap()
+        principal
+            .grant_at("", Validity::Until(SystemTime::now()))
+            .unwrap()
     };
     assert_eq!(grant(&agent).agent(), Agent::parse("helper@1.2"));
     assert_eq!(grant(&person).agent(), None);

@@ -9,10 +9,10 @@ use data_encoding::HEXLOWER;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+use tabellion_runtime::Agent;
 
 use super::{Bearer, LEEWAY, TokenError, resource};
 use crate::keys::{self, Bound, Principal, Scope};
-use tabellion_runtime::Agent;
 
 /// Maximum length of a subject or client id, in bytes (OpenID Connect Core, section 2).
 const MAX_ID_BYTES: usize = 255;

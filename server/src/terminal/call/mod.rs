@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use tabellion_library::{CreateFolders, path::LibraryPath};
-use tabellion_runtime::{CallContext, ContractSpec, ErrorAnswer, Rejection, ToolSpec, Violation};
+use tabellion_runtime::{Agent, CallContext, ContractSpec, ErrorAnswer, Rejection, ToolSpec, Violation};
 
 use self::approver::AtTerminal;
 use super::{Output, Page, TerminalError, open, page};
@@ -22,6 +22,14 @@ use crate::{
     provenance::ServerEnvironment,
     serve,
 };
+
+/// Returns what this program says of itself as an agent.
+fn program() -> Agent {
+    Agent {
+        name: Some(env!("CARGO_PKG_NAME").into()),
+        version: Some(env!("CARGO_PKG_VERSION").into()),
+    }
+}
 
 /// What a contract is served from.
 #[derive(Debug)]
@@ -43,6 +51,8 @@ pub(crate) struct Call {
     pub(crate) tool: &'static ToolSpec,
     /// The document, for contracts that work on one.
     pub(crate) document: Option<String>,
+    /// The caller's role, for contracts that have roles.
+    pub(crate) role: Option<String>,
     /// The arguments.
     pub(crate) arguments: Value,
     /// The conditions, as in a request's `_meta`.
@@ -75,8 +85,10 @@ impl Call {
         };
         let environment = ServerEnvironment::new(&Default::default(), &[self.contract], &folders);
         let environment = environment.map_err(TerminalError::new)?;
+        let caller = serve::local_caller(self.role.as_deref()).of(self.contract, program());
         let context = CallContext {
             origin: environment.into_origin(),
+            caller: caller.map(Arc::new),
             ..context
         };
         let context = context.with_approver(Arc::new(AtTerminal {
@@ -200,6 +212,7 @@ impl Call {
 
 /// Names of the options that every tool has.
 pub(crate) const RESERVED: &[&str] = &[
+    "as",
     "color",
     "data",
     "document",

@@ -166,6 +166,34 @@ async fn a_token_has_a_principal_with_scopes() {
     ];
     assert!(emails[0] != emails[1] && emails[0] != emails[2] && emails[1] != emails[2]);
 
+    for (claim, agent) in [
+        (json!("helper@1.2"), Some((Some("helper"), Some("1.2")))),
+        (json!("helper"), Some((Some("helper"), None))),
+        (
+            json!({ "name": "helper", "version": "1.2" }),
+            Some((Some("helper"), Some("1.2"))),
+        ),
+        (json!({ "version": null }), Some((None, None))),
+        (json!(true), Some((None, None))),
+        (json!(false), None),
+        (json!(null), None),
+    ] {
+        let principal = principal(json!({ "agent": claim })).await;
+        let found = principal.bound.agent.as_ref();
+        let found = found.map(|agent| (agent.name.as_deref(), agent.version.as_deref()));
+        assert_eq!(found, agent, "{claim}");
+    }
+    for claim in [
+        json!(""),
+        json!("@"),
+        json!(7),
+        json!(["helper"]),
+        json!({ "name": 7 }),
+    ] {
+        let found = denied(&tokens, &authority, &changed(&json!({ "agent": claim }))).await;
+        assert_eq!(found, Some(TokenError::Form), "{claim}");
+    }
+
     for (changes, contract, access, allowed) in [
         (json!({}), "plans", Access::Read, true),
         (json!({}), "plans", Access::Write, false),
