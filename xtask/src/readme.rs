@@ -155,7 +155,7 @@ fn offers(contract: &Contract) -> String {
 #[cfg(test)]
 mod tests {
     use super::{BEGIN, END, replace_between, tables};
-    use crate::run::root;
+    use crate::root;
 
     #[test]
     fn only_the_text_between_the_lines_is_replaced() {

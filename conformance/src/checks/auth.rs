@@ -93,12 +93,12 @@ fn unknown(bench: &Bench<'_>, case: &Case) -> Judgement {
     let Ok(target) = target else { return Ok(()) };
     target.set_headers(Vec::new());
     let client = crate::client::Client::open(bench.subject, target, scene.library());
-    if let Ok(mut client) = client {
-        if let Ok(told) = callers::call(bench, &mut client, tool, &arguments) {
-            ensure(told.is_refused, || {
-                format!("`{label}` was called by no one who is known: {}", told.text)
-            })?;
-        }
+    if let Ok(mut client) = client
+        && let Ok(told) = callers::call(bench, &mut client, tool, &arguments)
+    {
+        ensure(told.is_refused, || {
+            format!("`{label}` was called by no one who is known: {}", told.text)
+        })?;
     }
     before.same(&scene.view()?, "a call of no one who is known")
 }

@@ -107,10 +107,13 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
                 let (id, created) = (&key.id, &key.created);
                 let scopes = scopes.join(" ");
                 write!(out, "{id}\t{created}\t{} <{}>\t{scopes}", key.name, key.email)?;
-                for (what, bound) in [("org", &key.org), ("user", &key.user), ("agent", &key.agent)] {
+                for (what, bound) in [("org", &key.org), ("user", &key.user)] {
                     if let Some(bound) = bound {
                         write!(out, "\t{what} {bound}")?;
                     }
+                }
+                if let Some(agent) = &key.agent {
+                    write!(out, "\tagent {agent}")?;
                 }
                 writeln!(out)?;
             }

@@ -518,7 +518,7 @@ pub static TOOLS: [ToolSpec; 3] = [
     },
 ];
 
-/// Who may call.
+/// The roles of callers.
 pub static AUTH: spec::AuthSpec = spec::AuthSpec {
     roles: &[
         spec::RoleSpec {
