@@ -2,7 +2,7 @@
 //!
 //! All functions are pure: text in, text out. Nothing is rendered from a syntax tree: an edit replaces one range of bytes,
 //! and every byte outside that range stays. Parsing is pulldown-cmark's, on a mask of the same length, so that each
-//! position it reports is a position in the file. [`mdx_error`] alone uses another parser, `markdown`. Every function but [`merge()`] takes time linear in its input, up to constant factors
+//! position it reports is a position in the file. [`mdx_error`] and [`mod@front_matter`] have parsers of their own, `markdown` and `saphyr-parser`. Every function but [`merge()`] takes time linear in its input, up to constant factors
 //! that the modules name.
 //!
 //! | module | contents |
@@ -11,6 +11,7 @@
 //! | [`target`] | finds the section that a caller names, or lists the candidates |
 //! | [`edit`] | the five edit operations, and the [`plan`] of an edit |
 //! | [`editor`] | inserts, deletes, updates and moves sections, each identified by its position |
+//! | [`mod@front_matter`] | reads YAML front matter, and sets and removes one key |
 //! | [`merge()`] | two changes of one text, merged |
 //! | [`lineage`] | section ids across the versions of a document, and the undo and redo stacks |
 //! | [`mod@preview`] | diff, summary and risk of a plan |
@@ -24,7 +25,7 @@ pub mod diff;
 mod display;
 pub mod edit;
 pub mod editor;
-mod front_matter;
+pub mod front_matter;
 pub mod lineage;
 mod lines;
 mod mdx;
@@ -45,6 +46,7 @@ mod tests;
 pub use bounds::{LimitError, MAX_LINES, MAX_MARKS};
 pub use display::one_line;
 pub use edit::{Edit, EditError, Plan, plan};
+pub use front_matter::{FrontMatter, FrontMatterError};
 pub use mdx_error::{MdxError, mdx_error};
 pub use merge::{MergeConflict, merge};
 pub use outline::Outline;

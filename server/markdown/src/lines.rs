@@ -47,6 +47,11 @@ pub(super) fn line_start(masked: &str, position: usize) -> usize {
     masked[..position].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
+/// Returns the number of the line that contains `position`, from 1. `masked` has no lone `\r`.
+pub(super) fn number(masked: &str, position: usize) -> usize {
+    1 + memchr_iter(b'\n', &masked.as_bytes()[..position]).count()
+}
+
 /// Returns the end, including the line ending, of the line that contains the byte before `position`: `position` itself if
 /// that starts a line. `masked` has no lone `\r`.
 pub(super) fn line_end(masked: &str, position: usize) -> usize {

@@ -249,7 +249,10 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
         ("jsonc-parser", &["tabellion-clients"]),
-        ("saphyr-parser", &["tabellion-clients", "tabellion-rules"]),
+        (
+            "saphyr-parser",
+            &["tabellion-clients", "tabellion-markdown", "tabellion-rules"],
+        ),
         ("toml_edit", &["tabellion-clients"]),
         (
             "clap",

@@ -5,6 +5,7 @@ mod diffs;
 mod documents;
 mod editor;
 mod editor_properties;
+mod front_matter;
 mod git;
 mod mdx_errors;
 mod merges;

@@ -1,15 +1,15 @@
-//! Front matter: metadata between two equal fence lines at the very start of a file.
+//! Where a document's front matter is.
 //!
 //! pulldown-cmark's own option is not used, because it matches `---` … `---` anywhere and so swallows headings.
 
 use std::ops::Range;
 
-use super::lines::BOM;
+use crate::lines::BOM;
 
 /// Returns the range of the front matter, including both fence lines and their endings; an empty range at the start of
 /// the text if there is none. Front matter follows an optional byte order mark, opens with a line `---` or `+++` and
 /// closes with the same line. `masked` has no lone `\r`.
-pub(super) fn find(masked: &str) -> Range<usize> {
+pub(crate) fn find(masked: &str) -> Range<usize> {
     let start = if masked.starts_with(BOM) {
         BOM.len_utf8()
     } else {
