@@ -5,6 +5,8 @@
 mod bulletin_module;
 #[path = "../examples/desk/generated/mod.rs"]
 mod desk_module;
+#[path = "../examples/drafts/generated/mod.rs"]
+mod drafts_module;
 mod golden;
 #[path = "../examples/logbook/generated/mod.rs"]
 mod logbook_module;
@@ -29,6 +31,10 @@ fn the_checked_in_modules_are_what_the_contracts_say() {
     for (schemas, folder) in [
         (notes(), "examples/notes/generated"),
         (desk(), "examples/desk/generated"),
+        (
+            root().join("examples/drafts/schemas"),
+            "examples/drafts/generated",
+        ),
         (
             root().join("examples/bulletin/schemas"),
             "examples/bulletin/generated",
@@ -74,6 +80,7 @@ fn the_table_at_run_time_is_the_generated_one() {
         ("tests/contracts/kitchen-sink", &CONTRACT),
         ("examples/notes/schemas/notes", &notes_module::notes::CONTRACT),
         ("examples/desk/schemas/desk", &desk_module::desk::CONTRACT),
+        ("examples/drafts/schemas/drafts", &drafts_module::drafts::CONTRACT),
         (
             "examples/bulletin/schemas/bulletin",
             &bulletin_module::bulletin::CONTRACT,

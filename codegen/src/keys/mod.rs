@@ -29,6 +29,7 @@ mod resources;
 mod schemas;
 mod tags;
 mod tools;
+mod workflows;
 
 use indexmap::IndexMap;
 use proc_macro2::{Ident, TokenStream};
@@ -43,6 +44,7 @@ pub(crate) use self::entities::{lint as lint_entities, operations as row_operati
 pub(crate) use self::gates::resolve as resolve_gates;
 pub(crate) use self::operations::{lint_selectors, unite};
 pub(crate) use self::provenance::emit as provenance_names;
+pub(crate) use self::workflows::type_names as workflow_types;
 pub use self::{
     about::{RustNames, Source},
     auth::{Auth, Role},
@@ -63,6 +65,7 @@ pub use self::{
     rate_limits::RateLimit,
     resources::Resource,
     schemas::NamedRule,
+    workflows::{OneOrMore, Pending, State as WorkflowState, Task, Transition, Workflow},
 };
 use crate::{
     compat::Changes,
@@ -94,6 +97,7 @@ pub(crate) static KEYS: &[&dyn Key] = &[
     &modes::OperationModes,
     &provenance::CallProvenance,
     &rate_limits::RateLimits,
+    &workflows::Workflows,
     &resources::Resources,
     &prompts::Prompts,
     &examples::Examples,
@@ -151,6 +155,9 @@ pub struct ContractSpec {
     pub modes: Option<Modes>,
     /// Where calls come from.
     pub provenance: Option<Provenance>,
+    /// The workflows by id.
+    #[serde(default)]
+    pub workflows: IndexMap<String, Workflow>,
     /// Names of the tools in wire order.
     pub tools: Vec<String>,
     /// The resources in wire order.
@@ -188,6 +195,8 @@ pub struct ToolSpec {
     pub paths: Option<PathPolicy>,
     /// JSON pointer to the commit in the response, unless there is no place for it.
     pub commit: Option<String>,
+    /// How the response says that the change waits for a decision.
+    pub pending: Option<Pending>,
     /// Whether a person must approve, and of what.
     pub approval: Option<Approval>,
     /// Name of the limit to how often it may be called.

@@ -12,7 +12,7 @@ use tabellion_runtime::{
     spec::{self, Annotations, Approval},
 };
 
-use super::{EmittedTool, Example, KEYS, Key, PathPolicy, ToolOf, ToolSpec, effects::Effect, tools};
+use super::{EmittedTool, Example, KEYS, Key, PathPolicy, Pending, ToolOf, ToolSpec, effects::Effect, tools};
 use crate::{
     algebra,
     compat::Changes,
@@ -59,6 +59,8 @@ pub struct OperationSpec {
     pub paths: Option<PathPolicy>,
     /// JSON pointer to the commit in the response.
     pub commit: Option<String>,
+    /// How the response says that the change waits for a decision.
+    pub pending: Option<Pending>,
     /// Whether a person must approve, and of what.
     pub approval: Option<Approval>,
     /// Name of the limit to how often it may be called.
@@ -104,6 +106,7 @@ impl OperationSpec {
             path_in: self.path_in,
             paths: self.paths,
             commit: self.commit,
+            pending: self.pending,
             approval: self.approval,
             rate_limit: self.rate_limit,
             roles: self.roles.unwrap_or_else(|| tool.roles.clone()),

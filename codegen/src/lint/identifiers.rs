@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     contract::{Contract, SchemaKind, Side},
     document::Document,
-    keys::provenance_names as provenance,
+    keys::{provenance_names as provenance, workflow_types},
     names, pointer,
     problem::Problem,
     rust, schema,
@@ -132,6 +132,11 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
             fields.add(names::value_name(name), name, at, problems);
         }
     }
+    for id in spec.workflows.keys() {
+        for name in workflow_types(id) {
+            types.add(name, id, pointer::push("/workflows", id), problems);
+        }
+    }
     for (i, resource) in spec.resources.iter().enumerate() {
         let (name, at) = (&resource.name, format!("/resources/{i}/name"));
         for method in names::resource_methods(name) {
@@ -211,6 +216,16 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
                 let help = "rename the prompt, or choose another `x-rust-name`";
                 problems.push(document.problem(format!("/prompts/{i}/name"), message, help));
             }
+        }
+    }
+    for id in contract.spec.workflows.keys() {
+        let mut names = workflow_types(id).into_iter();
+        if let Some(name) =
+            names.find(|name| types.definitions.contains_key(name) || types.aliases.contains_key(name))
+        {
+            let message = format!("`{name}` is a type of this workflow and of another part of the contract");
+            let help = "rename the workflow, or choose another `x-rust-name`";
+            problems.push(document.problem(pointer::push("/workflows", id), message, help));
         }
     }
     for alias in types

@@ -41,6 +41,7 @@ pub mod template;
 pub mod text;
 pub mod token_bucket;
 mod vocabulary;
+pub mod workflow;
 
 pub use answer::{Answer, Rejection};
 pub use approver::{Approver, Decision, Proposal, ProposedEffect};

@@ -90,6 +90,7 @@ impl Whole<'_> {
             path_in: None,
             paths: None,
             commit: None,
+            pending: None,
             approval: None,
             rate_limit: None,
             roles: None,

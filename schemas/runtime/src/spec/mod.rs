@@ -21,6 +21,7 @@ mod prompt;
 mod provenance;
 mod rate_limit;
 mod resource;
+mod workflow;
 
 use serde_json::Value;
 
@@ -49,6 +50,10 @@ pub use self::{
     },
     rate_limit::RateLimit,
     resource::ResourceSpec,
+    workflow::{
+        AUTHOR, Outcome, Pending, Starts, StateKind, StateSpec, TaskSpec, TransitionSpec, Unless,
+        WorkflowSpec,
+    },
 };
 pub use crate::policy::PathPolicy;
 use crate::schema::Schema;
@@ -92,6 +97,8 @@ pub struct ContractSpec {
     pub provenance: Option<&'static ProvenanceSpec>,
     /// The entities, if the store keeps rows.
     pub rows: Option<&'static RowsSpec>,
+    /// The workflows, in the contract's order.
+    pub workflows: &'static [&'static WorkflowSpec],
     /// The tools, in the order in which clients see them.
     pub tools: &'static [ToolSpec],
     /// The resources, in the order in which clients see them.
@@ -121,6 +128,7 @@ impl ContractSpec {
         modes: None,
         provenance: None,
         rows: None,
+        workflows: &[],
         tools: &[],
         resources: &[],
         prompts: &[],
@@ -145,6 +153,11 @@ impl ContractSpec {
     pub fn taker(&self, tool: &str, request: &Value) -> Option<&'static ToolSpec> {
         let operation = self.tool(tool)?.operation_of(request.as_object()?)?;
         operation.input.check(request).is_ok().then_some(operation)
+    }
+
+    /// Returns the workflow of that id.
+    pub fn workflow(&self, id: &str) -> Option<&'static WorkflowSpec> {
+        self.workflows.iter().copied().find(|workflow| workflow.id == id)
     }
 
     /// Returns the resource of that name.
@@ -184,6 +197,8 @@ pub struct ToolSpec {
     /// JSON pointer in a mutating tool's response to the id of the commit; `None` if the response has no field
     /// for it.
     pub commit: Option<&'static str>,
+    /// Set if a change can wait for a decision.
+    pub pending: Option<Pending>,
     /// Set if a person must approve each call's change. The runtime asks.
     pub approval: Option<Approval>,
     /// Name of its rate limit. The runtime counts.
@@ -230,6 +245,7 @@ impl ToolSpec {
             path_in: None,
             paths: None,
             commit: None,
+            pending: None,
             approval: None,
             rate_limit: None,
             roles: &[],

@@ -1,0 +1,121 @@
+//! What a change of workflows means to those who decide: a transition that was possible must stay possible.
+
+use indexmap::IndexMap;
+
+use super::{State, Transition, Workflow};
+use crate::compat::Changes;
+
+pub(super) fn workflows(
+    changes: &mut Changes<'_>,
+    old: &IndexMap<String, Workflow>,
+    new: &IndexMap<String, Workflow>,
+) {
+    for (id, before) in old {
+        match new.get(id) {
+            None => changes.breaking(format!("workflow `{id}` was removed")),
+            Some(after) if after == before => {}
+            Some(after) => workflow(changes, id, before, after),
+        }
+    }
+    for id in new.keys().filter(|id| !old.contains_key(*id)) {
+        changes.compatible(format!("workflow `{id}` was added"));
+    }
+}
+
+fn workflow(changes: &mut Changes<'_>, id: &str, old: &Workflow, new: &Workflow) {
+    if (&old.initial, old.starts) != (&new.initial, new.starts) {
+        changes.breaking(format!("workflow `{id}` starts otherwise"));
+    }
+    if old.parameters != new.parameters {
+        changes.breaking(format!("workflow `{id}` takes other parameters"));
+    }
+    for (name, before) in &old.states {
+        match new.states.get(name) {
+            None => changes.breaking(format!("workflow `{id}` has no state `{name}` any more")),
+            Some(after) if before.outcome != after.outcome => {
+                changes.breaking(format!("`{name}` of workflow `{id}` ends otherwise"));
+            }
+            Some(after) => self::state(changes, id, (name, before), (old, new), after),
+        }
+    }
+    for name in new.states.keys().filter(|name| !old.states.contains_key(*name)) {
+        changes.compatible(format!("workflow `{id}` has the state `{name}`"));
+    }
+    let about = |workflow: &Workflow| {
+        let Workflow {
+            name,
+            version,
+            description,
+            gates,
+            ..
+        } = workflow;
+        (name.clone(), *version, description.clone(), gates.clone())
+    };
+    if about(old) != about(new) {
+        changes.compatible(format!("workflow `{id}` is described otherwise"));
+    }
+}
+
+/// Compares the transitions from a state.
+fn state(
+    changes: &mut Changes<'_>,
+    id: &str,
+    (name, before): (&str, &State),
+    (old, new): (&Workflow, &Workflow),
+    after: &State,
+) {
+    for was in old.from(name) {
+        let words = format!("`{}` from `{name}` of workflow `{id}`", was.on);
+        match new.from(name).find(|is| is.on == was.on) {
+            None => changes.breaking(format!("{words} was taken away")),
+            Some(is) => transition(changes, &words, (before, was), (after, is)),
+        }
+    }
+    for is in new
+        .from(name)
+        .filter(|is| !old.from(name).any(|was| was.on == is.on))
+    {
+        changes.compatible(format!("`{}` leads from `{name}` of workflow `{id}`", is.on));
+    }
+}
+
+fn transition(
+    changes: &mut Changes<'_>,
+    words: &str,
+    (before, was): (&State, &Transition),
+    (after, is): (&State, &Transition),
+) {
+    if (&was.to, &was.effect) != (&is.to, &is.effect) {
+        changes.breaking(format!("{words} does something else"));
+    }
+    if was.by != is.by {
+        changes.breaking(format!("{words} happens otherwise"));
+    }
+    match (was.unless, is.unless) {
+        (Some(_), None) => changes.compatible(format!("{words} is always possible")),
+        (before, after) if before != after => changes.breaking(format!("{words} is not always possible")),
+        _ => {}
+    }
+    for need in is.needs.iter().filter(|need| !was.needs.contains(need)) {
+        changes.breaking(format!("{words} needs `{need}`"));
+    }
+    for need in was.needs.iter().filter(|need| !is.needs.contains(need)) {
+        changes.compatible(format!("{words} no longer needs `{need}`"));
+    }
+    let [had, has] = [was.roles(before), is.roles(after)].map(Option::unwrap_or_default);
+    for role in had.iter().filter(|role| !has.is_empty() && !has.contains(role)) {
+        changes.breaking(format!("role `{role}` can no longer do {words}"));
+    }
+    for role in has.iter().filter(|role| !had.contains(role)) {
+        if had.is_empty() {
+            changes.breaking(format!("only role `{role}` can do {words}"));
+        } else {
+            changes.compatible(format!("role `{role}` can do {words}"));
+        }
+    }
+    match (was.is_barred(before), is.is_barred(after)) {
+        (false, true) => changes.breaking(format!("the author can no longer do {words}")),
+        (true, false) => changes.compatible(format!("the author can do {words}")),
+        _ => {}
+    }
+}

@@ -1,0 +1,248 @@
+//! Workflows as constants, and their states, events and effects as enums, so that an implementation must have an answer to each.
+
+use indexmap::IndexMap;
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+use tabellion_runtime::{schema::Schema, spec};
+
+use super::{State, Transition, Workflow};
+use crate::{
+    keys::Emitted,
+    names,
+    rust::text,
+    table::{leaked, list},
+};
+
+/// Returns the static of a workflow.
+fn constant(id: &str) -> Ident {
+    format_ident!("WORKFLOW_{}", names::constant(id))
+}
+
+/// Returns the static of a workflow's parameters.
+fn parameters(id: &str) -> Ident {
+    format_ident!("{}_PARAMETERS", names::constant(id))
+}
+
+pub(super) fn contract(workflows: &IndexMap<String, Workflow>) -> Emitted {
+    if workflows.is_empty() {
+        return Emitted::default();
+    }
+    let constants = workflows.keys().map(|id| constant(id));
+    Emitted {
+        fields: quote!(workflows: &[#(&#constants),*],),
+        items: workflows
+            .iter()
+            .map(|(id, workflow)| declaration(id, workflow))
+            .collect(),
+        types: workflows
+            .iter()
+            .flat_map(|(id, workflow)| enums(id, workflow))
+            .collect(),
+        ..Emitted::default()
+    }
+}
+
+fn declaration(id: &str, workflow: &Workflow) -> TokenStream {
+    let Workflow {
+        name,
+        version,
+        description,
+        gates,
+        initial,
+        states,
+        transitions,
+        ..
+    } = workflow;
+    let (constant, docs) = (constant(id), text::docs(&docs(workflow)));
+    let version = Literal::u32_unsuffixed(*version);
+    let starts = text::variant(workflow.starts);
+    let schema = workflow.parameters.as_ref().map(|schema| {
+        let (name, schema) = (parameters(id), text::json(schema));
+        quote! {
+            /// Schema of the parameters of a request that starts one.
+            static #name: Schema = Schema::plain(#schema);
+        }
+    });
+    let parameters = text::optional(schema.as_ref().map(|_| {
+        let name = parameters(id);
+        quote!(&#name)
+    }));
+    let states = states.iter().map(|(name, state)| self::state(name, state));
+    let transitions = transitions.iter().map(transition);
+    quote! {
+        #schema
+        #docs
+        pub static #constant: spec::WorkflowSpec = spec::WorkflowSpec {
+            id: #id,
+            name: #name,
+            version: #version,
+            description: #description,
+            starts: spec::Starts::#starts,
+            gates: &[#(#gates),*],
+            parameters: #parameters,
+            initial: #initial,
+            states: &[#(#states),*],
+            transitions: &[#(#transitions),*],
+        };
+    }
+}
+
+/// Returns the description, and a table of the transitions.
+fn docs(workflow: &Workflow) -> String {
+    let mut docs = format!(
+        "{}\n\n| from | on | to | by | also |\n|---|---|---|---|---|",
+        workflow.description
+    );
+    for transition in &workflow.transitions {
+        for from in transition.from.names() {
+            let roles = workflow
+                .states
+                .get(from)
+                .and_then(|state| transition.roles(state));
+            let roles = roles.map(|roles| roles.join(" or "));
+            let tool = transition.by.as_ref().map(|tool| format!("a call of `{tool}`"));
+            let by: Vec<_> = roles.into_iter().chain(tool).collect();
+            let effect = transition.effect.as_deref().unwrap_or_default();
+            docs += &format!(
+                "\n| {from} | {} | {} | {} | {effect} |",
+                transition.on,
+                transition.to,
+                by.join(", ")
+            );
+        }
+    }
+    docs
+}
+
+fn state(name: &str, state: &State) -> TokenStream {
+    let kind = match (&state.task, state.outcome) {
+        (Some(task), _) => {
+            let (name, roles, not_by_author) = (&task.name, task.role.names(), task.not_by.is_some());
+            quote!(Task(spec::TaskSpec { name: #name, roles: &[#(#roles),*], not_by_author: #not_by_author }))
+        }
+        (None, outcome) => {
+            let outcome = text::variant(outcome.unwrap_or(spec::Outcome::Completed));
+            quote!(Final(spec::Outcome::#outcome))
+        }
+    };
+    quote!(spec::StateSpec { name: #name, kind: spec::StateKind::#kind })
+}
+
+fn transition(transition: &Transition) -> TokenStream {
+    let Transition { on, to, needs, .. } = transition;
+    let from = transition.from.names();
+    let roles = transition.role.iter().flat_map(super::OneOrMore::names);
+    let [effect, by] = [&transition.effect, &transition.by].map(|name| text::optional(name.as_ref()));
+    let unless = transition.unless.map(text::variant);
+    let unless = text::optional(unless.map(|unless| quote!(spec::Unless::#unless)));
+    quote! {
+        spec::TransitionSpec {
+            from: &[#(#from),*],
+            on: #on,
+            to: #to,
+            effect: #effect,
+            unless: #unless,
+            needs: &[#(#needs),*],
+            by: #by,
+            roles: &[#(#roles),*],
+        }
+    }
+}
+
+/// Returns the names of the enums of states, events and effects.
+pub(crate) fn type_names(id: &str) -> [String; 3] {
+    ["State", "Event", "Effect"].map(|suffix| names::type_name(id) + suffix)
+}
+
+fn enums(id: &str, workflow: &Workflow) -> Vec<TokenStream> {
+    let states = workflow.states.keys().map(String::as_str).collect();
+    let all = [
+        ("state", states),
+        ("event", workflow.events()),
+        ("effect", workflow.effects()),
+    ];
+    let named = type_names(id)
+        .into_iter()
+        .zip(all)
+        .filter(|(_, (_, words))| !words.is_empty());
+    named
+        .map(|(name, (what, words))| {
+            let docs = text::docs(&format!("The {what}s of workflow `{id}`."));
+            words_enum(&text::ident(&name), &docs, what, &words)
+        })
+        .collect()
+}
+
+fn words_enum(name: &Ident, docs: &TokenStream, what: &str, words: &[&str]) -> TokenStream {
+    let variants: Vec<_> = words
+        .iter()
+        .map(|word| text::ident(&names::type_name(word)))
+        .collect();
+    let parse = text::docs(&format!("Returns the {what} of that name."));
+    quote! {
+        #docs
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum #name { #(#variants),* }
+
+        impl #name {
+            /// Returns its name in the contract.
+            pub fn as_str(self) -> &'static str {
+                match self { #(Self::#variants => #words),* }
+            }
+
+            #parse
+            pub fn parse(name: &str) -> Option<Self> {
+                match name { #(#words => Some(Self::#variants),)* _ => None }
+            }
+        }
+    }
+}
+
+pub(super) fn fill(workflows: &IndexMap<String, Workflow>, table: &mut spec::ContractSpec) {
+    table.workflows = list(workflows.iter().map(|(id, workflow)| {
+        let states = workflow.states.iter().map(|(name, state)| spec::StateSpec {
+            name: leaked(name),
+            kind: match (&state.task, state.outcome) {
+                (Some(task), _) => spec::StateKind::Task(spec::TaskSpec {
+                    name: leaked(&task.name),
+                    roles: texts(task.role.names()),
+                    not_by_author: task.not_by.is_some(),
+                }),
+                (None, outcome) => spec::StateKind::Final(outcome.unwrap_or(spec::Outcome::Completed)),
+            },
+        });
+        let transitions = workflow
+            .transitions
+            .iter()
+            .map(|transition| spec::TransitionSpec {
+                from: texts(transition.from.names()),
+                on: leaked(&transition.on),
+                to: leaked(&transition.to),
+                effect: transition.effect.as_deref().map(leaked),
+                unless: transition.unless,
+                needs: texts(&transition.needs),
+                by: transition.by.as_deref().map(leaked),
+                roles: transition.role.as_ref().map_or(&[], |role| texts(role.names())),
+            });
+        let spec = spec::WorkflowSpec {
+            id: leaked(id),
+            name: leaked(&workflow.name),
+            version: workflow.version,
+            description: leaked(&workflow.description),
+            starts: workflow.starts,
+            gates: texts(&workflow.gates),
+            parameters: workflow.parameters.as_ref().map(|schema| {
+                let schema = Schema::plain(leaked(&text::pretty(schema)));
+                &*Box::leak(Box::new(schema))
+            }),
+            initial: leaked(&workflow.initial),
+            states: list(states),
+            transitions: list(transitions),
+        };
+        &*Box::leak(Box::new(spec))
+    }));
+}
+
+fn texts(texts: &[String]) -> &'static [&'static str] {
+    list(texts.iter().map(|text| leaked(text)))
+}

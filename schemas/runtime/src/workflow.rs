@@ -1,0 +1,293 @@
+//! Workflows as pure functions: a [`WorkflowSpec`], an instance, an event and an actor give the next instance, or a refusal.
+//!
+//! Whoever keeps the instances makes each step one commit, together with the transition's effect. Nothing here knows what an
+//! effect is, or when a proposal is stale: the event says so.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    auth::{KnownCaller, NEEDS, REASON},
+    failure::{Failure, FailureKind},
+    spec::{AUTHOR, Outcome, StateKind, TransitionSpec, Unless, WorkflowSpec},
+};
+
+/// Name of the event that starts an instance, in its history.
+pub const START: &str = "start";
+
+/// An instance of a workflow, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instance {
+    /// Id of the workflow.
+    pub workflow: String,
+    /// Version of the workflow at the start.
+    pub version: u32,
+    /// Name of the state.
+    pub state: String,
+    /// Identity of the caller who started it.
+    pub author: String,
+    /// What has happened, oldest first: at least the start.
+    pub history: Vec<Passage>,
+}
+
+/// One step in the history of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passage {
+    /// The state before; `None` at the start.
+    pub from: Option<String>,
+    /// The state after.
+    pub to: String,
+    /// The event.
+    pub on: String,
+    /// Identity of the caller.
+    pub by: String,
+    /// Time, in UTC, to the millisecond (RFC 3339).
+    pub at: String,
+}
+
+/// What happens to an instance.
+#[derive(Debug, Clone, Copy)]
+pub struct Event<'a> {
+    /// Name of the event.
+    pub on: &'a str,
+    /// The tool whose call it is; `None` for a decision on a task.
+    pub tool: Option<&'a str>,
+    /// What comes with it, such as the reviewer's `notes`.
+    pub given: &'a Map<String, Value>,
+    /// The conditions that hold now.
+    pub holds: &'a [Unless],
+    /// Now.
+    pub at: DateTime<Utc>,
+}
+
+/// Why an event is refused. The instance stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The instance belongs to another workflow, or is in a state that the workflow lacks.
+    #[error(
+        "the instance is in `{state}` of `{workflow}`, version {version}, which this server does not know"
+    )]
+    Unknown {
+        /// Id of its workflow.
+        workflow: String,
+        /// Version of its workflow.
+        version: u32,
+        /// Its state.
+        state: String,
+    },
+    /// The instance has ended.
+    #[error("the instance has ended as `{state}`; nothing can be decided any more")]
+    Ended {
+        /// The final state.
+        state: &'static str,
+    },
+    /// No transition leads from the state on the event.
+    #[error("`{on}` is not possible in `{state}`; possible are {}", possible.join(", "))]
+    NotReady {
+        /// The event.
+        on: String,
+        /// The state.
+        state: &'static str,
+        /// The events that are possible.
+        possible: Vec<&'static str>,
+    },
+    /// The event is the call of a tool, and this is none, or that of another.
+    #[error("`{on}` happens by a call of `{tool}`")]
+    ByTool {
+        /// The event.
+        on: &'static str,
+        /// The tool.
+        tool: &'static str,
+    },
+    /// The event is a decision, and this is the call of a tool.
+    #[error("`{on}` is a decision, which no call of a tool can make")]
+    ByDecision {
+        /// The event.
+        on: &'static str,
+    },
+    /// The actor has none of the roles.
+    #[error("`{on}` needs the role {}", needs.join(" or "))]
+    Role {
+        /// The event.
+        on: &'static str,
+        /// The roles.
+        needs: &'static [&'static str],
+    },
+    /// The actor has started the instance and must not decide on it.
+    #[error("`{on}` is not for the author of what is decided on; a different caller must do it")]
+    Author {
+        /// The event.
+        on: &'static str,
+    },
+    /// The event lacks something.
+    #[error("`{on}` needs {}", missing.join(" and "))]
+    Needs {
+        /// The event.
+        on: &'static str,
+        /// What is missing or blank.
+        missing: Vec<&'static str>,
+    },
+    /// What the instance is about has changed since.
+    #[error("`{on}` is not possible any more: what it is about has changed since; revise it, or reject it")]
+    Stale {
+        /// The event.
+        on: &'static str,
+    },
+}
+
+impl Refusal {
+    /// Returns the reason in one word, for programs.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Unknown { .. } | Self::Ended { .. } | Self::NotReady { .. } => "not_ready",
+            Self::ByTool { .. } | Self::ByDecision { .. } => "by",
+            Self::Role { .. } => "role",
+            Self::Author { .. } => "own",
+            Self::Needs { .. } => "needs",
+            Self::Stale { .. } => "stale",
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let kind = match &refusal {
+            Refusal::Unknown { .. }
+            | Refusal::Ended { .. }
+            | Refusal::NotReady { .. }
+            | Refusal::Stale { .. } => FailureKind::Conflict,
+            Refusal::Role { .. } | Refusal::Author { .. } => FailureKind::Unauthenticated,
+            Refusal::ByTool { .. } | Refusal::ByDecision { .. } | Refusal::Needs { .. } => {
+                FailureKind::Invalid
+            }
+        };
+        let failure = Self::new(kind, refusal.to_string()).with(REASON, refusal.reason());
+        match refusal {
+            Refusal::Role { needs, .. } => failure.with(NEEDS, needs.to_vec()),
+            Refusal::Needs { missing, .. } => failure.with(NEEDS, missing),
+            _ => failure,
+        }
+    }
+}
+
+impl Instance {
+    /// Starts an instance of a workflow.
+    pub fn start(spec: &WorkflowSpec, author: &KnownCaller, at: DateTime<Utc>) -> Self {
+        let author = author.identity.to_string();
+        Self {
+            workflow: spec.id.into(),
+            version: spec.version,
+            state: spec.initial.into(),
+            history: vec![Passage {
+                from: None,
+                to: spec.initial.into(),
+                on: START.into(),
+                by: author.clone(),
+                at: moment(at),
+            }],
+            author,
+        }
+    }
+
+    /// Returns how it has ended; `None` if it has not, or is in an unknown state.
+    pub fn outcome(&self, spec: &WorkflowSpec) -> Option<Outcome> {
+        match spec.state(&self.state)?.kind {
+            StateKind::Final(outcome) => Some(outcome),
+            StateKind::Task(_) => None,
+        }
+    }
+}
+
+/// Returns the instance after `event`.
+///
+/// # Errors
+/// If the event is not possible, or not for `actor`.
+pub fn step(
+    spec: &WorkflowSpec,
+    instance: &Instance,
+    event: &Event<'_>,
+    actor: &KnownCaller,
+) -> Result<Instance, Refusal> {
+    let transition = transition(spec, instance, event, actor)?;
+    let mut next = instance.clone();
+    next.history.push(Passage {
+        from: Some(std::mem::replace(&mut next.state, transition.to.into())),
+        to: transition.to.into(),
+        on: transition.on.into(),
+        by: actor.identity.to_string(),
+        at: moment(event.at),
+    });
+    Ok(next)
+}
+
+/// Returns the transition that [`step`] makes; its effect belongs into the same commit.
+///
+/// # Errors
+/// As [`step`].
+pub fn transition(
+    spec: &WorkflowSpec,
+    instance: &Instance,
+    event: &Event<'_>,
+    actor: &KnownCaller,
+) -> Result<&'static TransitionSpec, Refusal> {
+    let state = spec
+        .state(&instance.state)
+        .filter(|_| instance.workflow == spec.id);
+    let state = state.ok_or_else(|| Refusal::Unknown {
+        workflow: instance.workflow.clone(),
+        version: instance.version,
+        state: instance.state.clone(),
+    })?;
+    let StateKind::Task(task) = state.kind else {
+        return Err(Refusal::Ended { state: state.name });
+    };
+    let transition = spec
+        .from(state.name)
+        .find(|transition| transition.on == event.on)
+        .ok_or_else(|| Refusal::NotReady {
+            on: event.on.into(),
+            state: state.name,
+            possible: spec.from(state.name).map(|transition| transition.on).collect(),
+        })?;
+    let on = transition.on;
+    match transition.by {
+        Some(tool) if event.tool != Some(tool) => return Err(Refusal::ByTool { on, tool }),
+        None if event.tool.is_some() => return Err(Refusal::ByDecision { on }),
+        _ => {}
+    }
+    let is_author = *actor.identity == instance.author;
+    let needs = match (transition.roles, transition.by) {
+        ([], None) => task.roles,
+        (roles, _) => roles,
+    };
+    let has = |role: &&str| (*role == AUTHOR && is_author) || actor.roles.contains(role);
+    if !needs.is_empty() && !needs.iter().any(has) {
+        return Err(Refusal::Role { on, needs });
+    }
+    if task.not_by_author && is_author && transition.by.is_none() && transition.roles.is_empty() {
+        return Err(Refusal::Author { on });
+    }
+    let is_given = |member: &&str| match event.given.get(*member) {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.trim().is_empty(),
+        Some(_) => true,
+    };
+    let missing: Vec<_> = transition
+        .needs
+        .iter()
+        .copied()
+        .filter(|member| !is_given(member))
+        .collect();
+    if !missing.is_empty() {
+        return Err(Refusal::Needs { on, missing });
+    }
+    match transition.unless {
+        Some(condition @ Unless::Stale) if event.holds.contains(&condition) => Err(Refusal::Stale { on }),
+        _ => Ok(transition),
+    }
+}
+
+fn moment(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}

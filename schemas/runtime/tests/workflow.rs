@@ -1,0 +1,381 @@
+//! Random programs of events, beside a model of one workflow that was written by hand and shares nothing with the engine.
+
+use chrono::DateTime;
+use serde_json::{Map, Value, json};
+use tabellion_runtime::{
+    Failure, FailureKind, KnownCaller,
+    spec::{
+        AUTHOR, CallerKind, Outcome, Pending, Starts, StateKind, StateSpec, TaskSpec, TransitionSpec, Unless,
+        WorkflowSpec,
+    },
+    workflow::{Event, Instance, Refusal, step, transition},
+};
+
+const fn task(name: &'static str, roles: &'static [&'static str], not_by_author: bool) -> StateSpec {
+    StateSpec {
+        name,
+        kind: StateKind::Task(TaskSpec {
+            name,
+            roles,
+            not_by_author,
+        }),
+    }
+}
+
+const fn end(name: &'static str, outcome: Outcome) -> StateSpec {
+    StateSpec {
+        name,
+        kind: StateKind::Final(outcome),
+    }
+}
+
+const fn on(from: &'static [&'static str], on: &'static str, to: &'static str) -> TransitionSpec {
+    TransitionSpec {
+        from,
+        on,
+        to,
+        effect: None,
+        unless: None,
+        needs: &[],
+        by: None,
+        roles: &[],
+    }
+}
+
+static REVIEW: WorkflowSpec = WorkflowSpec {
+    id: "agent_note_review",
+    name: "Agent Note Review",
+    version: 3,
+    description: "",
+    starts: Starts::Tool,
+    gates: &[],
+    parameters: None,
+    initial: "human_review",
+    states: &[
+        task("human_review", &["reviewer"], true),
+        task("needs_revision", &[AUTHOR], false),
+        end("approved", Outcome::Completed),
+        end("rejected", Outcome::Completed),
+        end("withdrawn", Outcome::Cancelled),
+    ],
+    transitions: &[
+        TransitionSpec {
+            effect: Some("publish"),
+            unless: Some(Unless::Stale),
+            ..on(&["human_review"], "approve", "approved")
+        },
+        TransitionSpec {
+            needs: &["notes"],
+            ..on(&["human_review"], "reject", "rejected")
+        },
+        TransitionSpec {
+            needs: &["notes"],
+            ..on(&["human_review"], "needs_revision", "needs_revision")
+        },
+        TransitionSpec {
+            by: Some("update_note"),
+            ..on(&["human_review", "needs_revision"], "revise", "human_review")
+        },
+        TransitionSpec {
+            roles: &[AUTHOR],
+            ..on(&["human_review", "needs_revision"], "withdraw", "withdrawn")
+        },
+    ],
+};
+
+/// What a person would say of the workflow: the state, and who wrote the proposal.
+struct Model {
+    state: &'static str,
+    author: &'static str,
+}
+
+/// An attempt, in plain words.
+#[derive(Debug, Clone, Copy)]
+struct Attempt {
+    event: &'static str,
+    actor: &'static str,
+    is_reviewer: bool,
+    tool: Option<&'static str>,
+    notes: Option<&'static str>,
+    is_stale: bool,
+}
+
+impl Model {
+    /// Returns the new state, or the reason of the refusal.
+    fn attempt(&self, it: Attempt) -> Result<&'static str, &'static str> {
+        let is_author = it.actor == self.author;
+        let has_notes = it.notes.is_some_and(|notes| !notes.trim().is_empty());
+        let is_decision = || if it.tool.is_some() { Err("by") } else { Ok(()) };
+        match (self.state, it.event) {
+            ("human_review", "approve" | "reject" | "needs_revision") => {
+                is_decision()?;
+                if !it.is_reviewer {
+                    return Err("role");
+                }
+                if is_author {
+                    return Err("own");
+                }
+                match it.event {
+                    "approve" if it.is_stale => Err("stale"),
+                    "approve" => Ok("approved"),
+                    _ if !has_notes => Err("needs"),
+                    "reject" => Ok("rejected"),
+                    _ => Ok("needs_revision"),
+                }
+            }
+            ("human_review" | "needs_revision", "revise") => match it.tool {
+                Some("update_note") => Ok("human_review"),
+                _ => Err("by"),
+            },
+            ("human_review" | "needs_revision", "withdraw") => {
+                is_decision()?;
+                if is_author { Ok("withdrawn") } else { Err("role") }
+            }
+            _ => Err("not_ready"),
+        }
+    }
+}
+
+/// Numbers of a linear congruential generator, so that a failure has one number to repeat it.
+struct Dice(u64);
+
+impl Dice {
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        from[(self.0 >> 33) as usize % from.len()]
+    }
+
+    fn attempt(&mut self) -> Attempt {
+        let mostly = [None, None, None];
+        Attempt {
+            event: self.pick(&[
+                "approve",
+                "reject",
+                "needs_revision",
+                "revise",
+                "revise",
+                "withdraw",
+                "dance",
+            ]),
+            actor: self.pick(&["agent:a/1", "ann", "bob"]),
+            is_reviewer: self.pick(&[true, false]),
+            tool: self.pick(
+                &[
+                    &mostly[..],
+                    &[Some("update_note"), Some("update_note"), Some("create_note")],
+                ]
+                .concat(),
+            ),
+            notes: self.pick(&[None, Some(""), Some(" \n"), Some("too long")]),
+            is_stale: self.pick(&[true, false]),
+        }
+    }
+}
+
+fn caller(identity: &str, is_reviewer: bool) -> KnownCaller {
+    KnownCaller {
+        kind: CallerKind::Human,
+        identity: identity.into(),
+        agent: None,
+        roles: if is_reviewer {
+            vec!["owner", "reviewer"]
+        } else {
+            vec!["owner"]
+        },
+        scopes: vec![],
+    }
+}
+
+fn made(instance: &Instance, it: Attempt, at: i64) -> Result<Instance, Refusal> {
+    let mut given = Map::new();
+    if let Some(notes) = it.notes {
+        given.insert("notes".into(), notes.into());
+    }
+    let holds: &[Unless] = if it.is_stale { &[Unless::Stale] } else { &[] };
+    let event = Event {
+        on: it.event,
+        tool: it.tool,
+        given: &given,
+        holds,
+        at: DateTime::from_timestamp_millis(at).unwrap(),
+    };
+    step(&REVIEW, instance, &event, &caller(it.actor, it.is_reviewer))
+}
+
+#[test]
+fn random_programs_end_as_the_model_says() {
+    let (mut ends, mut refusals) = (
+        std::collections::BTreeSet::new(),
+        std::collections::BTreeSet::new(),
+    );
+    for seed in 0..4_000 {
+        let mut dice = Dice(seed);
+        let author = dice.pick(&["agent:a/1", "ann"]);
+        let mut model = Model {
+            state: "human_review",
+            author,
+        };
+        let mut instance = Instance::start(&REVIEW, &caller(author, false), DateTime::UNIX_EPOCH);
+        for number in 1..=12 {
+            let it = dice.attempt();
+            let before = instance.clone();
+            match (made(&instance, it, number), model.attempt(it)) {
+                (Ok(next), Ok(state)) => {
+                    assert_eq!(next.state, state, "seed {seed}, {it:?}");
+                    let passage = next.history.last().unwrap();
+                    let shown = (passage.from.as_deref(), &*passage.to, &*passage.on, &*passage.by);
+                    assert_eq!(shown, (Some(model.state), state, it.event, it.actor));
+                    assert_eq!(passage.at, format!("1970-01-01T00:00:00.{number:03}Z"));
+                    assert_eq!(next.history[..before.history.len()], before.history[..]);
+                    model.state = state;
+                    instance = next;
+                }
+                (Err(refusal), Err(reason)) => {
+                    assert_eq!(refusal.reason(), reason, "seed {seed}, {it:?}: {refusal}");
+                    refusals.insert(reason);
+                }
+                (found, expected) => panic!("seed {seed}, {it:?}: {found:?} instead of {expected:?}"),
+            }
+        }
+        let kept: Instance = serde_json::from_value(json!(instance)).unwrap();
+        assert_eq!(kept, instance);
+        ends.insert(model.state);
+    }
+    assert_eq!(ends.len(), 5, "each state is an end: {ends:?}");
+    assert_eq!(refusals.len(), 6, "each reason is given: {refusals:?}");
+}
+
+#[test]
+fn a_refusal_is_a_failure_that_says_what_to_do() {
+    let given = Map::new();
+    let start = |state: &str| Instance {
+        state: state.into(),
+        ..Instance::start(&REVIEW, &caller("ann", false), DateTime::UNIX_EPOCH)
+    };
+    let foreign = Instance {
+        workflow: "another_workflow".into(),
+        ..start("human_review")
+    };
+    for (instance, on, tool, is_reviewer, kind, words, needs) in [
+        (
+            start("approved"),
+            "approve",
+            None,
+            true,
+            FailureKind::Conflict,
+            "has ended as `approved`",
+            Value::Null,
+        ),
+        (
+            start("lost"),
+            "approve",
+            None,
+            true,
+            FailureKind::Conflict,
+            "which this server does not know",
+            Value::Null,
+        ),
+        (
+            foreign,
+            "approve",
+            None,
+            true,
+            FailureKind::Conflict,
+            "of `another_workflow`, version 3",
+            Value::Null,
+        ),
+        (
+            start("needs_revision"),
+            "approve",
+            None,
+            true,
+            FailureKind::Conflict,
+            "possible are revise, withdraw",
+            Value::Null,
+        ),
+        (
+            start("human_review"),
+            "revise",
+            None,
+            true,
+            FailureKind::Invalid,
+            "a call of `update_note`",
+            Value::Null,
+        ),
+        (
+            start("human_review"),
+            "approve",
+            Some("x"),
+            true,
+            FailureKind::Invalid,
+            "is a decision",
+            Value::Null,
+        ),
+        (
+            start("human_review"),
+            "approve",
+            None,
+            false,
+            FailureKind::Unauthenticated,
+            "the role reviewer",
+            json!(["reviewer"]),
+        ),
+        (
+            start("human_review"),
+            "reject",
+            None,
+            true,
+            FailureKind::Invalid,
+            "needs notes",
+            json!(["notes"]),
+        ),
+    ] {
+        let event = Event {
+            on,
+            tool,
+            given: &given,
+            holds: &[],
+            at: DateTime::UNIX_EPOCH,
+        };
+        let refusal = transition(&REVIEW, &instance, &event, &caller("bob", is_reviewer)).unwrap_err();
+        let reason = refusal.reason();
+        let failure = Failure::from(refusal);
+        assert_eq!(failure.kind, kind, "{failure}");
+        assert!(failure.message.contains(words), "{failure}");
+        assert_eq!(failure.data["reason"], reason);
+        assert_eq!(failure.data.get("needs").cloned().unwrap_or_default(), needs);
+    }
+}
+
+#[test]
+fn an_instance_knows_how_it_ended_and_an_answer_whether_it_is_pending() {
+    let mut instance = Instance::start(&REVIEW, &caller("ann", false), DateTime::UNIX_EPOCH);
+    for (state, outcome) in [
+        ("human_review", None),
+        ("withdrawn", Some(Outcome::Cancelled)),
+        ("approved", Some(Outcome::Completed)),
+        ("lost", None),
+    ] {
+        instance.state = state.into();
+        assert_eq!(instance.outcome(&REVIEW), outcome, "{state}");
+    }
+    let pending = Pending {
+        at: "/status",
+        is: "pending_review",
+        instance: "/review_workflow_id",
+    };
+    for (response, id) in [
+        (
+            json!({ "status": "pending_review", "review_workflow_id": "i" }),
+            Some("i"),
+        ),
+        (json!({ "status": "created", "review_workflow_id": "i" }), None),
+        (json!({ "status": "pending_review" }), None),
+        (json!({}), None),
+    ] {
+        assert_eq!(pending.instance_of(&response), id, "{response}");
+    }
+}
