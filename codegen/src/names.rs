@@ -23,6 +23,11 @@ pub(crate) fn prompt(name: &str) -> [String; 2] {
     ["Arguments", "Values"].map(|suffix| type_name(name) + suffix)
 }
 
+/// Returns the name of the type of the variables of a resource's URI: `NoteVariables`.
+pub(crate) fn variables(resource: &str) -> String {
+    type_name(resource) + "Variables"
+}
+
 /// Returns the trait's methods for a resource: content and version tag.
 pub(crate) fn resource_methods(name: &str) -> [String; 2] {
     ["resource", "version"].map(|suffix| value_name(&format!("{name}_{suffix}")))

@@ -25,6 +25,7 @@ mod previews;
 mod prompts;
 mod provenance;
 mod rate_limits;
+mod resource_templates;
 mod resources;
 mod schemas;
 mod tags;
@@ -63,6 +64,7 @@ pub use self::{
     prompts::{Argument, Prompt},
     provenance::{AlsoIf, MissingProvenance, Provenance, ProvenanceDefault, ProvenanceField},
     rate_limits::RateLimit,
+    resource_templates::Variable,
     resources::Resource,
     schemas::NamedRule,
     workflows::{OneOrMore, Pending, State as WorkflowState, Task, Transition, Workflow},
@@ -99,6 +101,7 @@ pub(crate) static KEYS: &[&dyn Key] = &[
     &rate_limits::RateLimits,
     &workflows::Workflows,
     &resources::Resources,
+    &resource_templates::ResourceTemplates,
     &prompts::Prompts,
     &examples::Examples,
 ];

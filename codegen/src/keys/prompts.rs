@@ -239,7 +239,7 @@ fn types(prompt: &Prompt) -> [TokenStream; 2] {
 }
 
 /// Returns a field, with its JSON name if that differs in Rust.
-fn field(wire: &str, kind: &TokenStream) -> TokenStream {
+pub(super) fn field(wire: &str, kind: &TokenStream) -> TokenStream {
     let name = names::value_name(wire);
     let rename = (name != wire).then(|| quote!(#[serde(rename = #wire)]));
     let name = text::ident(&name);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tabellion_runtime::spec;
 
-use super::{Emitted, Example, Key};
+use super::{Emitted, Example, Key, Variable};
 use crate::{
     algebra,
     compat::Changes,
@@ -27,8 +27,14 @@ use crate::{
 pub struct Resource {
     /// Name on the wire.
     pub name: String,
-    /// URI on the wire.
+    /// URI on the wire; empty if there is a template instead.
+    #[serde(default)]
     pub uri: String,
+    /// Template of the URIs, for a family of resources.
+    pub uri_template: Option<String>,
+    /// The variables of the template.
+    #[serde(default)]
+    pub variables: Vec<Variable>,
     /// Name for people.
     pub title: String,
     /// Description on the wire.
@@ -51,7 +57,9 @@ impl Key for Resources {
     fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {
         let mut uris = BTreeMap::new();
         for (i, resource) in contract.spec.resources.iter().enumerate() {
-            if let Some(first) = uris.insert(&resource.uri, &resource.name) {
+            if resource.uri_template.is_none()
+                && let Some(first) = uris.insert(&resource.uri, &resource.name)
+            {
                 problems.push(contract.document.problem(
                     format!("/resources/{i}/uri"),
                     format!("`{}` is also the URI of resource `{first}`", resource.uri),
@@ -78,26 +86,29 @@ impl Key for Resources {
     }
 
     fn emit(&self, contract: &Contract) -> Emitted {
-        let resources = &contract.spec.resources;
+        let resources = fixed(contract);
         if resources.is_empty() {
             return Emitted::default();
         }
         let count = Literal::usize_unsuffixed(resources.len());
-        let specs = (0..resources.len()).map(|i| declaration(contract, i));
+        let specs = resources.iter().map(|(i, _)| declaration(contract, *i));
         Emitted {
             fields: quote!(resources: &RESOURCES,),
             items: vec![quote! {
                 /// The resources, in the order in which clients see them.
                 pub static RESOURCES: [spec::ResourceSpec; #count] = [#(#specs),*];
             }],
-            signatures: resources.iter().map(signature).collect(),
+            signatures: resources
+                .iter()
+                .map(|(_, resource)| signature(resource))
+                .collect(),
             methods: methods(contract).into(),
             ..Emitted::default()
         }
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
-        let resources = contract.spec.resources.iter().enumerate();
+        let resources = fixed(contract).into_iter();
         table.resources = list(resources.map(|(i, resource)| spec::ResourceSpec {
             name: leaked(&resource.name),
             uri: leaked(&resource.uri),
@@ -109,10 +120,17 @@ impl Key for Resources {
     }
 }
 
+/// Returns the resources without a template, each with its index among all resources.
+fn fixed(contract: &Contract) -> Vec<(usize, &Resource)> {
+    let all = contract.spec.resources.iter().enumerate();
+    all.filter(|(_, resource)| resource.uri_template.is_none())
+        .collect()
+}
+
 /// What it reads must have been possible before.
 fn resource(changes: &mut Changes<'_>, old: &Resource, new: &Resource) {
     let name = &old.name;
-    if old.uri != new.uri {
+    if old.uri != new.uri && old.uri_template.is_none() && new.uri_template.is_none() {
         changes.breaking(format!(
             "resource `{name}` changed its URI from `{}` to `{}`",
             old.uri, new.uri
@@ -182,7 +200,10 @@ fn methods(contract: &Contract) -> [TokenStream; 2] {
         .auth
         .as_ref()
         .map(|_| quote!(tabellion_runtime::auth::check_resource::<ToolError>(&CONTRACT, name, call)?;));
-    let resources = contract.spec.resources.iter().enumerate();
+    let resources = fixed(contract)
+        .into_iter()
+        .map(|(_, resource)| resource)
+        .enumerate();
     let (reads, versions): (Vec<_>, Vec<_>) = resources
         .map(|(i, resource)| {
             let (name, i) = (&resource.name, Literal::usize_unsuffixed(i));

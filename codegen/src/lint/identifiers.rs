@@ -26,6 +26,7 @@ const OWN: &[&str] = &[
     "MODES",
     "PROVENANCE",
     "AUTH",
+    "TEMPLATES",
 ];
 
 /// Names of the prelude that generated code uses.
@@ -142,7 +143,24 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
         for method in names::resource_methods(name) {
             methods.add(method, name, at.clone(), problems);
         }
-        types.add(names::resource(name), name, at, problems);
+        types.add(names::resource(name), name, at.clone(), problems);
+        if resource.uri_template.is_some() {
+            types.add(names::variables(name), name, at.clone(), problems);
+        }
+        let mut fields = Names::new("field", document);
+        for (j, variable) in resource.variables.iter().enumerate() {
+            let at = format!("/resources/{i}/variables/{j}/name");
+            fields.add(
+                names::value_name(&variable.name),
+                &variable.name,
+                at.clone(),
+                problems,
+            );
+            if variable.completes {
+                let method = names::completion_method(name, &variable.name);
+                methods.add(method, &variable.name, at, problems);
+            }
+        }
     }
     for (i, prompt) in spec.prompts.iter().enumerate() {
         let (name, at) = (&prompt.name, format!("/prompts/{i}"));
@@ -216,6 +234,15 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
                 let help = "rename the prompt, or choose another `x-rust-name`";
                 problems.push(document.problem(format!("/prompts/{i}/name"), message, help));
             }
+        }
+    }
+    for (i, resource) in contract.spec.resources.iter().enumerate() {
+        let name = names::variables(&resource.name);
+        let is_taken = types.definitions.contains_key(&name) || types.aliases.contains_key(&name);
+        if resource.uri_template.is_some() && is_taken {
+            let message = format!("`{name}` is a type of this resource and of another part of the contract");
+            let help = "rename the resource, or choose another `x-rust-name`";
+            problems.push(document.problem(format!("/resources/{i}/name"), message, help));
         }
     }
     for id in contract.spec.workflows.keys() {

@@ -39,6 +39,39 @@ pub trait Contract: Send + Sync {
         Box::pin(async { Err(Rejection::Unknown) })
     }
 
+    /// Reads a resource of a template. `variables` are those of its URI.
+    fn read_instance<'a>(
+        &'a self,
+        call: &'a CallContext,
+        template: &'a str,
+        variables: Value,
+    ) -> BoxFuture<'a, Result<Answer, Rejection>> {
+        let _ = (call, template, variables);
+        Box::pin(async { Err(Rejection::Unknown) })
+    }
+
+    /// As [`resource_version`](Self::resource_version), of a resource of a template.
+    fn instance_version<'a>(
+        &'a self,
+        template: &'a str,
+        variables: Value,
+    ) -> BoxFuture<'a, Result<String, Rejection>> {
+        let _ = (template, variables);
+        Box::pin(async { Err(Rejection::Unknown) })
+    }
+
+    /// Returns values for a variable of a template that begin with `value`, best first; none where the variable has no completion.
+    fn complete_variable<'a>(
+        &'a self,
+        call: &'a CallContext,
+        template: &'a str,
+        variable: &'a str,
+        value: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
+        let _ = (call, template, variable, value);
+        Box::pin(async { Ok(vec![]) })
+    }
+
     /// Renders a prompt.
     fn get_prompt<'a>(
         &'a self,

@@ -40,6 +40,7 @@ pub mod store;
 pub mod template;
 pub mod text;
 pub mod token_bucket;
+pub mod uri_template;
 mod vocabulary;
 pub mod workflow;
 

@@ -14,7 +14,7 @@ use crate::{
     ground::{Documents, Ground},
     pointer,
     schema::Violation,
-    spec::{ContractSpec, PromptSpec, ResourceSpec},
+    spec::{ContractSpec, PromptSpec, ResourceSpec, ResourceTemplateSpec},
     store::Store,
     template,
 };
@@ -23,7 +23,8 @@ use crate::{
 pub type ResourceMethod<S, Response, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>) -> BoxFuture<'c, Result<Response, Error>>;
 
-/// A prompt's method on an implementation `S`: from the client's arguments to the template's values.
+/// A method on an implementation `S` from a client's texts to what it asks for: from the arguments of a prompt to its template's values, or
+/// from the variables of a URI to the resource.
 pub type PromptMethod<S, Arguments, Values, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>, Arguments) -> BoxFuture<'c, Result<Values, Error>>;
 
@@ -50,6 +51,11 @@ where
     let notes = Notes::default();
     let cx = ReadCx::new(call, store.view(), &notes);
     let response = method(service, &cx).await.map_err(declared)?;
+    answered(resource, response, notes)
+}
+
+/// Returns the answer of a resource, if its content is valid.
+fn answered(resource: &ResourceSpec, response: impl Serialize, notes: Notes) -> Result<Answer, Rejection> {
     let response = serde_json::to_value(response).map_err(|error| Rejection::breach(resource.name, error))?;
     resource
         .schema
@@ -74,6 +80,56 @@ pub async fn version<S, Error: ContractError, G: Ground>(
     let notes = Notes::default();
     let cx = ReadCx::new(call, store.view(), &notes);
     method(service, &cx).await.map_err(declared)
+}
+
+/// Calls the method of a template's resources, with the variables of the URI.
+///
+/// # Errors
+/// See [`Rejection`].
+pub async fn instance<S, Variables, Response, Error, G>(
+    template: &'static ResourceTemplateSpec,
+    service: &S,
+    store: &dyn Store<G>,
+    call: &CallContext,
+    variables: Value,
+    method: PromptMethod<S, Variables, Response, Error, G>,
+) -> Result<Answer, Rejection>
+where
+    Variables: DeserializeOwned,
+    Response: Serialize,
+    Error: ContractError,
+    G: Ground,
+{
+    let resource = &template.resource;
+    let variables =
+        Variables::deserialize(variables).map_err(|error| Rejection::breach(resource.name, error))?;
+    let notes = Notes::default();
+    let cx = ReadCx::new(call, store.view(), &notes);
+    let response = method(service, &cx, variables).await.map_err(declared)?;
+    answered(resource, response, notes)
+}
+
+/// Calls the method that returns the version tag of a template's resource.
+///
+/// # Errors
+/// See [`Rejection`].
+pub async fn instance_version<S, Variables, Error, G>(
+    template: &'static ResourceTemplateSpec,
+    service: &S,
+    store: &dyn Store<G>,
+    variables: Value,
+    method: PromptMethod<S, Variables, String, Error, G>,
+) -> Result<String, Rejection>
+where
+    Variables: DeserializeOwned,
+    Error: ContractError,
+    G: Ground,
+{
+    let variables = Variables::deserialize(variables)
+        .map_err(|error| Rejection::breach(template.resource.name, error))?;
+    let (call, notes) = (CallContext::default(), Notes::default());
+    let cx = ReadCx::new(&call, store.view(), &notes);
+    method(service, &cx, variables).await.map_err(declared)
 }
 
 /// Calls a prompt's method, and renders the template with its values.

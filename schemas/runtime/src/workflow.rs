@@ -1,6 +1,6 @@
 //! Workflows as pure functions: a [`WorkflowSpec`], an instance, an event and an actor give the next instance, or a refusal.
 //!
-//! Whoever keeps the instances makes each step one commit, together with the transition's effect. Nothing here knows what an
+//! The store of the instances makes each step one commit, together with the transition's effect. Nothing here knows what an
 //! effect is, or when a proposal is stale: the event says so.
 
 use chrono::{DateTime, SecondsFormat, Utc};

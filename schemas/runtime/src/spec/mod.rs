@@ -49,7 +49,7 @@ pub use self::{
         ProvenanceSpec, ProvenanceType, ProvenanceUse,
     },
     rate_limit::RateLimit,
-    resource::ResourceSpec,
+    resource::{ResourceSpec, ResourceTemplateSpec},
     workflow::{
         AUTHOR, Outcome, Pending, Starts, StateKind, StateSpec, TaskSpec, TransitionSpec, Unless,
         WorkflowSpec,
@@ -103,6 +103,8 @@ pub struct ContractSpec {
     pub tools: &'static [ToolSpec],
     /// The resources, in the order in which clients see them.
     pub resources: &'static [ResourceSpec],
+    /// The templates of resources, in the order in which clients see them.
+    pub templates: &'static [ResourceTemplateSpec],
     /// The prompts, in the order in which clients see them.
     pub prompts: &'static [PromptSpec],
 }
@@ -131,6 +133,7 @@ impl ContractSpec {
         workflows: &[],
         tools: &[],
         resources: &[],
+        templates: &[],
         prompts: &[],
     };
 
@@ -163,6 +166,13 @@ impl ContractSpec {
     /// Returns the resource of that name.
     pub fn resource(&self, name: &str) -> Option<&'static ResourceSpec> {
         self.resources.iter().find(|resource| resource.name == name)
+    }
+
+    /// Returns the template of resources of that name.
+    pub fn template(&self, name: &str) -> Option<&'static ResourceTemplateSpec> {
+        self.templates
+            .iter()
+            .find(|template| template.resource.name == name)
     }
 
     /// Returns the prompt of that name.

@@ -1,5 +1,6 @@
 //! Resources.
 
+use super::ArgumentSpec;
 use crate::schema::Schema;
 
 /// A resource, which a client reads without arguments.
@@ -17,4 +18,20 @@ pub struct ResourceSpec {
     pub mime_type: &'static str,
     /// Schema of the JSON that the text is.
     pub schema: &'static Schema,
+}
+
+/// A family of resources: one for each URI that fits a template.
+#[derive(Debug)]
+pub struct ResourceTemplateSpec {
+    /// What all of them have. The URI is the template.
+    pub resource: ResourceSpec,
+    /// The variables of the template. Those of the path are required.
+    pub variables: &'static [ArgumentSpec],
+}
+
+impl ResourceTemplateSpec {
+    /// Returns the variable of that name.
+    pub fn variable(&self, name: &str) -> Option<&'static ArgumentSpec> {
+        self.variables.iter().find(|variable| variable.name == name)
+    }
 }
