@@ -7,10 +7,14 @@ use std::{
 };
 
 use rmcp::model::{
-    JsonObject, MetaObject, Prompt, PromptArgument, Resource, ServerCapabilities, Tool, ToolAnnotations,
+    JsonObject, MetaObject, Prompt, PromptArgument, Resource, ResourceTemplate, ServerCapabilities, Tool,
+    ToolAnnotations,
 };
 use serde_json::{Value, json};
-use tabellion_runtime::{Contract, ContractSpec, PromptSpec, ResourceSpec, Schema, ToolSpec};
+use tabellion_runtime::{
+    Contract, ContractSpec, PromptSpec, ResourceSpec, Schema, ToolSpec, spec::ResourceTemplateSpec,
+    uri_template::UriTemplate,
+};
 
 /// Two contracts have a tool, resource or prompt of the same name, which makes requests ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,7 +84,10 @@ impl Offer {
 pub(super) struct Catalog {
     pub(super) tools: CatalogSection<Tool, ToolSpec>,
     pub(super) resources: CatalogSection<Resource, ResourceSpec>,
+    pub(super) templates: CatalogSection<ResourceTemplate, ResourceTemplateSpec>,
     pub(super) prompts: CatalogSection<Prompt, PromptSpec>,
+    /// The templates as they are matched, in the contracts' order.
+    patterns: Vec<(&'static str, UriTemplate)>,
     /// Labels of the contracts' tools and operations that are not offered.
     withheld: HashSet<&'static str>,
     /// The declarations of the contracts.
@@ -99,6 +106,15 @@ pub(super) struct CatalogSection<Listed, Spec: 'static> {
 pub(super) struct Route<Spec: 'static> {
     pub(super) contract: Arc<dyn Contract>,
     pub(super) spec: &'static Spec,
+}
+
+/// A resource that a client names by its URI.
+pub(super) struct FoundResource<'a> {
+    pub(super) contract: &'a Arc<dyn Contract>,
+    /// What it is; of a template, what all of its resources are.
+    pub(super) spec: &'static ResourceSpec,
+    /// The variables of its URI, if it has a template.
+    pub(super) variables: Option<Value>,
 }
 
 impl Catalog {
@@ -128,6 +144,15 @@ impl Catalog {
                     .resources
                     .put(place, contract, resource, listed_resource(resource))?;
             }
+            for template in spec.templates {
+                let place = (Kind::Resource, template.resource.uri);
+                catalog
+                    .templates
+                    .put(place, contract, template, listed_template(template))?;
+                if let Ok(pattern) = UriTemplate::parse(template.resource.uri) {
+                    catalog.patterns.push((template.resource.uri, pattern));
+                }
+            }
             for prompt in spec.prompts {
                 let place = (Kind::Prompt, prompt.name);
                 catalog
@@ -135,7 +160,65 @@ impl Catalog {
                     .put(place, contract, prompt, listed_prompt(prompt))?;
             }
         }
+        catalog.check_patterns()?;
         Ok(catalog)
+    }
+
+    /// Checks that no URI fits resources of two contracts. Within one, codegen has checked it.
+    fn check_patterns(&self) -> Result<(), NameClash> {
+        let fixed = self.resources.routes.iter();
+        let fixed = fixed
+            .filter_map(|(uri, route)| Some((*uri, UriTemplate::parse(uri).ok()?, route.contract.spec().id)));
+        let templates = self.patterns.iter().filter_map(|(uri, pattern)| {
+            let route = self.templates.route(uri)?;
+            Some((*uri, pattern.clone(), route.contract.spec().id))
+        });
+        let all: Vec<_> = fixed.chain(templates).collect();
+        for (number, (name, pattern, first)) in all.iter().enumerate() {
+            let mut others = all[number + 1..].iter();
+            if let Some((other, _, second)) = others.find(|(_, other, _)| pattern.overlaps(other)) {
+                // A template says more than a URI that fits it.
+                let name = if pattern.variables().next().is_some() {
+                    *name
+                } else {
+                    *other
+                };
+                let (kind, first, second) = (Kind::Resource, *first, *second);
+                return Err(NameClash {
+                    kind,
+                    name,
+                    first,
+                    second,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the resource with this URI.
+    pub(super) fn resource(&self, uri: &str) -> Option<FoundResource<'_>> {
+        if let Some(route) = self.resources.route(uri) {
+            return Some(FoundResource {
+                contract: &route.contract,
+                spec: route.spec,
+                variables: None,
+            });
+        }
+        let (template, variables) = self
+            .patterns
+            .iter()
+            .find_map(|(template, pattern)| Some((template, pattern.values(uri)?)))?;
+        let route = self.templates.route(template)?;
+        Some(FoundResource {
+            contract: &route.contract,
+            spec: &route.spec.resource,
+            variables: Some(variables.into()),
+        })
+    }
+
+    /// Returns true if a contract has resources.
+    pub(super) fn has_resources(&self) -> bool {
+        !self.resources.is_empty() || !self.templates.is_empty()
     }
 
     /// Returns true if a contract has this tool, but it is not offered because it changes something.
@@ -159,7 +242,7 @@ impl Catalog {
         if !self.tools.is_empty() {
             capabilities.tools = Some(Default::default());
         }
-        if !self.resources.is_empty() {
+        if self.has_resources() {
             let resources = capabilities.resources.insert(Default::default());
             resources.subscribe = Some(true);
         }
@@ -172,14 +255,19 @@ impl Catalog {
         capabilities
     }
 
-    /// Returns true if an argument of a prompt can be completed.
+    /// Returns true if an argument of a prompt or a variable of a template can be completed.
     pub(super) fn completes(&self) -> bool {
-        let mut arguments = self
+        let prompts = self
             .prompts
             .routes
             .values()
             .flat_map(|route| route.spec.arguments);
-        arguments.any(|argument| argument.completes)
+        let templates = self
+            .templates
+            .routes
+            .values()
+            .flat_map(|route| route.spec.variables);
+        prompts.chain(templates).any(|argument| argument.completes)
     }
 }
 
@@ -293,6 +381,14 @@ fn listed_resource(spec: &ResourceSpec) -> Resource {
         .with_title(spec.title)
         .with_description(spec.description)
         .with_mime_type(spec.mime_type)
+}
+
+fn listed_template(spec: &ResourceTemplateSpec) -> ResourceTemplate {
+    let resource = &spec.resource;
+    ResourceTemplate::new(resource.uri, resource.name)
+        .with_title(resource.title)
+        .with_description(resource.description)
+        .with_mime_type(resource.mime_type)
 }
 
 fn listed_prompt(spec: &PromptSpec) -> Prompt {

@@ -16,7 +16,7 @@ use super::{
     catalog::Catalog,
     ending, render, request_origin, requests,
     shared::{Era, ServerInfo, Shared},
-    watching::{Subscriptions, WatchedResource},
+    watching::{MAX_WATCHED, Subscriptions, WatchedResource},
 };
 use crate::access::Access;
 
@@ -63,11 +63,14 @@ impl Handler {
     ) -> Result<Vec<WatchedResource>, ErrorData> {
         let mut watched: Vec<WatchedResource> = vec![];
         for uri in filter.resource_subscriptions.iter().flatten() {
-            let route = self.shared.catalog.resources.route(uri);
+            let route = self.shared.catalog.resource(uri);
             if let Some(route) = route.filter(|_| watched.iter().all(|other| other.uri() != uri)) {
                 request_origin::allow(request, route.contract.spec(), Access::Read)?;
                 caller::may_read(&self.shared, route.contract.spec(), route.spec.name, request)?;
-                watched.push(WatchedResource::begin(route).await);
+                if watched.len() == MAX_WATCHED {
+                    return Err(too_many_subscriptions());
+                }
+                watched.push(WatchedResource::begin(uri, route).await);
             }
         }
         Ok(watched)
@@ -85,13 +88,13 @@ impl Handler {
             DiscoverRequestMethod::VALUE => true,
             InitializeResultMethod::VALUE | PingRequestMethod::VALUE => in_session,
             SubscribeRequestMethod::VALUE | UnsubscribeRequestMethod::VALUE => {
-                in_session && !catalog.resources.is_empty()
+                in_session && catalog.has_resources()
             }
             ListToolsRequestMethod::VALUE | CallToolRequestMethod::VALUE => !catalog.tools.is_empty(),
             ListResourcesRequestMethod::VALUE
             | ListResourceTemplatesRequestMethod::VALUE
             | ReadResourceRequestMethod::VALUE
-            | SubscriptionsListenRequestMethod::VALUE => !catalog.resources.is_empty(),
+            | SubscriptionsListenRequestMethod::VALUE => catalog.has_resources(),
             ListPromptsRequestMethod::VALUE | GetPromptRequestMethod::VALUE => !catalog.prompts.is_empty(),
             CompleteRequestMethod::VALUE => catalog.completes(),
             _ => false,
@@ -147,6 +150,11 @@ macro_rules! list {
         $handler.shared.sign(era, &mut result.meta);
         Ok(result)
     }};
+}
+
+fn too_many_subscriptions() -> ErrorData {
+    let message = format!("at most {MAX_WATCHED} resources can be subscribed to; unsubscribe from one first");
+    ErrorData::invalid_params(message, None)
 }
 
 fn one_page(params: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
@@ -229,13 +237,14 @@ impl ServerHandler for Handler {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = self.shared.catalog.templates.listed().to_vec();
         list!(
             self,
             cx,
             params,
             ListResourceTemplatesRequestMethod,
             ListResourceTemplatesResult,
-            vec![]
+            templates
         )
     }
 
@@ -254,7 +263,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<SubscribeRequestMethod>(&cx)?;
-        let route = self.shared.catalog.resources.route(&params.uri);
+        let route = self.shared.catalog.resource(&params.uri);
         let route = route.ok_or_else(|| render::unknown_resource(&params.uri))?;
         request_origin::allow(&cx.extensions, route.contract.spec(), Access::Read)?;
         caller::may_read(
@@ -263,9 +272,9 @@ impl ServerHandler for Handler {
             route.spec.name,
             &cx.extensions,
         )?;
-        let watched = WatchedResource::begin(route).await;
-        self.subscriptions().add(watched, cx.peer);
-        Ok(())
+        let watched = WatchedResource::begin(&params.uri, route).await;
+        let is_added = self.subscriptions().add(watched, cx.peer);
+        is_added.then_some(()).ok_or_else(too_many_subscriptions)
     }
 
     async fn unsubscribe(
@@ -274,18 +283,24 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<UnsubscribeRequestMethod>(&cx)?;
-        let route = self.shared.catalog.resources.route(&params.uri);
+        let route = self.shared.catalog.resource(&params.uri);
         route.ok_or_else(|| render::unknown_resource(&params.uri))?;
         self.subscriptions().remove(&params.uri);
         Ok(())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let resources = &self.shared.catalog.resources;
+        let catalog = &self.shared.catalog;
         let requested = requested.resource_subscriptions.as_deref().unwrap_or_default();
-        let uris = resources.listed().iter().map(|resource| &resource.uri);
-        let known = uris.filter(|uri| requested.contains(uri));
-        (!resources.is_empty()).then(|| {
+        let uris = catalog.resources.listed().iter().map(|resource| &resource.uri);
+        let fixed = uris.filter(|uri| requested.contains(uri));
+        let has_template = |uri: &&String| {
+            catalog
+                .resource(uri)
+                .is_some_and(|found| found.variables.is_some())
+        };
+        let known = fixed.chain(requested.iter().filter(has_template));
+        catalog.has_resources().then(|| {
             SubscriptionFilter::builder()
                 .resource_subscriptions(known)
                 .build()

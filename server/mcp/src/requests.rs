@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Instant};
 
 use rmcp::{ErrorData, RoleServer, model::*, service::RequestContext};
 use serde_json::Value;
-use tabellion_runtime::{CallContext, CallOrigin, Connection, ContractSpec, Rejection};
+use tabellion_runtime::{
+    ArgumentSpec, CallContext, CallOrigin, Connection, Contract, ContractSpec, Rejection,
+};
 use tracing::Instrument;
 
 use super::{
@@ -88,20 +90,24 @@ pub(super) async fn read(
     uri: &str,
     cx: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResult, ErrorData> {
-    let route = shared.catalog.resources.route(uri);
+    let route = shared.catalog.resource(uri);
     let route = route.ok_or_else(|| render::unknown_resource(uri))?;
-    let (contract, resource) = (&route.contract, route.spec);
+    let (contract, resource) = (route.contract, route.spec);
     request_origin::allow(&cx.extensions, contract.spec(), Access::Read)?;
     let id = RequestId::next();
     let answer = async {
         let (call, reports) = context(shared, contract.spec(), cx)?;
-        let answer = contract.read_resource(&call, resource.name).instrument(id.span());
+        let answer = match route.variables {
+            None => contract.read_resource(&call, resource.name),
+            Some(variables) => contract.read_instance(&call, resource.name, variables),
+        };
+        let answer = answer.instrument(id.span());
         reports.until(resource.name, answer).await
     };
     let answer = answer
         .await
         .map_err(|rejection| rejected(contract.spec(), rejection, (id, resource.name), cx))?;
-    let content = ResourceContents::text(answer.response.to_string(), resource.uri);
+    let content = ResourceContents::text(answer.response.to_string(), uri);
     let mut result = ReadResourceResult::new(vec![content.with_mime_type(resource.mime_type)]);
     result.meta = (!answer.meta.is_empty()).then_some(MetaObject(answer.meta));
     shared.sign(era, &mut result.meta);
@@ -137,37 +143,87 @@ pub(super) async fn prompt(
     Ok(result)
 }
 
-/// Completes an argument of a prompt.
+/// What is completed: an argument of a prompt, or a variable of a template.
+struct Completed<'a> {
+    contract: &'a Arc<dyn Contract>,
+    /// Name of the prompt or template.
+    of: &'static str,
+    is_prompt: bool,
+    argument: &'static ArgumentSpec,
+}
+
+impl<'a> Completed<'a> {
+    /// # Errors
+    /// If there is no such prompt or template, or it has no such argument.
+    fn find(shared: &'a Shared, reference: &Reference, argument: &str) -> Result<Self, ErrorData> {
+        let (contract, of, found, is_prompt) = match reference {
+            Reference::Prompt(PromptReference { name, .. }) => {
+                let route = shared.catalog.prompts.route(name);
+                let route = route.ok_or_else(|| render::unknown("prompt", name))?;
+                (
+                    &route.contract,
+                    route.spec.name,
+                    route.spec.argument(argument),
+                    true,
+                )
+            }
+            Reference::Resource(ResourceTemplateReference { uri, .. }) => {
+                let route = shared.catalog.templates.route(uri);
+                let route = route.ok_or_else(|| render::unknown("resource template", uri))?;
+                (
+                    &route.contract,
+                    route.spec.resource.name,
+                    route.spec.variable(argument),
+                    false,
+                )
+            }
+            _ => {
+                let message = "only arguments of prompts and variables of resource templates are completed";
+                return Err(ErrorData::invalid_params(message, None));
+            }
+        };
+        Ok(Self {
+            contract,
+            of,
+            is_prompt,
+            argument: found.ok_or_else(|| render::unknown("argument", argument))?,
+        })
+    }
+}
+
+/// Completes an argument of a prompt, or a variable of a template.
 pub(super) async fn completion(
     shared: &Shared,
     era: Era,
     params: CompleteRequestParams,
     cx: &RequestContext<RoleServer>,
 ) -> Result<CompleteResult, ErrorData> {
-    let Reference::Prompt(PromptReference { name, .. }) = params.r#ref else {
-        let message = "only arguments of prompts are completed; there are no resource templates";
-        return Err(ErrorData::invalid_params(message, None));
-    };
-    let route = shared.catalog.prompts.route(&name);
-    let route = route.ok_or_else(|| render::unknown("prompt", &name))?;
-    let (contract, prompt) = (&route.contract, route.spec);
-    request_origin::allow(&cx.extensions, contract.spec(), Access::Read)?;
     let ArgumentInfo { name, value, .. } = params.argument;
-    let argument = prompt.argument(&name);
-    let argument = argument.ok_or_else(|| render::unknown("argument", &name))?;
+    let completed = Completed::find(shared, &params.r#ref, &name)?;
+    let Completed {
+        contract,
+        of,
+        is_prompt,
+        argument,
+    } = completed;
+    request_origin::allow(&cx.extensions, contract.spec(), Access::Read)?;
     let id = RequestId::next();
     let values = async {
         if !argument.completes {
             return Ok(vec![]);
         }
         let (call, reports) = context(shared, contract.spec(), cx)?;
-        let values = contract.complete(&call, prompt.name, argument.name, &value);
+        let values = if is_prompt {
+            contract.complete(&call, of, argument.name, &value)
+        } else {
+            contract.complete_variable(&call, of, argument.name, &value)
+        };
         let values = values.instrument(id.span());
-        reports.until(prompt.name, values).await
+        reports.until(of, values).await
     };
     let values = values
         .await
-        .map_err(|rejection| rejected(contract.spec(), rejection, (id, prompt.name), cx))?;
+        .map_err(|rejection| rejected(contract.spec(), rejection, (id, of), cx))?;
     let mut result = CompleteResult::new(render::completion(values));
     shared.sign(era, &mut result.meta);
     Ok(result)

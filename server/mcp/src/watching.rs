@@ -6,10 +6,14 @@ use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Durati
 
 use futures_util::FutureExt as _;
 use rmcp::{Peer, RoleServer, model::ResourceUpdatedNotificationParam};
+use serde_json::Value;
 use tabellion_runtime::{Contract, ResourceSpec};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::catalog::Route;
+use super::catalog::FoundResource;
+
+/// Maximum number of resources that a session can subscribe to.
+pub(super) const MAX_WATCHED: usize = 256;
 
 /// Interval between two looks at a resource.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -19,15 +23,20 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub(super) struct WatchedResource {
     contract: Arc<dyn Contract>,
     resource: &'static ResourceSpec,
+    uri: Arc<str>,
+    /// The variables of the URI, if it has a template.
+    variables: Option<Value>,
     known: Option<String>,
 }
 
 impl WatchedResource {
-    /// Starts watching at the current version.
-    pub(super) async fn begin(route: &Route<ResourceSpec>) -> Self {
+    /// Starts watching the resource at `uri` at the current version.
+    pub(super) async fn begin(uri: &str, found: FoundResource<'_>) -> Self {
         let mut watched = Self {
-            contract: route.contract.clone(),
-            resource: route.spec,
+            contract: found.contract.clone(),
+            resource: found.spec,
+            uri: uri.into(),
+            variables: found.variables,
             known: None,
         };
         watched.known = watched.version().await;
@@ -46,13 +55,18 @@ impl WatchedResource {
         }
     }
 
-    pub(super) fn uri(&self) -> &'static str {
-        self.resource.uri
+    pub(super) fn uri(&self) -> &str {
+        &self.uri
     }
 
     async fn version(&self) -> Option<String> {
         // A panic there has been logged; watching continues.
-        let version = AssertUnwindSafe(self.contract.resource_version(self.resource.name)).catch_unwind();
+        let name = self.resource.name;
+        let version = match &self.variables {
+            None => self.contract.resource_version(name),
+            Some(variables) => self.contract.instance_version(name, variables.clone()),
+        };
+        let version = AssertUnwindSafe(version).catch_unwind();
         version.await.ok()?.ok()
     }
 }
@@ -61,24 +75,30 @@ impl WatchedResource {
 #[derive(Default)]
 pub(super) struct Subscriptions {
     tasks: JoinSet<()>,
-    by_uri: HashMap<&'static str, AbortHandle>,
+    by_uri: HashMap<Arc<str>, AbortHandle>,
 }
 
 impl Subscriptions {
-    /// Notifies `peer` of each change. Replaces an earlier subscription to the same resource.
-    pub(super) fn add(&mut self, mut watched: WatchedResource, peer: Peer<RoleServer>) {
+    /// Notifies `peer` of each change. Replaces an earlier subscription to the same resource. Returns false, and does nothing, if there
+    /// are [`MAX_WATCHED`] already.
+    #[must_use]
+    pub(super) fn add(&mut self, mut watched: WatchedResource, peer: Peer<RoleServer>) -> bool {
         self.remove(watched.uri());
-        let uri = watched.uri();
+        if self.by_uri.len() == MAX_WATCHED {
+            return false;
+        }
+        let uri = Arc::clone(&watched.uri);
         let task = self.tasks.spawn(async move {
             loop {
                 watched.changed().await;
-                let update = ResourceUpdatedNotificationParam::new(uri);
+                let update = ResourceUpdatedNotificationParam::new(watched.uri());
                 if peer.notify_resource_updated(update).await.is_err() {
                     return;
                 }
             }
         });
         self.by_uri.insert(uri, task);
+        true
     }
 
     pub(super) fn remove(&mut self, uri: &str) {

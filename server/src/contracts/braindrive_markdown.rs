@@ -41,6 +41,8 @@ const WARNINGS: &str = "tabellion/warnings";
 
 /// Upper bound of log entries in one response.
 const MAX_ENTRIES: usize = 10_000;
+/// Upper bound of further documents that a log entry names.
+const MAX_NAMED: usize = 10;
 /// Upper bound of headings offered for an ambiguous target.
 const MAX_CANDIDATES: usize = 50;
 
@@ -255,17 +257,37 @@ impl BrainDriveMarkdown for BrainDrive {
         if limit > MAX_ENTRIES && activity.entries.len() == MAX_ENTRIES {
             cx.note(TRUNCATED, true);
         }
-        let entries = activity.entries.into_iter().map(|mut entry| ActivityEntry {
+        let entries = activity.entries.into_iter().map(|entry| ActivityEntry {
             timestamp: entry.time.fixed_offset(),
             operation: entry.operation,
-            path: entry.paths.swap_remove(0),
-            summary: signed(entry.summary, entry.client.as_deref()),
+            summary: signed(
+                with_paths(entry.summary, entry.paths.get(1..).unwrap_or_default()),
+                entry.client.as_deref(),
+            ),
+            path: entry.paths.into_iter().next().unwrap_or_default(),
             git_commit_sha: entry.commit,
         });
         Ok(GetMarkdownActivityLogResponse {
             entries: entries.collect(),
         })
     }
+}
+
+/// Returns the summary of an entry with the further documents of its commit, since an entry has one path.
+fn with_paths(summary: String, more: &[String]) -> String {
+    if more.is_empty() {
+        return summary;
+    }
+    let named: Vec<_> = more
+        .iter()
+        .take(MAX_NAMED)
+        .map(|path| format!("`{}`", markdown::one_line(path)))
+        .collect();
+    let rest = match more.len() - named.len() {
+        0 => String::new(),
+        rest => format!(" and {rest} more"),
+    };
+    format!("{summary}; also {}{rest}", named.join(", "))
 }
 
 /// Returns the path of the document that a request names, in its own spelling.
@@ -354,4 +376,25 @@ fn unclear_target(error: TargetError) -> ToolError {
         })
     });
     answer.with("candidates", candidates.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_of_several_documents_names_them() {
+        let paths = |number: usize| (1..number).map(|at| format!("{at}.md")).collect::<Vec<_>>();
+        for (number, expected) in [
+            (1, "approve"),
+            (2, "approve; also `1.md`"),
+            (3, "approve; also `1.md`, `2.md`"),
+            (
+                13,
+                "approve; also `1.md`, `2.md`, `3.md`, `4.md`, `5.md`, `6.md`, `7.md`, `8.md`, `9.md`, `10.md` and 2 more",
+            ),
+        ] {
+            assert_eq!(with_paths("approve".into(), &paths(number)), expected);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use tabellion_runtime::Contract;
 
 use super::{
     client::{Client, WAYS, converse},
-    page::{PROMPT, Page, RESOURCE},
+    page::{PROMPT, Page, RESOURCE, TEMPLATE},
 };
 use crate::{
     Adapter, ApprovalPolicy, Kind, NameClash, Offer, ServerInfo,
@@ -41,6 +41,11 @@ async fn lists_are_the_contracts_own() {
                 r#"{{"uri":"{uri}","name":"{name}","title":"A page","description":"All that it says.","mimeType":"application/json"}}"#
             )
         };
+        let template = |name, uri| listed(name, uri).replacen("\"uri\"", "\"uriTemplate\"", 1);
+        let templates = [
+            template("line", "memory://page/{line}"),
+            template("lines", "memory://lines{?word,after}"),
+        ];
         let resources = [
             listed("page", "memory://page"),
             listed("refused", "memory://refused"),
@@ -54,7 +59,7 @@ async fn lists_are_the_contracts_own() {
                 > 1 resources/list
                 < 1 {{"resources":[{}]{fresh}}}
                 > 2 resources/templates/list
-                < 2 {{"resourceTemplates":[]{fresh}}}
+                < 2 {{"resourceTemplates":[{}]{fresh}}}
                 > 3 prompts/list
                 < 3 {{"prompts":[{{"name":"greet","description":"Greets a person.","arguments":[{{"name":"name","description":"What to say.","required":true}},{{"name":"tone","description":"What to say.","required":false}}]}}]{fresh}}}
                 > 4 resources/list {{"cursor":"2"}}
@@ -66,7 +71,8 @@ async fn lists_are_the_contracts_own() {
                 > 7 prompts/list {{"cursor":2}}
                 < 7 !-32602 malformed
                 "#,
-                resources.join(",")
+                resources.join(","),
+                templates.join(",")
             ),
         )
         .await;
@@ -97,6 +103,51 @@ async fn resources_are_json_and_their_errors_are_the_contracts_own() {
                 > 7 resources/read {{"uri":"memory://page","_meta":{{"tabellion/ifBass":"x"}}}}
                 < 7 !-32602 tabellion/ifBass
                 "#
+            ),
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_uri_that_fits_a_template_has_its_variables() {
+    for (revision, _, stale) in ways() {
+        let unknown = if stale.is_empty() { -32002 } else { -32602 };
+        let read = |uri: &str, text: &str| {
+            let text = json!(json!({ "text": text }).to_string());
+            format!(
+                r#"{{"contents":[{{"uri":"{uri}","mimeType":"application/json","text":{text}}}]{stale}}}"#
+            )
+        };
+        converse(
+            page(revision),
+            &format!(
+                r#"
+                @ {revision}
+                > 1 resources/read {{"uri":"memory://page/%C3%A4%2F1"}}
+                < 1 {}
+                > 2 resources/read {{"uri":"memory://lines"}}
+                < 2 {}
+                > 3 resources/read {{"uri":"memory://lines?after=2&word=a%26b"}}
+                < 3 {}
+                > 4 resources/read {{"uri":"memory://page/none"}}
+                < 4 {{"error":{{"code":-32001,"message":"no such line"}}}}
+                > 5 resources/read {{"uri":"memory://page/"}}
+                < 5 !{unknown} unknown resource `memory://page/`
+                > 6 resources/read {{"uri":"memory://page/a/b"}}
+                < 6 !{unknown} unknown resource `memory://page/a/b`
+                > 7 resources/read {{"uri":"memory://lines?colour=a"}}
+                < 7 !{unknown} unknown resource `memory://lines?colour=a`
+                > 8 resources/read {{"uri":"memory://page/{{line}}"}}
+                < 8 {}
+                "#,
+                read("memory://page/%C3%A4%2F1", "line {\"line\":\"ä/1\"} one"),
+                read("memory://lines", "lines {} one"),
+                read(
+                    "memory://lines?after=2&word=a%26b",
+                    "lines {\"after\":\"2\",\"word\":\"a&b\"} one"
+                ),
+                read("memory://page/{line}", "line {\"line\":\"{line}\"} one"),
             ),
         )
         .await;
@@ -137,7 +188,13 @@ async fn prompts_are_texts_and_their_arguments_complete() {
                 > 9 completion/complete {{"ref":{{"type":"ref/prompt","name":"great"}},"argument":{{"name":"name","value":""}}}}
                 < 9 !-32602 unknown prompt `great`
                 > 10 completion/complete {{"ref":{{"type":"ref/resource","uri":"memory://page"}},"argument":{{"name":"name","value":""}}}}
-                < 10 !-32602 no resource templates
+                < 10 !-32602 unknown resource template `memory://page`
+                > 12 completion/complete {{"ref":{{"type":"ref/resource","uri":"memory://page/{{line}}"}},"argument":{{"name":"line","value":"a"}}}}
+                < 12 {{"completion":{{"values":["a1","a2"],"total":2,"hasMore":false}}}}
+                > 13 completion/complete {{"ref":{{"type":"ref/resource","uri":"memory://page/{{line}}"}},"argument":{{"name":"word","value":"a"}}}}
+                < 13 !-32602 unknown argument `word`
+                > 14 completion/complete {{"ref":{{"type":"ref/resource","uri":"memory://lines{{?word,after}}"}},"argument":{{"name":"word","value":"a"}}}}
+                < 14 {{"completion":{{"values":[],"total":0,"hasMore":false}}}}
                 > 11 completion/complete {{"ref":{{"type":"ref/prompt"}}}}
                 < 11 !-32602 malformed
                 "#
@@ -179,6 +236,10 @@ async fn capabilities_match_what_contracts_have() {
             vec![Page::of(&RESOURCE)],
             json!({ "resources": { "subscribe": true } }),
         ),
+        (
+            vec![Page::of(&TEMPLATE)],
+            json!({ "resources": { "subscribe": true } }),
+        ),
         (vec![Page::of(&PROMPT)], json!({ "prompts": {} })),
         (
             vec![Page::of(&PROMPT), Memory::new(&NOTES)],
@@ -217,7 +278,7 @@ async fn capabilities_match_what_contracts_have() {
 
 #[test]
 fn a_name_in_two_contracts_is_refused() {
-    let cases: [(Vec<Arc<dyn Contract>>, _); 4] = [
+    let cases: [(Vec<Arc<dyn Contract>>, _); 5] = [
         (
             vec![Memory::new(&RPC), Memory::new(&NOTES), Memory::new(&NOTES)],
             Some((Kind::Tool, "echo", "notes", "notes", "which is given twice")),
@@ -230,6 +291,16 @@ fn a_name_in_two_contracts_is_refused() {
                 "page",
                 "resource",
                 "and in contract `resource`",
+            )),
+        ),
+        (
+            vec![Page::of(&RESOURCE), Page::of(&TEMPLATE)],
+            Some((
+                Kind::Resource,
+                "memory://{any}",
+                "resource",
+                "template",
+                "and in contract `template`",
             )),
         ),
         (

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Answer, Approval, ArgumentSpec, BoxFuture, CallContext, Contract, ContractSpec, Decision, ErrorChannel,
     PromptSpec, Proposal, ProposedEffect, Rejection, ResourceSpec, Schema, Shows, ToolSpec,
+    spec::ResourceTemplateSpec,
 };
 
 use crate::testing::{declared, spec, tool, tool_with};
@@ -138,6 +139,50 @@ impl Contract for Page {
         })
     }
 
+    fn read_instance<'a>(
+        &'a self,
+        _: &'a CallContext,
+        template: &'a str,
+        variables: Value,
+    ) -> BoxFuture<'a, Result<Answer, Rejection>> {
+        Box::pin(async move {
+            match variables["line"].as_str() {
+                Some("none") => Err(declared("NOT_FOUND", -32001, "no such line", json!({}))),
+                _ => Ok(answer(
+                    json!({ "text": format!("{template} {variables} {}", self.text()) }),
+                )),
+            }
+        })
+    }
+
+    fn instance_version<'a>(
+        &'a self,
+        template: &'a str,
+        variables: Value,
+    ) -> BoxFuture<'a, Result<String, Rejection>> {
+        Box::pin(async move {
+            assert_eq!(template, "line");
+            // Each line has the words of the page that begin with its name.
+            let line = variables["line"].as_str().unwrap().to_owned();
+            let text = self.text();
+            let words = text.split(' ').filter(|word| word.starts_with(&line));
+            Ok(words.collect::<Vec<_>>().join(" "))
+        })
+    }
+
+    fn complete_variable<'a>(
+        &'a self,
+        _: &'a CallContext,
+        template: &'a str,
+        variable: &'a str,
+        value: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<String>, Rejection>> {
+        Box::pin(async move {
+            assert_eq!((template, variable), ("line", "line"));
+            Ok(vec![format!("{value}1"), format!("{value}2")])
+        })
+    }
+
     fn get_prompt<'a>(
         &'a self,
         _: &'a CallContext,
@@ -223,11 +268,32 @@ static RESOURCES: [ResourceSpec; 3] = [
     resource("panic", "memory://panic"),
 ];
 
+static TEMPLATES: [ResourceTemplateSpec; 2] = [
+    ResourceTemplateSpec {
+        resource: resource("line", "memory://page/{line}"),
+        variables: &[argument("line", true)],
+    },
+    ResourceTemplateSpec {
+        resource: resource("lines", "memory://lines{?word,after}"),
+        variables: &[argument("word", false), argument("after", false)],
+    },
+];
+
+/// A contract with only templates of resources, one of which fits a resource of the others.
+pub(super) static TEMPLATE: ContractSpec = ContractSpec {
+    templates: &[ResourceTemplateSpec {
+        resource: resource("any", "memory://{any}"),
+        variables: &[argument("any", false)],
+    }],
+    ..spec("template", ErrorChannel::JsonRpc, &[])
+};
+
 const ARGUMENTS: &[ArgumentSpec] = &[argument("name", true), argument("tone", false)];
 
 /// A contract with tools, resources and prompts.
 static PAGE: ContractSpec = ContractSpec {
     resources: &RESOURCES,
+    templates: &TEMPLATES,
     prompts: &[prompt("greet", ARGUMENTS)],
     ..spec("page", ErrorChannel::JsonRpc, &TOOLS)
 };

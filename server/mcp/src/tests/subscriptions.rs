@@ -265,3 +265,34 @@ async fn subscriptions_leave_room_for_requests() {
     subscribe(&mut client, 1000, &[URI]).await;
     client.leave().await.unwrap();
 }
+
+/// Each resource of a template is watched by itself.
+#[tokio::test(start_paused = true)]
+async fn a_resource_of_a_template_notifies_of_its_own_changes() {
+    for way in WAYS {
+        let (page, mut client) = client_over(way);
+        client.speak(way).await;
+        page.set("a1 b1");
+        let uris = ["memory://page/a", "memory://page/b", "memory://page/a/b"];
+        let known = if client.revision == "2026-07-28" {
+            &uris[..]
+        } else {
+            &uris[..2]
+        };
+        let said = subscribe(&mut client, 9, known).await;
+        assert_eq!(said, json!(uris[..2]));
+        for (text, uri) in [("a1 b2", uris[1]), ("a2 b2", uris[0])] {
+            page.set(text);
+            rest().await;
+            let said = client.receive().await.unwrap();
+            assert_eq!(
+                (&said["method"], &said["params"]["uri"]),
+                (&json!(UPDATED), &json!(uri)),
+                "{way}"
+            );
+            quiet(&mut client).await;
+        }
+        unsubscribe(&mut client, 9).await;
+        client.end().await.unwrap();
+    }
+}
