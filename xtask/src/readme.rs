@@ -1,6 +1,6 @@
 //! The tables in a contract's README.
 //!
-//! They list the contract's tools, roles, gates, resources and prompts, between the lines [`BEGIN`] and [`END`]. The rest of the file is written
+//! They list the contract's tools, roles, gates, workflows, resources and prompts, between the lines [`BEGIN`] and [`END`]. The rest of the file is written
 //! by hand.
 
 use std::fmt::Write;
@@ -34,7 +34,7 @@ fn replace_between(text: &str, tables: &str) -> Option<String> {
     Some([before, BEGIN, tables, END, after].concat())
 }
 
-/// Returns the tables of tools, roles, gates, resources and prompts.
+/// Returns the tables of tools, roles, gates, workflows, resources and prompts.
 fn tables(contract: &Contract) -> String {
     let mut table = String::from("\n| tool | what it does | changes |\n|---|---|---|\n");
     for tool in &contract.tools {
@@ -54,6 +54,7 @@ fn tables(contract: &Contract) -> String {
     table.push('\n');
     table.push_str(&callers(contract));
     table.push_str(&clauses(contract));
+    table.push_str(&workflows(contract));
     table.push_str(&offers(contract));
     table
 }
@@ -109,6 +110,17 @@ fn clauses(contract: &Contract) -> String {
     table
 }
 
+/// Returns a table of transitions for each workflow.
+fn workflows(contract: &Contract) -> String {
+    let mut tables = String::new();
+    for (id, workflow) in &contract.spec.workflows {
+        let _ = writeln!(tables, "`{id}`: {}\n", workflow.description);
+        tables.push_str(&workflow.transition_table());
+        tables.push_str("\n\n");
+    }
+    tables
+}
+
 /// Says how many of a tool's operations change something.
 fn operations(all: &[Tool]) -> String {
     let changing = all.iter().filter(|operation| operation.spec.mutating).count();
@@ -125,7 +137,8 @@ fn offers(contract: &Contract) -> String {
     if !resources.is_empty() {
         table.push_str("| resource | what it is |\n|---|---|\n");
         for resource in resources {
-            let _ = writeln!(table, "| `{}` | {} |", resource.uri, resource.description);
+            let uri = resource.uri_template.as_ref().unwrap_or(&resource.uri);
+            let _ = writeln!(table, "| `{uri}` | {} |", resource.description);
         }
         table.push('\n');
     }
@@ -165,12 +178,32 @@ mod tests {
         assert_eq!(replace_between(BEGIN, "new\n"), None);
     }
 
-    #[test]
-    fn roles_and_clauses_have_tables() {
-        let schemas = root().join("codegen/examples/bulletin/schemas");
+    /// Returns the tables of an example of the code generator.
+    fn tables_of(example: &str) -> String {
+        let schemas = root().join(format!("codegen/examples/{example}/schemas"));
         let sources = tabellion_codegen::Sources::from_dir(&schemas).expect("the example");
         let contracts = tabellion_codegen::load(&sources).expect("it has no problems");
-        let tables = tables(&contracts[0]);
+        tables(&contracts[0])
+    }
+
+    #[test]
+    fn workflows_and_templates_have_tables() {
+        let tables = tables_of("drafts");
+        for line in [
+            "`draft_review`: A person decides on what an agent has written, before it is part of the library.\n\n| from |",
+            "| human_review | approve | approved | reviewer, not the author | publish |",
+            "| human_review | revise | human_review | a call of `propose_draft` |  |",
+            "| needs_revision | withdraw | withdrawn | author |  |",
+            "| reading | done | writing | owner or agent |  |",
+            "| `drafts://index{?tag,after}` | The ids of the drafts, in pages. |",
+        ] {
+            assert!(tables.contains(line), "{line}\n{tables}");
+        }
+    }
+
+    #[test]
+    fn roles_and_clauses_have_tables() {
+        let tables = tables_of("bulletin");
         for line in [
             "| `reviewer` | human, with a key that permits `review` | `read_notice` |",
             "| `agent` | agent | `read_notice`, `post_notice`, `remove_notice` |",

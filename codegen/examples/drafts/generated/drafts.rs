@@ -726,7 +726,7 @@ pub static TOOLS: [ToolSpec; 1] = [
     },
 ];
 
-/// Who may call.
+/// The roles of callers.
 pub static AUTH: spec::AuthSpec = spec::AuthSpec {
     roles: &[
         spec::RoleSpec {
@@ -769,9 +769,9 @@ pub static AUTH: spec::AuthSpec = spec::AuthSpec {
 ///
 /// | from | on | to | by | also |
 /// |---|---|---|---|---|
-/// | human_review | approve | approved | reviewer | publish |
-/// | human_review | reject | rejected | reviewer |  |
-/// | human_review | needs_revision | needs_revision | reviewer |  |
+/// | human_review | approve | approved | reviewer, not the author | publish |
+/// | human_review | reject | rejected | reviewer, not the author |  |
+/// | human_review | needs_revision | needs_revision | reviewer, not the author |  |
 /// | human_review | revise | human_review | a call of `propose_draft` |  |
 /// | needs_revision | revise | human_review | a call of `propose_draft` |  |
 /// | human_review | withdraw | withdrawn | author |  |

@@ -53,7 +53,10 @@ fn declaration(id: &str, workflow: &Workflow) -> TokenStream {
         transitions,
         ..
     } = workflow;
-    let (constant, docs) = (constant(id), text::docs(&docs(workflow)));
+    let (constant, docs) = (
+        constant(id),
+        text::docs(&format!("{description}\n\n{}", workflow.transition_table())),
+    );
     let version = Literal::u32_unsuffixed(*version);
     let starts = text::variant(workflow.starts);
     let schema = workflow.parameters.as_ref().map(|schema| {
@@ -87,31 +90,36 @@ fn declaration(id: &str, workflow: &Workflow) -> TokenStream {
     }
 }
 
-/// Returns the description, and a table of the transitions.
-fn docs(workflow: &Workflow) -> String {
-    let mut docs = format!(
-        "{}\n\n| from | on | to | by | also |\n|---|---|---|---|---|",
-        workflow.description
-    );
-    for transition in &workflow.transitions {
-        for from in transition.from.names() {
-            let roles = workflow
-                .states
-                .get(from)
-                .and_then(|state| transition.roles(state));
-            let roles = roles.map(|roles| roles.join(" or "));
-            let tool = transition.by.as_ref().map(|tool| format!("a call of `{tool}`"));
-            let by: Vec<_> = roles.into_iter().chain(tool).collect();
-            let effect = transition.effect.as_deref().unwrap_or_default();
-            docs += &format!(
-                "\n| {from} | {} | {} | {} | {effect} |",
-                transition.on,
-                transition.to,
-                by.join(", ")
-            );
+impl Workflow {
+    /// Returns a table of the transitions in Markdown, without a line ending at its end.
+    pub fn transition_table(&self) -> String {
+        let mut table = String::from("| from | on | to | by | also |\n|---|---|---|---|---|");
+        for transition in &self.transitions {
+            for from in transition.from.names() {
+                let by = self.states.get(from).map(|state| transition.by_whom(state));
+                let (by, effect) = (
+                    by.unwrap_or_default(),
+                    transition.effect.as_deref().unwrap_or_default(),
+                );
+                table += &format!(
+                    "\n| {from} | {} | {} | {by} | {effect} |",
+                    transition.on, transition.to
+                );
+            }
         }
+        table
     }
-    docs
+}
+
+impl Transition {
+    /// Returns the roles and the tool by which it happens, for people.
+    fn by_whom(&self, state: &State) -> String {
+        let roles = self.roles(state).map(|roles| roles.join(" or "));
+        let barred = self.is_barred(state).then(|| "not the author".to_owned());
+        let tool = self.by.as_ref().map(|tool| format!("a call of `{tool}`"));
+        let all: Vec<_> = [roles, barred, tool].into_iter().flatten().collect();
+        all.join(", ")
+    }
 }
 
 fn state(name: &str, state: &State) -> TokenStream {
