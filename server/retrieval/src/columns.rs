@@ -1,14 +1,16 @@
-//! What ranking needs of every document, in memory: 24 bytes each, read again only where they changed.
+//! What ranking needs of every document, in memory: 40 bytes each, read again only where they changed.
 //!
 //! In the file, the records of consecutive documents are a row of the table `record`, with the generation that last changed it.
 
 use rusqlite::{Connection, params};
 
-use crate::{IndexError, postings::damaged};
+use crate::{IndexError, TextKey, postings::damaged};
 
 /// Number of records in a row; together they fit a page.
-const RECORDS_PER_BLOCK: u32 = 200;
-const RECORD_BYTES: usize = 20;
+const RECORDS_PER_BLOCK: u32 = 110;
+const RECORD_BYTES: usize = 36;
+/// Key of a document that has no meaning to compare.
+const NO_TEXT: TextKey = TextKey::from_bytes([0; TextKey::BYTES]);
 /// Length of a record without a document.
 const NO_DOCUMENT: u32 = u32::MAX;
 /// Time of a document without a time.
@@ -24,15 +26,35 @@ pub(crate) struct Record {
     pub(crate) position: u32,
     /// Length in words.
     pub(crate) length: u32,
+    /// Key of what is compared with the meaning of a query.
+    pub(crate) text: TextKey,
 }
 
 impl Record {
+    /// The first of a group.
+    pub(crate) const FIRST: Self = Self {
+        length: 0,
+        ..Self::NONE
+    };
+
     pub(crate) const NONE: Self = Self {
         time: NO_TIME,
         group: 0,
         position: 0,
         length: NO_DOCUMENT,
+        text: NO_TEXT,
     };
+
+    /// Returns the record with the key of a text.
+    pub(crate) fn with_text(self, text: Option<TextKey>) -> Self {
+        let text = text.unwrap_or(NO_TEXT);
+        Self { text, ..self }
+    }
+
+    /// Returns the key of what is compared with the meaning of a query.
+    pub(crate) fn text(&self) -> Option<&TextKey> {
+        (self.text != NO_TEXT).then_some(&self.text)
+    }
 
     pub(crate) fn is_document(&self) -> bool {
         self.length != NO_DOCUMENT
@@ -43,7 +65,8 @@ impl Record {
         bytes[..8].copy_from_slice(&self.time.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.group.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.position.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.length.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.length.to_le_bytes());
+        bytes[20..].copy_from_slice(&self.text.to_bytes());
         bytes
     }
 
@@ -54,6 +77,7 @@ impl Record {
             group: number(8),
             position: number(12),
             length: number(16),
+            text: TextKey::from_bytes(*bytes.last_chunk().expect("a record is longer")),
         }
     }
 }

@@ -7,6 +7,8 @@ pub struct Document {
     pub id: String,
     /// Searchable texts.
     pub texts: Vec<Text>,
+    /// What is compared with the meaning of a query; without it, the document is found by its words alone.
+    pub meaning: Option<String>,
     /// Exact values to filter by. A name may occur several times: tags.
     pub facets: Vec<Facet>,
     /// Documents of one group form a context, such as the turns of a conversation: their neighbours help to rank them. Where

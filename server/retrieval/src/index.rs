@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use crate::{
-    Change, Document, Hit, Hits, IndexError, Search, Source,
-    columns::Columns,
+    Change, Document, Hit, Hits, IndexError, Nearness, Search, Source, TextKey,
+    columns::{Columns, Record},
     file::{self, State, in_transaction},
     search,
     write::Batch,
@@ -106,18 +106,32 @@ impl Index {
         })
     }
 
-    /// Searches an index that has everything up to the change `needed`; brings it up to date first.
+    /// Searches by words an index that has everything up to the change `needed`; brings it up to date first.
     ///
     /// # Errors
     /// If the index can't be brought up to date, read or written.
     pub fn search(&self, source: &dyn Source, needed: i64, search: &Search) -> Result<Hits, IndexError> {
+        self.search_near(source, needed, search, None)
+    }
+
+    /// Searches by words, and by the meaning of texts as far as `nearness` knows it.
+    ///
+    /// # Errors
+    /// As for [`Index::search`].
+    pub fn search_near(
+        &self,
+        source: &dyn Source,
+        needed: i64,
+        search: &Search,
+        nearness: Option<&dyn Nearness>,
+    ) -> Result<Hits, IndexError> {
         if !self.is_checked.load(Ordering::Acquire) {
             self.update(source, needed)?;
         }
-        self.try_repeatedly(|| match self.search_as_is(needed, search) {
+        self.try_repeatedly(|| match self.search_once(needed, search, nearness) {
             Err(IndexError::Behind { .. }) => {
                 self.update(source, needed)?;
-                self.search_as_is(needed, search)
+                self.search_once(needed, search, nearness)
             }
             outcome => outcome,
         })
@@ -152,12 +166,21 @@ impl Index {
     /// # Errors
     /// [`IndexError::Behind`] if the index lacks changes; others if it can't be read.
     pub fn search_as_is(&self, needed: i64, search: &Search) -> Result<Hits, IndexError> {
+        self.search_once(needed, search, None)
+    }
+
+    fn search_once(
+        &self,
+        needed: i64,
+        search: &Search,
+        nearness: Option<&dyn Nearness>,
+    ) -> Result<Hits, IndexError> {
         self.read(|connection, state| {
             if state.at < needed {
                 return Err(IndexError::Behind { at: state.at, needed });
             }
             let columns = self.columns(connection, state)?;
-            search::search(connection, &columns, search)
+            search::search(connection, &columns, search, nearness)
         })
     }
 
@@ -245,6 +268,38 @@ impl Index {
                 (state.at, state.mark) = (at, mark.map(String::from));
                 Ok(())
             })
+        })
+    }
+
+    /// Returns the keys of the texts whose meaning can be compared.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn texts(&self) -> Result<Vec<TextKey>, IndexError> {
+        self.read(|connection, state| {
+            let columns = self.columns(connection, state)?;
+            Ok(columns.records.iter().filter_map(Record::text).copied().collect())
+        })
+    }
+
+    /// Returns the ids of at most `max` documents whose text `wants` accepts.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn documents_of(
+        &self,
+        wants: &dyn Fn(&TextKey) -> bool,
+        max: usize,
+    ) -> Result<Vec<String>, IndexError> {
+        self.read(|connection, state| {
+            let columns = self.columns(connection, state)?;
+            let mut select = connection.prepare_cached("SELECT id FROM document WHERE number = ?")?;
+            let numbers = (0_u32..).zip(&columns.records);
+            let wanted = numbers.filter(|(_, record)| record.text().is_some_and(wants));
+            let ids = wanted
+                .take(max)
+                .map(|(number, _)| Ok(select.query_row([number], |row| row.get(0))?));
+            ids.collect()
         })
     }
 

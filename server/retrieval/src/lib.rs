@@ -23,7 +23,9 @@ mod document;
 mod error;
 mod file;
 mod filter;
+mod fusion;
 mod index;
+mod nearness;
 mod postings;
 mod ranking;
 mod search;
@@ -39,6 +41,7 @@ pub use self::{
     error::IndexError,
     filter::{AnyOf, Filters},
     index::{Index, Status, inspect},
+    nearness::{Nearby, Nearness, TextKey},
     search::{Hit, Hits, Search},
     words::{Word, words},
 };

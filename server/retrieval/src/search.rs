@@ -7,9 +7,10 @@ use std::cmp::Ordering;
 use rusqlite::Connection;
 
 use crate::{
-    Filters, IndexError,
+    Filters, IndexError, Nearby, Nearness,
     columns::{Columns, Record},
     filter::{self, DocumentSet},
+    fusion,
     postings::{self, Postings, damaged},
     ranking::{self, DATE, DOCUMENT, GROUP, GROUP_TEXT, NEIGHBORS, rarity},
     terms::{self, QueryTerms},
@@ -63,6 +64,8 @@ pub struct Hits {
     pub hits: Vec<Hit>,
     /// Number of hits without the limit.
     pub total: usize,
+    /// Whether what documents mean counted, beside their words.
+    pub by_meaning: bool,
 }
 
 /// A document that has a word of the query.
@@ -79,6 +82,7 @@ pub(crate) fn search(
     connection: &Connection,
     columns: &Columns,
     search: &Search,
+    nearness: Option<&dyn Nearness>,
 ) -> Result<Hits, IndexError> {
     let query = terms::of_query(&search.query);
     if query.words.is_empty() {
@@ -90,8 +94,17 @@ pub(crate) fn search(
     let mut found: Vec<(u32, f64)> = scorer
         .candidates()
         .map(|(document, value)| (document, ranking::score(value, weight)))
-        .filter(|(_, score)| *score >= search.min_score)
         .collect();
+    let nearby = nearness.and_then(|nearness| {
+        let passes = |number: u32| passing.as_ref().is_none_or(|passing| passing.contains(number));
+        let records = (0..).zip(&columns.records);
+        let texts = records.map(|(number, record)| record.text().filter(|_| passes(number)));
+        Nearby::of(texts, nearness)
+    });
+    if let Some(nearby) = &nearby {
+        fusion::fuse(&mut found, nearby);
+    }
+    found.retain(|(_, score)| *score >= search.min_score);
     let total = found.len();
     let order = |a: &(u32, f64), b: &(u32, f64)| compare(columns, *a, *b);
     if search.limit < found.len() {
@@ -105,7 +118,11 @@ pub(crate) fn search(
         Ok(Hit { id, score })
     });
     let hits = hits.collect::<Result<_, IndexError>>()?;
-    Ok(Hits { hits, total })
+    Ok(Hits {
+        hits,
+        total,
+        by_meaning: nearby.is_some(),
+    })
 }
 
 /// Best first; of equal scores, the newest first.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::{
-    Change, Document, IndexError,
+    Change, Document, IndexError, TextKey,
     columns::{Block, NO_TIME, Record},
     file::{self, State},
     postings::{self, damaged, push_number, take_number},
@@ -87,10 +87,11 @@ impl<'c> Batch<'c> {
         let record = Record {
             time: document.time.unwrap_or(NO_TIME),
             group,
-            position: 0,
             // The largest length means that there is no document.
             length: length.min(u32::MAX - 1),
+            ..Record::FIRST
         };
+        let record = record.with_text(document.meaning.as_deref().map(TextKey::of));
         self.set_record(number, record)?;
         if group > 0 {
             let sql = "INSERT INTO member (grp, time, seq, number) VALUES (?, ?, ?, ?)";

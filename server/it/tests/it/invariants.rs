@@ -216,6 +216,10 @@ fn the_servers_crates_depend_only_downwards() {
         ),
         ("tabellion-rules", &["tabellion-syntax"]),
         ("tabellion-embed", &["tabellion-platform"]),
+        (
+            "tabellion-meaning",
+            &["tabellion-embed", "tabellion-platform", "tabellion-retrieval"],
+        ),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-mcp", &["tabellion-runtime"]),
         (
@@ -238,6 +242,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
                 "tabellion-code",
                 "tabellion-conformance",
                 "tabellion-library",
+                "tabellion-meaning",
                 "tabellion-records",
                 "tabellion-retrieval",
                 "xtask",
@@ -318,6 +323,7 @@ fn only_the_library_writes() {
         ("server/syntax/src", &[]),
         ("server/code/src", &["file.rs", "index.rs"]),
         ("server/retrieval/embed/src", &["download.rs", "install.rs"]),
+        ("server/retrieval/meaning/src", &["file.rs"]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/clients/src", &["file.rs"]),

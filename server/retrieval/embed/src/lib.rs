@@ -34,5 +34,5 @@ pub use self::{
     error::{Cancelled, ModelError},
     install::{Status, default_folder, install, status, weights_in},
     model::{DIMENSIONS, MAX_TOKENS, Model, Progress, Vector},
-    vectors::{Match, Quantized, cosine, nearest, nearest_of},
+    vectors::{Match, Quantized, Query, cosine, nearest, nearest_of},
 };

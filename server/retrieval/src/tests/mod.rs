@@ -4,6 +4,7 @@ mod any_text;
 mod crash;
 mod damage;
 mod model;
+mod nearness;
 mod ranking;
 mod source;
 mod speed;

@@ -42,7 +42,8 @@ impl Level {
 }
 
 /// A query, ready to be multiplied with many vectors.
-pub(super) struct Query {
+#[derive(Debug, Clone)]
+pub struct Query {
     level: Level,
     values: [i8; DIMENSIONS],
     /// The sum of the values.
@@ -51,7 +52,8 @@ pub(super) struct Query {
 }
 
 impl Query {
-    pub(super) fn new(query: &Quantized) -> Self {
+    /// Chooses the instructions for the processor at hand.
+    pub fn new(query: &Quantized) -> Self {
         let fastest = Level::available().pop();
         Self::at(fastest.expect("the portable level at least"), query)
     }
@@ -66,9 +68,9 @@ impl Query {
         }
     }
 
-    /// Returns the product with a vector, given as its bytes.
+    /// Returns the product with a vector, given as its bytes; [`cosine`](crate::cosine) tells what it means.
     #[inline]
-    pub(super) fn dot(&self, vector: &[u8; DIMENSIONS]) -> i32 {
+    pub fn dot(&self, vector: &[u8; DIMENSIONS]) -> i32 {
         match self.level {
             Level::Portable => portable(&self.values, vector),
             // SAFETY: there is a query of this level only if the processor has its instructions (`Level::available`).

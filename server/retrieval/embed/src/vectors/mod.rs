@@ -18,7 +18,10 @@ mod x86;
 
 use crate::{DIMENSIONS, Vector};
 
-pub use self::top::{Match, nearest, nearest_of};
+pub use self::{
+    dot::Query,
+    top::{Match, nearest, nearest_of},
+};
 
 /// Values beyond it are cut off. Few of the model's are: see the figures in the README.
 const LIMIT: f32 = 0.25;

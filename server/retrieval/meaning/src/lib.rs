@@ -1,0 +1,29 @@
+//! Vectors of texts: made in the background, kept by the hash of the text, and compared with a query.
+//!
+//! A [`Meaning`] belongs to a data folder. Its [`Corpus`]es say which texts want vectors; a thread makes these one batch after the other,
+//! and [`Meaning::near`] compares a query with those that are there. Nothing waits for a vector. This crate knows no contract, and no
+//! index: indexes keep the [`TextKey`](tabellion_retrieval::TextKey)s of their texts, and ask for cosines.
+//!
+//! | module | does |
+//! |---|---|
+//! | `meaning` | the public face: comparing, counting, and waking the thread |
+//! | `background` | the thread: which texts are next, one process at a time |
+//! | `model` | where the model comes from, and how long it stays in memory |
+//! | `vectors`, `memory` | vectors in SQLite, and those in memory |
+//! | `file` | the SQLite file |
+
+mod background;
+mod error;
+mod file;
+mod meaning;
+mod memory;
+mod model;
+#[cfg(test)]
+mod tests;
+mod vectors;
+
+pub use self::{
+    error::MeaningError,
+    meaning::{Corpus, CorpusError, Meaning, Wanted},
+    model::{Embedder, Installed, Models},
+};

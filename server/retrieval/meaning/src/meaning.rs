@@ -1,0 +1,132 @@
+//! The vectors of a data folder: comparing, counting, and waking the thread that makes them.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock, Weak},
+};
+
+use parking_lot::{Condvar, Mutex};
+use tabellion_embed::{Quantized, Query};
+use tabellion_retrieval::{Nearness, TextKey};
+
+use crate::{MeaningError, Models, background::Work, memory::Asked, model::Holder, vectors::Vectors};
+
+/// Why a corpus can't say what it has.
+pub type CorpusError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A text that wants a vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// The key by which its index asks for the vector.
+    pub key: TextKey,
+    /// What is embedded.
+    pub text: String,
+}
+
+/// Texts that can be found by their meaning.
+pub trait Corpus: Send + Sync {
+    /// Returns at most `max` texts for which `has` is false, in any order; none if all have vectors.
+    ///
+    /// # Errors
+    /// If the texts can't be read.
+    fn wanted(&self, has: &dyn Fn(&TextKey) -> bool, max: usize) -> Result<Vec<Wanted>, CorpusError>;
+
+    /// Returns the keys of all its texts. Vectors of texts that no corpus has are removed in the end.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    fn keys(&self) -> Result<Vec<TextKey>, CorpusError>;
+}
+
+/// Vectors in a file, and the thread that makes them. Several processes may use the same file. Dropped, it ends the thread.
+pub struct Meaning(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) path: PathBuf,
+    vectors: OnceLock<Vectors>,
+    pub(crate) model: Holder,
+    /// Corpora that may have ended.
+    pub(crate) corpora: Mutex<Vec<Weak<dyn Corpus>>>,
+    pub(crate) work: Mutex<Work>,
+    pub(crate) changed: Condvar,
+}
+
+impl Meaning {
+    /// Returns the vectors in the file `path`, made by one of `models`. Opens nothing: there is no file as long as there is no model.
+    pub fn new(path: PathBuf, models: Box<dyn Models>) -> Self {
+        Self(Arc::new(Inner {
+            path,
+            vectors: OnceLock::new(),
+            model: Holder::new(models),
+            corpora: Mutex::default(),
+            work: Mutex::default(),
+            changed: Condvar::new(),
+        }))
+    }
+
+    /// Adds texts that are embedded from the next [`wake`](Self::wake) on.
+    pub fn add(&self, corpus: Weak<dyn Corpus>) {
+        self.0.corpora.lock().push(corpus);
+    }
+
+    /// Says that texts have changed, and returns at once.
+    pub fn wake(&self) {
+        self.0.wake();
+    }
+
+    /// Calls `work` with what is near to `query`: nothing where there is no model, or no vector yet. The log says what went wrong.
+    pub fn near<T>(&self, query: &str, work: impl FnOnce(Option<&dyn Nearness>) -> T) -> T {
+        let Some(asked) = self.0.ask(query) else {
+            return work(None);
+        };
+        let memory = self.0.vectors().and_then(Vectors::read);
+        match memory {
+            Ok(memory) if memory.len() > 0 => work(Some(&Asked {
+                query: asked,
+                memory: &memory,
+            })),
+            Ok(_) => work(None),
+            Err(error) => {
+                tracing::warn!(%error, "a search is by words alone");
+                work(None)
+            }
+        }
+    }
+
+    /// Returns how many of the texts have vectors.
+    ///
+    /// # Errors
+    /// If the vectors can't be read.
+    pub fn count(&self, texts: impl IntoIterator<Item = TextKey>) -> Result<usize, MeaningError> {
+        if !self.0.path.exists() {
+            return Ok(0);
+        }
+        let memory = self.0.vectors()?.read()?;
+        Ok(texts.into_iter().filter(|text| memory.has(text)).count())
+    }
+}
+
+impl Drop for Meaning {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl Inner {
+    pub(crate) fn vectors(&self) -> Result<&Vectors, MeaningError> {
+        if let Some(vectors) = self.vectors.get() {
+            return Ok(vectors);
+        }
+        let opened = Vectors::open(&self.path, self.model.models().fingerprint())?;
+        Ok(self.vectors.get_or_init(|| opened))
+    }
+
+    /// Embeds a query, unless there is nothing to compare it with.
+    fn ask(&self, query: &str) -> Option<Query> {
+        if !self.path.exists() {
+            return None;
+        }
+        let vectors = self.model.get()?.embed(&[query], &|| false)?;
+        Some(Query::new(&Quantized::new(vectors.first()?)))
+    }
+}

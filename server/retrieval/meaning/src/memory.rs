@@ -1,0 +1,97 @@
+//! Vectors in memory: which texts have one, and their bytes.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+use tabellion_embed::{DIMENSIONS, Query, cosine};
+use tabellion_retrieval::{Nearness, TextKey};
+
+use crate::MeaningError;
+
+/// Number of vectors that are kept, 100 MB. Later ones are known by their keys alone, and take no part in searches.
+const MAX_VECTORS: usize = 1 << 18;
+/// Number of vectors that are allocated at a time: 384 KB.
+const BLOCK: usize = 1 << 10;
+
+type Bytes = [u8; DIMENSIONS];
+
+/// What was read of a file.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// Grows when vectors are removed.
+    generation: i64,
+    /// Number of the last vector that was read.
+    last: i64,
+    /// By text: the place of its vector.
+    places: HashMap<TextKey, usize>,
+    blocks: Vec<Vec<Bytes>>,
+}
+
+impl Memory {
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Returns whether a text has a vector.
+    pub(crate) fn has(&self, text: &TextKey) -> bool {
+        self.places.contains_key(text)
+    }
+
+    /// Returns whether the file has nothing that is not known here.
+    pub(crate) fn is_current(&self, connection: &Connection) -> Result<bool, MeaningError> {
+        let sql = "SELECT generation, ifnull((SELECT max(number) FROM vector), 0) FROM state";
+        let (generation, last): (i64, i64) = connection
+            .prepare_cached(sql)?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok((generation, last) == (self.generation, self.last))
+    }
+
+    /// Reads what was added, and all anew if anything was removed.
+    pub(crate) fn refresh(&mut self, connection: &Connection) -> Result<(), MeaningError> {
+        let generation = connection
+            .prepare_cached("SELECT generation FROM state")?
+            .query_row([], |row| row.get(0))?;
+        if generation != self.generation {
+            *self = Self {
+                generation,
+                ..Self::default()
+            };
+        }
+        let sql = "SELECT number, key, bytes FROM vector WHERE number > ? ORDER BY number";
+        let mut select = connection.prepare_cached(sql)?;
+        let mut rows = select.query([self.last])?;
+        while let Some(row) = rows.next()? {
+            let place = self.places.len();
+            self.places.insert(TextKey::from_bytes(row.get(1)?), place);
+            if place < MAX_VECTORS {
+                if place.is_multiple_of(BLOCK) {
+                    self.blocks.push(Vec::with_capacity(BLOCK));
+                }
+                let block = self
+                    .blocks
+                    .last_mut()
+                    .expect("one was pushed for the first place");
+                block.push(row.get(2)?);
+            }
+            self.last = row.get(0)?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self, text: &TextKey) -> Option<&Bytes> {
+        let place = *self.places.get(text)?;
+        self.blocks.get(place / BLOCK)?.get(place % BLOCK)
+    }
+}
+
+/// A query among the vectors.
+pub(crate) struct Asked<'m> {
+    pub(crate) query: Query,
+    pub(crate) memory: &'m Memory,
+}
+
+impl Nearness for Asked<'_> {
+    fn cosine(&self, text: &TextKey) -> Option<f32> {
+        Some(cosine(self.query.dot(self.memory.bytes(text)?)))
+    }
+}

@@ -1,0 +1,124 @@
+//! The model: where it comes from, and how long it stays in memory.
+
+use std::{
+    ops::ControlFlow,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use parking_lot::Mutex;
+use tabellion_embed::{Model, ModelError, Vector, default_folder, weights_in};
+
+/// How long a model that nothing uses stays in memory, 91 MB.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// How long a model that can't be opened is taken for missing.
+const RETRY_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Turns texts into vectors.
+pub trait Embedder: Send + Sync {
+    /// Returns a vector of length 1 for each text, or nothing if `stops` said so in the meantime.
+    fn embed(&self, texts: &[&str], stops: &dyn Fn() -> bool) -> Option<Vec<Vector>>;
+}
+
+impl Embedder for Model {
+    fn embed(&self, texts: &[&str], stops: &dyn Fn() -> bool) -> Option<Vec<Vector>> {
+        let embedded = self.embed(texts, &mut |_| {
+            if stops() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        embedded.ok()
+    }
+}
+
+/// Where a model comes from.
+pub trait Models: Send + Sync {
+    /// Identifies everything that vectors depend on. Vectors of different fingerprints are never compared.
+    fn fingerprint(&self) -> &str;
+
+    /// Returns whether there is a model. Asked at each search, so that one that was just installed is used.
+    fn is_installed(&self) -> bool;
+
+    /// Reads the model.
+    ///
+    /// # Errors
+    /// If it can't be read, or is a different one.
+    fn open(&self) -> Result<Arc<dyn Embedder>, ModelError>;
+}
+
+/// The model that `tabellion model install` has put into the [`default_folder`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Installed;
+
+impl Models for Installed {
+    fn fingerprint(&self) -> &str {
+        Model::fingerprint()
+    }
+
+    fn is_installed(&self) -> bool {
+        default_folder().is_some_and(|folder| weights_in(&folder).is_file())
+    }
+
+    fn open(&self) -> Result<Arc<dyn Embedder>, ModelError> {
+        let folder = default_folder().unwrap_or_default();
+        Ok(Arc::new(Model::open(&weights_in(&folder))?))
+    }
+}
+
+/// A model, in memory while it is used.
+pub(crate) struct Holder {
+    models: Box<dyn Models>,
+    held: Mutex<Held>,
+}
+
+enum Held {
+    Nothing,
+    Open(Arc<dyn Embedder>, Instant),
+    Failed(Instant),
+}
+
+impl Holder {
+    pub(crate) fn new(models: Box<dyn Models>) -> Self {
+        Self {
+            models,
+            held: Mutex::new(Held::Nothing),
+        }
+    }
+
+    pub(crate) fn models(&self) -> &dyn Models {
+        &*self.models
+    }
+
+    /// Returns the model, which takes some 0.1 s if it is not in memory. A model that can't be opened is none; the log says why.
+    pub(crate) fn get(&self) -> Option<Arc<dyn Embedder>> {
+        if !self.models.is_installed() {
+            return None;
+        }
+        let mut held = self.held.lock();
+        let opened = match &*held {
+            Held::Open(embedder, _) => Arc::clone(embedder),
+            Held::Failed(at) if at.elapsed() < RETRY_INTERVAL => return None,
+            Held::Failed(_) | Held::Nothing => match self.models.open() {
+                Ok(embedder) => embedder,
+                Err(error) => {
+                    tracing::warn!(%error, "searches are by words alone");
+                    *held = Held::Failed(Instant::now());
+                    return None;
+                }
+            },
+        };
+        *held = Held::Open(Arc::clone(&opened), Instant::now());
+        Some(opened)
+    }
+
+    /// Frees a model that was not used for `timeout`; returns whether one stays in memory.
+    pub(crate) fn release(&self, timeout: Duration) -> bool {
+        let mut held = self.held.lock();
+        if matches!(&*held, Held::Open(_, used) if used.elapsed() >= timeout) {
+            *held = Held::Nothing;
+        }
+        matches!(&*held, Held::Open(..))
+    }
+}

@@ -1,0 +1,93 @@
+//! Vectors in SQLite, by the keys of their texts, and the copy of them in memory.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use rusqlite::{Connection, TransactionBehavior, params};
+use tabellion_embed::Quantized;
+use tabellion_retrieval::TextKey;
+
+use crate::{MeaningError, file, memory::Memory};
+
+/// The vectors of a file. Several processes may use the same file.
+pub(crate) struct Vectors {
+    path: PathBuf,
+    fingerprint: String,
+    connection: Mutex<Connection>,
+    memory: RwLock<Memory>,
+}
+
+impl Vectors {
+    /// Opens the file, or makes an empty one if there is none with vectors of this model.
+    pub(crate) fn open(path: &Path, fingerprint: &str) -> Result<Self, MeaningError> {
+        Ok(Self {
+            path: path.to_owned(),
+            fingerprint: fingerprint.to_owned(),
+            connection: Mutex::new(file::open(path, fingerprint)?),
+            memory: RwLock::default(),
+        })
+    }
+
+    /// Runs `work`; if the file turns out to be damaged, replaces it by an empty one for the next attempt.
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, MeaningError>,
+    ) -> Result<T, MeaningError> {
+        let mut connection = self.connection.lock();
+        let outcome = work(&mut connection);
+        if matches!(&outcome, Err(error) if error.is_damage()) {
+            *connection = file::repair(&self.path, &self.fingerprint)?;
+        }
+        outcome
+    }
+
+    /// Returns all vectors, those that other processes have added too.
+    pub(crate) fn read(&self) -> Result<RwLockReadGuard<'_, Memory>, MeaningError> {
+        self.with(|connection| {
+            let snapshot = connection.transaction()?;
+            if !self.memory.read().is_current(&snapshot)? {
+                self.memory.write().refresh(&snapshot)?;
+            }
+            Ok(())
+        })?;
+        Ok(self.memory.read())
+    }
+
+    /// Adds vectors, in one transaction. A text that has one keeps it.
+    pub(crate) fn add(&self, vectors: &[(TextKey, Quantized)]) -> Result<(), MeaningError> {
+        self.with(|connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            {
+                let sql = "INSERT INTO vector (key, bytes) VALUES (?, ?) ON CONFLICT (key) DO NOTHING";
+                let mut insert = transaction.prepare_cached(sql)?;
+                for (key, vector) in vectors {
+                    insert.execute(params![key.to_bytes(), vector.to_bytes()])?;
+                }
+            }
+            Ok(transaction.commit()?)
+        })
+    }
+
+    /// Removes the vectors of all other texts, in one transaction.
+    pub(crate) fn retain(&self, texts: &HashSet<TextKey>) -> Result<(), MeaningError> {
+        self.with(|connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            {
+                let mut select = transaction.prepare("SELECT number, key FROM vector")?;
+                let mut delete = transaction.prepare("DELETE FROM vector WHERE number = ?")?;
+                let mut rows = select.query([])?;
+                while let Some(row) = rows.next()? {
+                    let (number, key): (i64, [u8; TextKey::BYTES]) = (row.get(0)?, row.get(1)?);
+                    if !texts.contains(&TextKey::from_bytes(key)) {
+                        delete.execute([number])?;
+                    }
+                }
+            }
+            transaction.execute("UPDATE state SET generation = generation + 1", [])?;
+            Ok(transaction.commit()?)
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Meaning: which texts are compared with a query beside their words, and how that is added to what words say.
+//!
+//! This crate makes no vectors. An index keeps the [`TextKey`] of each text, and asks a [`Nearness`] for its cosine with the query.
+
+use sha2::{Digest as _, Sha256};
+
+/// Identifies a text by its content: the first half of its SHA-256.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TextKey([u8; Self::BYTES]);
+
+impl TextKey {
+    /// Bytes of a key.
+    pub const BYTES: usize = 16;
+
+    /// Returns the key of a text.
+    pub fn of(text: &str) -> Self {
+        let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        Self(*hash.first_chunk().expect("32 bytes have 16"))
+    }
+
+    /// Takes a key from its bytes.
+    pub const fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the bytes.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        self.0
+    }
+}
+
+/// How near texts are to a query in what they mean.
+pub trait Nearness {
+    /// Returns the cosine of the text with this key and the query, from -1 to 1; `None` if the text has no vector yet.
+    fn cosine(&self, key: &TextKey) -> Option<f32>;
+}
+
+/// One text of this many may lack a vector; where more do, vectors take no part, since the nearest would be those that have one.
+const MAX_LACKING: usize = 10;
+
+/// How near the texts are that a search looks at, by number.
+#[derive(Debug, Clone)]
+pub struct Nearby {
+    /// NaN for what does not pass, or has no vector.
+    cosines: Vec<f32>,
+    mean: f32,
+    best: f32,
+}
+
+impl Nearby {
+    /// Compares texts, which are numbered in their order; `None` is one that does not pass the filters, or has no meaning to compare.
+    /// Returns nothing if there are none, or too many of them have no vector yet.
+    pub fn of<'t>(texts: impl Iterator<Item = Option<&'t TextKey>>, nearness: &dyn Nearness) -> Option<Self> {
+        let (mut passing, mut known, mut sum, mut best) = (0_usize, 0_usize, 0.0_f64, -1.0_f32);
+        let compare = |text: Option<&TextKey>| {
+            passing += usize::from(text.is_some());
+            let cosine = text.and_then(|text| nearness.cosine(text));
+            if let Some(cosine) = cosine {
+                known += 1;
+                sum += f64::from(cosine);
+                best = best.max(cosine);
+            }
+            cosine.unwrap_or(f32::NAN)
+        };
+        let cosines: Vec<f32> = texts.map(compare).collect();
+        let mean = (sum / known.max(1) as f64) as f32;
+        let is_complete = known > 0 && (passing - known) * MAX_LACKING <= passing;
+        is_complete.then_some(Self { cosines, mean, best })
+    }
+
+    /// Returns the cosine of the nearest text.
+    pub fn best(&self) -> f32 {
+        self.best
+    }
+
+    /// Returns how near a text is, from 0, as near as texts are on average or farther, to 1, the nearest of all.
+    pub fn share(&self, number: u32) -> f32 {
+        let cosine = self.cosines.get(number as usize).copied().unwrap_or(f32::NAN);
+        let range = (self.best - self.mean).max(f32::EPSILON);
+        // NaN becomes 0.
+        ((cosine - self.mean) / range).max(0.0)
+    }
+
+    /// Returns the numbers of at most `count` texts of those that `accepts`, the nearest first, which have at least this cosine.
+    pub fn nearest(&self, count: usize, at_least: f32, accepts: impl Fn(u32) -> bool) -> Vec<u32> {
+        let all = (0..).zip(&self.cosines);
+        let mut found: Vec<(u32, f32)> = all
+            .map(|(number, cosine)| (number, *cosine))
+            .filter(|(number, cosine)| *cosine >= at_least && accepts(*number))
+            .collect();
+        let nearer = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        if found.len() > count {
+            found.select_nth_unstable_by(count, nearer);
+            found.truncate(count);
+        }
+        found.sort_unstable_by(nearer);
+        found.into_iter().map(|(number, _)| number).collect()
+    }
+}

@@ -1,0 +1,156 @@
+//! Searches by words and meaning: against a model of what may be found, with cosines that a text names itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::source::{Bench, Log, document, ids, with_facets};
+use crate::{Change, Document, Filters, Hits, Nearness, Search, TextKey};
+
+/// Texts with their cosines. Others have no vector.
+#[derive(Debug, Clone, Default)]
+struct Cosines(BTreeMap<TextKey, f32>);
+
+impl Cosines {
+    fn of(texts: &[(&str, f32)]) -> Self {
+        let all = texts.iter().map(|(text, cosine)| (TextKey::of(text), *cosine));
+        Self(all.collect())
+    }
+}
+
+impl Nearness for Cosines {
+    fn cosine(&self, key: &TextKey) -> Option<f32> {
+        self.0.get(key).copied()
+    }
+}
+
+/// A document with a word, and a meaning of which the text is `meaning`.
+fn of(id: &str, word: &str, meaning: &str) -> Document {
+    Document {
+        meaning: Some(meaning.into()),
+        ..document(id, word)
+    }
+}
+
+fn search(bench: &Bench, log: &Log, search: &Search, nearness: &Cosines) -> Hits {
+    let found = bench.index.search_near(log, log.end(), search, Some(nearness));
+    found.unwrap()
+}
+
+#[test]
+fn what_means_the_same_is_found_and_words_count_more() {
+    let log = Log::default();
+    for (id, word) in [("a", "apple"), ("b", "pear"), ("c", "plum"), ("d", "fig")] {
+        log.add(Change::Put(of(id, word, id)));
+    }
+    log.add(Change::Put(document("e", "apple pie")));
+    let bench = Bench::new();
+    // Cosines of a, b, c, d; what is found for "apple", best first; and whether meaning counts.
+    let cases: [(&[(&str, f32)], &str, bool); 6] = [
+        (&[("a", 0.2), ("b", 0.9), ("c", 0.5), ("d", 0.1)], "a e b c", true),
+        (
+            &[("a", 0.9), ("b", 0.9), ("c", 0.29), ("d", 0.3)],
+            "a e b d",
+            true,
+        ),
+        (&[("a", -0.5), ("b", -0.4), ("c", -0.1), ("d", -0.2)], "a e", true),
+        (
+            &[("a", 0.9), ("b", 0.9), ("c", 0.9), ("d", 0.9)],
+            "a e b c d",
+            true,
+        ),
+        (&[("b", 0.9), ("c", 0.5), ("d", 0.1)], "a e", false),
+        (&[], "a e", false),
+    ];
+    for (cosines, expected, by_meaning) in cases {
+        let hits = search(&bench, &log, &Search::new("apple", 10), &Cosines::of(cosines));
+        assert_eq!(
+            (ids(&hits).join(" "), hits.by_meaning),
+            (expected.into(), by_meaning),
+            "{cosines:?}"
+        );
+    }
+    let nothing = search(&bench, &log, &Search::new("...", 10), &Cosines::of(cases[0].0));
+    assert_eq!(nothing, Hits::default());
+}
+
+const WORDS: [&str; 4] = ["apple", "pear", "plum", "fig"];
+
+/// Documents: id, word, meaning, kind.
+fn changes() -> impl Strategy<Value = Vec<(u8, u8, u8, u8)>> {
+    prop::collection::vec((0..12_u8, 0..5_u8, 0..8_u8, 0..3_u8), 1..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn filters_hold_scores_fall_and_what_is_gone_is_not_found(
+        changes in changes(),
+        cosines in prop::collection::vec(-1.0..1.0_f32, 8),
+        kind in prop::option::of(0..3_u8),
+        limit in 0..6_usize,
+    ) {
+        let log = Log { step: 7, ..Log::default() };
+        let bench = Bench::new();
+        let mut remaining: BTreeMap<String, (u8, u8, u8)> = BTreeMap::new();
+        for (at, &(id, word, meaning, own_kind)) in changes.iter().enumerate() {
+            let id = format!("d{id}");
+            // The last word means that the document is removed.
+            match WORDS.get(usize::from(word)) {
+                Some(text) => {
+                    let made = of(&id, text, &meaning.to_string());
+                    log.add(Change::Put(with_facets(made, &[("kind", &own_kind.to_string())])));
+                    remaining.insert(id, (word, meaning, own_kind));
+                }
+                None => {
+                    log.add(Change::Remove(id.clone()));
+                    remaining.remove(&id);
+                }
+            }
+            if at % 9 == 8 {
+                bench.index.update(&log, log.end()).unwrap();
+                bench.find("apple");
+            }
+        }
+        let nearness = Cosines((0..8_u8).map(|text| (TextKey::of(&text.to_string()), cosines[usize::from(text)])).collect());
+        let mut query = Search::new("apple", 1000);
+        if let Some(kind) = kind {
+            query = query.filtered(Filters::default().with("kind", &kind.to_string()));
+        }
+        let hits = search(&bench, &log, &query, &nearness);
+
+        let passing = || remaining.iter().filter(|(_, (_, _, own))| kind.is_none_or(|kind| kind == *own));
+        let expected: BTreeSet<String> = passing()
+            .filter(|(_, (word, meaning, _))| *word == 0 || cosines[usize::from(*meaning)] >= 0.3)
+            .map(|(id, _)| id.clone())
+            .collect();
+        prop_assert_eq!(ids(&hits).into_iter().collect::<BTreeSet<_>>(), expected);
+        prop_assert_eq!(hits.by_meaning, passing().next().is_some());
+        prop_assert!(hits.hits.is_sorted_by(|a, b| a.score >= b.score));
+        prop_assert!(hits.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)), "{:?}", hits);
+
+        // A limit cuts the same list; without vectors, words alone find the same as ever; an index made anew finds the same.
+        let cut = search(&bench, &log, &Search { limit, ..query.clone() }, &nearness);
+        prop_assert_eq!(&cut.hits[..], &hits.hits[..limit.min(hits.hits.len())]);
+        prop_assert_eq!(cut.total, hits.total);
+        let lexical = bench.index.search(&log, log.end(), &query).unwrap();
+        prop_assert_eq!(search(&bench, &log, &query, &Cosines::default()), lexical);
+        let anew = Bench::new();
+        let scores = |hits: &Hits| hits.hits.iter().map(|hit| (hit.id.clone(), (hit.score * 1e5).round())).collect::<BTreeMap<_, _>>();
+        let remade = search(&anew, &log, &query, &nearness);
+        prop_assert_eq!(scores(&remade), scores(&hits));
+
+        // Each text wants one vector, and no more.
+        let mut texts: Vec<TextKey> = bench.index.texts().unwrap();
+        texts.sort();
+        let mut kept: Vec<TextKey> = remaining.values().map(|(_, meaning, _)| TextKey::of(&meaning.to_string())).collect();
+        kept.sort();
+        prop_assert_eq!(texts, kept);
+        let first = TextKey::of("0");
+        let mut having = bench.index.documents_of(&|text| *text == first, 100).unwrap();
+        having.sort();
+        let expected: Vec<String> = remaining.iter().filter(|(_, (_, meaning, _))| *meaning == 0).map(|(id, _)| id.clone()).collect();
+        prop_assert_eq!(having, expected);
+    }
+}
