@@ -1,8 +1,9 @@
-//! What ranking needs of each chunk and file of a collection, in memory: some 10 bytes a chunk and 150 a file.
+//! What ranking needs of each chunk and file of a collection, in memory: some 30 bytes a chunk and 150 a file.
 
 use rusqlite::Connection;
+use tabellion_retrieval::TextKey;
 
-use crate::{CodeError, ranking};
+use crate::{CodeError, corpus, ranking};
 
 /// The chunk of no file: of one that was removed or changed.
 pub(crate) const DEAD: u32 = u32::MAX;
@@ -37,6 +38,8 @@ pub(crate) struct Columns {
     pub(crate) file_of: Vec<u32>,
     /// By chunk: identifiers in it.
     pub(crate) lengths: Vec<u32>,
+    /// By chunk: the key of the text that is embedded for it.
+    pub(crate) texts: Vec<TextKey>,
 }
 
 impl Columns {
@@ -49,6 +52,7 @@ impl Columns {
             files: vec![],
             file_of: vec![],
             lengths: vec![],
+            texts: vec![],
         };
         let sql = "SELECT number, chunks FROM segment WHERE collection = ? ORDER BY number";
         let mut select = connection.prepare_cached(sql)?;
@@ -63,7 +67,9 @@ impl Columns {
             columns.file_of.resize(end, DEAD);
         }
         columns.lengths = vec![0; columns.file_of.len()];
-        let sql = "SELECT number, branch, path, segment, first, lengths FROM file WHERE collection = ?";
+        columns.texts = vec![TextKey::from_bytes([0; TextKey::BYTES]); columns.file_of.len()];
+        let sql =
+            "SELECT number, branch, path, segment, first, lengths, texts FROM file WHERE collection = ?";
         let mut select = connection.prepare_cached(sql)?;
         let mut rows = select.query([collection])?;
         while let Some(row) = rows.next()? {
@@ -76,6 +82,10 @@ impl Columns {
             };
             let first = columns.segments[at].first + row.get::<_, u32>(4)?;
             let lengths = row.get_ref(5)?.as_blob().unwrap_or_default();
+            let texts = corpus::keys(row.get_ref(6)?.as_blob().unwrap_or_default());
+            for (known, text) in columns.texts[first as usize..].iter_mut().zip(texts) {
+                *known = text;
+            }
             let mut length = 0_u32;
             let mut chunks = 0;
             for (chunk, bytes) in (first as usize..columns.file_of.len()).zip(lengths.chunks_exact(4)) {

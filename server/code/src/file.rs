@@ -15,7 +15,7 @@ use crate::CodeError;
 /// SQLite application id of an index of code.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tblc");
 /// Version of the tables, of chunks and of terms: an index of a different version is emptied.
-const FORMAT: i32 = 2;
+const FORMAT: i32 = 3;
 /// How long a writer waits for a writer in a different process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes to which the write-ahead log is cut after a large transaction.
@@ -36,7 +36,7 @@ const CREATE: &str = "
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE file (
         number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, branch TEXT NOT NULL, path TEXT NOT NULL,
-        segment INTEGER NOT NULL, first INTEGER NOT NULL, lengths BLOB NOT NULL, blob BLOB NOT NULL, bytes INTEGER NOT NULL,
+        segment INTEGER NOT NULL, first INTEGER NOT NULL, lengths BLOB NOT NULL, texts BLOB NOT NULL, blob BLOB NOT NULL, bytes INTEGER NOT NULL,
         UNIQUE (collection, branch, path)
     ) STRICT;
     CREATE INDEX file_segment ON file (segment);

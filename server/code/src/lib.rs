@@ -13,9 +13,12 @@
 //! | `file` | the SQLite file |
 
 mod columns;
+mod corpus;
 mod error;
 mod file;
+mod fusion;
 mod index;
+mod meaning;
 mod query;
 mod ranking;
 mod run;

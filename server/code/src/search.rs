@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use rusqlite::Connection;
+use tabellion_retrieval::Nearness;
 
 use crate::{
     CodeError, CodeIndex, CodeQuery,
-    columns::{Columns, DEAD},
+    columns::{Columns, DEAD, FileColumns},
+    fusion,
     query::{self, Cut},
     ranking::{WEIGHTS, rarity, score},
     segment::{self, ChunkFacts},
@@ -19,6 +21,8 @@ pub struct CodeHits {
     pub hits: Vec<CodeHit>,
     /// Number of hits without the limit.
     pub total: usize,
+    /// Whether what chunks mean counted, beside their words.
+    pub by_meaning: bool,
 }
 
 /// A chunk that was found.
@@ -49,11 +53,12 @@ pub struct CodeHit {
 }
 
 impl CodeIndex {
-    /// Finds chunks, best first. Collections that are not there have none.
+    /// Finds chunks by their words, and by what they mean as far as `nearness` knows it, best first. Collections that are not there have
+    /// none.
     ///
     /// # Errors
     /// If the index can't be read.
-    pub fn search(&self, query: &CodeQuery) -> Result<CodeHits, CodeError> {
+    pub fn search(&self, query: &CodeQuery, nearness: Option<&dyn Nearness>) -> Result<CodeHits, CodeError> {
         self.with(|connection| {
             // One snapshot for all that is read.
             let snapshot = connection.transaction()?;
@@ -63,27 +68,27 @@ impl CodeIndex {
                     parts.push(Part { key, columns });
                 }
             }
-            Search::new(&snapshot, query, &parts)?.hits()
+            Search::new(&snapshot, query, &parts)?.hits(nearness)
         })
     }
 }
 
 /// A collection that is searched.
-struct Part<'q> {
-    key: &'q str,
-    columns: Arc<Columns>,
+pub(crate) struct Part<'q> {
+    pub(crate) key: &'q str,
+    pub(crate) columns: Arc<Columns>,
 }
 
 /// A search under way. Chunks and files of all parts are numbered through.
-struct Search<'s> {
+pub(crate) struct Search<'s> {
     connection: &'s Connection,
     query: &'s CodeQuery,
-    parts: &'s [Part<'s>],
+    pub(crate) parts: &'s [Part<'s>],
     cut: Cut,
     /// By chunk: whether it passes the filters; `None` if all that live do.
     passing: Option<Vec<bool>>,
     /// Number of chunks and files that pass, and their mean lengths.
-    chunks: usize,
+    pub(crate) chunks: usize,
     mean_chunk: f32,
     mean_file: f32,
     /// By chunk: what it is worth by itself; by file: what all its chunks have of it.
@@ -93,7 +98,7 @@ struct Search<'s> {
 }
 
 /// A chunk with a term: its number, and how often it has it.
-type Posting = (u32, u32);
+pub(crate) type Posting = (u32, u32);
 
 impl<'s> Search<'s> {
     fn new(
@@ -137,7 +142,7 @@ impl<'s> Search<'s> {
         Ok(search)
     }
 
-    fn passes(&self, chunk: usize) -> bool {
+    pub(crate) fn passes(&self, chunk: usize) -> bool {
         self.passing.as_ref().is_none_or(|passing| passing[chunk])
     }
 
@@ -204,7 +209,7 @@ impl<'s> Search<'s> {
     }
 
     /// Returns, for each posting, the numbers of chunk and file, and the lengths of both.
-    fn located<'p>(&'p self, postings: &'p [Posting]) -> impl Iterator<Item = Located> + 'p {
+    pub(crate) fn located<'p>(&'p self, postings: &'p [Posting]) -> impl Iterator<Item = Located> + 'p {
         let mut part = 0;
         let (mut first, mut first_file) = (0_usize, 0_usize);
         postings.iter().map(move |&(chunk, count)| {
@@ -319,9 +324,16 @@ impl<'s> Search<'s> {
         *own += value;
     }
 
-    fn hits(mut self) -> Result<CodeHits, CodeError> {
+    fn hits(mut self, nearness: Option<&dyn Nearness>) -> Result<CodeHits, CodeError> {
         let weight = self.add_up()?;
         let mut found = self.valued();
+        // A name or a quotation is asked for as it stands, and without words there is nothing to ask.
+        let is_verbatim = self.cut.is_name || !self.cut.exact.is_empty() || weight == 0.0;
+        let nearness = nearness.filter(|_| !is_verbatim);
+        let nearby = nearness.and_then(|nearness| fusion::nearby(&self, nearness));
+        if let Some(nearby) = &nearby {
+            fusion::fuse(&self, &mut found, nearby, weight);
+        }
         if !self.cut.exact.is_empty() {
             found = self.exact(found)?;
         }
@@ -346,6 +358,7 @@ impl<'s> Search<'s> {
         Ok(CodeHits {
             hits: hits.collect::<Result<_, _>>()?,
             total,
+            by_meaning: nearby.is_some(),
         })
     }
 
@@ -354,12 +367,7 @@ impl<'s> Search<'s> {
         let mut touched = self.touched.clone();
         touched.sort_unstable();
         let postings: Vec<Posting> = touched.into_iter().map(|chunk| (chunk, 1)).collect();
-        let factors: Vec<f32> = self
-            .parts
-            .iter()
-            .flat_map(|part| &part.columns.files)
-            .map(|file| file.place.factor(&WEIGHTS, self.cut.about_tests))
-            .collect();
+        let factors = self.factors();
         self.located(&postings)
             .map(|found| Valued {
                 chunk: found.chunk,
@@ -368,6 +376,18 @@ impl<'s> Search<'s> {
                     * factors[found.file as usize],
             })
             .collect()
+    }
+
+    /// Returns the number of chunks of all parts, those that are gone too.
+    pub(crate) fn chunk_count(&self) -> usize {
+        self.own.len()
+    }
+
+    /// Returns the factor of each file's values.
+    pub(crate) fn factors(&self) -> Vec<f32> {
+        let files = self.parts.iter().flat_map(|part| &part.columns.files);
+        let factor = |file: &FileColumns| file.place.factor(&WEIGHTS, self.cut.about_tests);
+        files.map(factor).collect()
     }
 
     /// Returns the chunks whose text has all that stands in quotes. Those without a word of the query are looked at too.
@@ -494,22 +514,22 @@ impl<'s> Search<'s> {
 }
 
 /// A chunk among those of all parts.
-struct Located {
-    chunk: u32,
+pub(crate) struct Located {
+    pub(crate) chunk: u32,
     count: u32,
     length: u32,
-    file: u32,
+    pub(crate) file: u32,
     file_length: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Valued {
-    chunk: u32,
-    file: u32,
-    value: f32,
+pub(crate) struct Valued {
+    pub(crate) chunk: u32,
+    pub(crate) file: u32,
+    pub(crate) value: f32,
 }
 
-fn content(connection: &Connection, file: i64) -> Result<(String, Vec<ChunkFacts>), CodeError> {
+pub(crate) fn content(connection: &Connection, file: i64) -> Result<(String, Vec<ChunkFacts>), CodeError> {
     let sql = "SELECT text, chunks FROM content WHERE file = ?";
     let (text, chunks): (String, String) = connection
         .prepare_cached(sql)?

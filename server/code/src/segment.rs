@@ -4,9 +4,10 @@
 //! those of all segments is decided when it is stored.
 
 use serde::{Deserialize, Serialize};
+use tabellion_retrieval::TextKey;
 use tabellion_syntax::{Symbol, outline};
 
-use crate::terms::Interner;
+use crate::{meaning, terms::Interner};
 
 /// What the path of a commit's message begins with.
 const COMMIT: &str = "commit:";
@@ -64,6 +65,8 @@ pub(crate) struct IndexedFile {
     pub(crate) chunks: Vec<ChunkFacts>,
     /// Length of each chunk, in identifiers.
     pub(crate) lengths: Vec<u32>,
+    /// Key of the text that is embedded for each chunk.
+    pub(crate) texts: Vec<TextKey>,
 }
 
 /// Files, and for each term, in order, the chunks that have it.
@@ -123,11 +126,14 @@ impl Builder {
         });
         let chunks: Vec<ChunkFacts> = facts.collect();
         self.chunks += chunks.len() as u32;
+        let texts = meaning::texts(&chunks, &source.text).map(|text| TextKey::of(&text));
+        let texts = texts.collect();
         self.bytes += source.text.len();
         self.files.push(IndexedFile {
             first,
             lengths: terms.iter().map(|terms| terms.length).collect(),
             chunks,
+            texts,
             source,
         });
     }

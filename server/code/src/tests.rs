@@ -1,3 +1,5 @@
+mod meaning;
+
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -84,7 +86,7 @@ impl Bench {
         for (field, value) in filters {
             query.filters.add(field, value).unwrap();
         }
-        let found = self.index.search(&query).unwrap();
+        let found = self.index.search(&query, None).unwrap();
         assert_eq!(found.total, found.hits.len());
         let scores: Vec<f64> = found.hits.iter().map(|hit| hit.score).collect();
         assert!(
@@ -207,7 +209,10 @@ fn definitions_come_first_and_filters_hold() {
         limit: 9,
         min_score: 0.0,
     };
-    assert_eq!(bench.index.search(&query).unwrap().hits[0].path, "web/app.ts");
+    assert_eq!(
+        bench.index.search(&query, None).unwrap().hits[0].path,
+        "web/app.ts"
+    );
     assert!(matches!(
         CodeFilters::default().add("colour", "red"),
         Err(CodeError::Filter(_))
@@ -435,7 +440,7 @@ fn two_processes_index_and_search_at_the_same_time() {
                         limit: 9,
                         ..CodeQuery::default()
                     };
-                    assert_eq!(index.search(&query).unwrap().hits[0].path, "a.rs");
+                    assert_eq!(index.search(&query, None).unwrap().hits[0].path, "a.rs");
                 }
             });
         }

@@ -69,7 +69,9 @@ fn add_file(
         .iter()
         .flat_map(|length| length.to_le_bytes())
         .collect();
-    let sql = "INSERT INTO file (collection, branch, path, segment, first, lengths, blob, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let texts: Vec<u8> = file.texts.iter().flat_map(|text| text.to_bytes()).collect();
+    let sql = "INSERT INTO file (collection, branch, path, segment, first, lengths, texts, blob, bytes)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     connection.prepare_cached(sql)?.execute(params![
         collection,
         source.branch,
@@ -77,6 +79,7 @@ fn add_file(
         segment,
         file.first,
         lengths,
+        texts,
         source.blob.as_slice(),
         source.text.len() as i64,
     ])?;

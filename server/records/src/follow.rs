@@ -71,6 +71,14 @@ impl Records {
         Reader::begin(self)?.with(|connection| query::select_rows(connection, &select))
     }
 
+    /// Returns the row of an entity that these values identify, if there is one.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn row(&self, entity: &'static EntitySpec, key: &[Value]) -> Result<Option<Row>, Failure> {
+        Reader::begin(self)?.with(|connection| get(connection, entity, key))
+    }
+
     /// Returns the number of rows of each of these entities, and the place of the log's last entry then.
     ///
     /// # Errors

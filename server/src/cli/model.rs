@@ -1,4 +1,5 @@
-//! `tabellion model`: installs the model that turns texts into vectors, and says whether it is there. No search uses it yet.
+//! `tabellion model`: installs the model that turns texts into vectors, and says whether it is there. `search` of the
+//! contract `mcb` uses it.
 
 use std::{
     error::Error,

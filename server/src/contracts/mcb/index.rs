@@ -14,6 +14,9 @@ pub(super) trait MemoryIndex: Send + Sync {
     /// # Errors
     /// If the index can't be read, or can't be brought up to the newest change.
     fn search<'a>(&'a self, query: &'a MemoryQuery) -> BoxFuture<'a, Result<Found, Failure>>;
+
+    /// Says that a call is about to change rows, and returns at once.
+    fn expect(&self);
 }
 
 /// A question. Filters hold before the rows are ranked and cut.
@@ -56,6 +59,8 @@ pub(super) struct Found {
     pub(super) hits: Vec<Hit>,
     /// Number of rows that match, with at least the lowest score.
     pub(super) total: u64,
+    /// Whether what rows mean counted, beside their words.
+    pub(super) by_meaning: bool,
 }
 
 /// A row that matches.

@@ -11,6 +11,7 @@
 //! | `entries`, `walk` | one form for all resources, and reading them in order of time |
 //! | `lists`, `timeline`, `inject`, `search` | what looks at all resources in the same way |
 //! | `index`, `words`, `rebuild` | what is asked of an index of words; the index beside the rows; how much of them it has |
+//! | `meaning` | which rows and chunks want vectors |
 //! | `ahead` | brings that index up to date before it is asked |
 //! | `code` | indexes of code, and searching them |
 //! | `repositories`, `vcs` | repositories in the workspaces, and comparisons of branches; branch and commit of the caller's repository |
@@ -24,6 +25,7 @@ mod entries;
 mod index;
 mod inject;
 mod lists;
+mod meaning;
 mod observations;
 mod patterns;
 mod rebuild;
@@ -41,7 +43,7 @@ mod vcs;
 mod walk;
 mod words;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tabellion_contracts::mcb::{
     AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
@@ -64,6 +66,7 @@ use tabellion_contracts::mcb::{
     VcsCompareBranchesResponse, VcsIndexRepositoryRequest, VcsIndexRepositoryResponse,
     VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse,
 };
+use tabellion_meaning::{Installed, Meaning, Models};
 use tabellion_records::Records;
 use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
 use tabellion_vcs::Workspaces;
@@ -79,25 +82,53 @@ type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
 /// Name of the file of the index of code, beside that of the rows.
 const CODE_FILE: &str = "mcb-code.db";
+/// Name of the file of vectors.
+const VECTORS_FILE: &str = "mcb-vectors.db";
 
 /// Puts the implementation over `records`. The indexes of words and of code are files beside them; callers can name paths in
 /// `workspaces`.
 pub(super) fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc<dyn Contract> {
-    let index = Arc::new(Words::new(Arc::clone(&records)));
-    ahead::begin(&index);
-    let path = records.path().with_file_name(CODE_FILE);
-    let code = Indexer::new(
-        path,
-        Box::new(words::Rows(Arc::clone(&records))),
-        Arc::clone(&workspaces),
-    );
-    code.resume();
-    over(records, index, code, workspaces)
+    let parts = Parts::new(&records, &workspaces, Box::new(Installed));
+    ahead::begin(&parts.words);
+    parts.begin();
+    over(records, parts.words, parts.code, workspaces)
+}
+
+/// What is derived from rows and files: indexes of words and of code, and their vectors, in files beside the rows.
+struct Parts {
+    words: Arc<Words>,
+    code: Indexer,
+    meaning: Arc<Meaning>,
+}
+
+impl Parts {
+    fn new(records: &Arc<Records>, workspaces: &Arc<Workspaces>, models: Box<dyn Models>) -> Self {
+        let meaning = Arc::new(Meaning::new(records.path().with_file_name(VECTORS_FILE), models));
+        let words = Arc::new(Words::new(Arc::clone(records), Arc::clone(&meaning)));
+        let code = Indexer::new(
+            records.path().with_file_name(CODE_FILE),
+            Box::new(words::Rows(Arc::clone(records))),
+            Arc::clone(workspaces),
+            Arc::clone(&meaning),
+        );
+        Self { words, code, meaning }
+    }
+
+    /// Goes on, in the background, with what a server that ended has left.
+    fn begin(&self) {
+        let words: Weak<Words> = Arc::downgrade(&self.words);
+        self.meaning.add(words);
+        self.meaning.add(self.code.corpus());
+        self.meaning.wake();
+        self.code.resume();
+    }
 }
 
 /// Returns the index of words beside `records`.
 pub(super) fn words(records: Arc<Records>) -> Arc<dyn Derived> {
-    Arc::new(Words::new(records))
+    let path = records.path().with_file_name(VECTORS_FILE);
+    let meaning = Meaning::new(path, Box::new(Installed));
+    Arc::new(Words::new(records, Arc::new(meaning)))
 }
 
 /// Returns the contract, served from `store`. `index` finds rows by their words; branch and commit of a caller's repository are
@@ -213,6 +244,7 @@ impl Mcb for Memory {
         req: SummarizeRequest,
     ) -> Change<StoredSummary> {
         let session = Some(req.session_id);
+        self.index.expect();
         let stored = summaries::store(cx, req.data, session, req.project_id, None);
         stored.await.map_err(refused)
     }
@@ -247,6 +279,7 @@ impl Mcb for Memory {
         cx: &WriteCx<'_, Rows>,
         req: MemoryStoreObservationRequest,
     ) -> Change<StoredObservation> {
+        self.index.expect();
         observations::store(cx, req).await.map_err(refused)
     }
 
@@ -255,6 +288,7 @@ impl Mcb for Memory {
         cx: &WriteCx<'_, Rows>,
         req: MemoryStoreExecutionRequest,
     ) -> Change<MemoryStoreExecutionResponse> {
+        self.index.expect();
         runs::store_execution(cx, req).await.map_err(refused)
     }
 
@@ -263,6 +297,7 @@ impl Mcb for Memory {
         cx: &WriteCx<'_, Rows>,
         req: MemoryStoreQualityGateRequest,
     ) -> Change<MemoryStoreQualityGateResponse> {
+        self.index.expect();
         runs::store_quality_gate(cx, req).await.map_err(refused)
     }
 
@@ -271,6 +306,7 @@ impl Mcb for Memory {
         cx: &WriteCx<'_, Rows>,
         req: MemoryStoreErrorPatternRequest,
     ) -> Change<MemoryStoreErrorPatternResponse> {
+        self.index.expect();
         patterns::store(cx, req).await.map_err(refused)
     }
 
@@ -279,6 +315,7 @@ impl Mcb for Memory {
         cx: &WriteCx<'_, Rows>,
         req: MemoryStoreSessionRequest,
     ) -> Change<StoredSummary> {
+        self.index.expect();
         let stored = summaries::store(cx, req.data, req.session_id, req.project_id, req.repo_id);
         stored.await.map_err(refused)
     }

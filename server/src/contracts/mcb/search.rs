@@ -1,4 +1,4 @@
-//! Searching observations by their words.
+//! Searching observations by their words, and by what they mean.
 
 use tabellion_contracts::mcb::{MemoryHit, MemoryHits, SearchRequest, tool};
 use tabellion_runtime::{ReadCx, Rows, rows::RowError};
@@ -14,6 +14,11 @@ use super::{
 pub(super) const RANKING: &str = "tabellion/ranking";
 /// Type of the observations that are searched apart, and the resource.
 const CONTEXT: &str = "context";
+
+/// Returns the word for how hits are ranked.
+pub(super) fn ranking(by_meaning: bool) -> &'static str {
+    if by_meaning { "hybrid" } else { "lexical" }
+}
 
 /// Which observations are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +84,7 @@ pub(super) async fn search(
         answer.insert("similarity_score".into(), hit.score.into());
         results.push(typed(answer)?);
     }
-    cx.note(RANKING, "lexical");
+    cx.note(RANKING, ranking(found.by_meaning));
     Ok(MemoryHits {
         query: query.text,
         resource: match among {

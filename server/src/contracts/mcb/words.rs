@@ -2,13 +2,17 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use serde_json::Value;
+use tabellion_meaning::Meaning;
 use tabellion_records::{FollowedRow, Records};
 use tabellion_retrieval::{
-    Change, Changes, Document, Facet, Filters, Index, IndexError, Search, Source, SourceError, Text,
+    Change, Changes, Document, Facet, Filters, Index, IndexError, Nearness, Search, Source, SourceError, Text,
 };
 use tabellion_runtime::{BoxFuture, Failure, FailureKind, Row};
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -24,7 +28,7 @@ use super::{
 };
 
 /// How documents are made of rows. Another name has the index made anew.
-pub(super) const RECIPE: &str = "memory 1";
+pub(super) const RECIPE: &str = "memory 2";
 /// Name of the file, beside that of the rows.
 const FILE: &str = "mcb-words.db";
 /// Number of entries of the log that one transaction of the index takes.
@@ -51,18 +55,23 @@ pub(super) struct Words {
     pub(super) path: PathBuf,
     index: OnceLock<Index>,
     pub(super) rows: Rows,
+    meaning: Arc<Meaning>,
+    /// The last change that the thread which makes vectors was told of.
+    embedded: AtomicI64,
 }
 
 /// The rows, as an index follows them.
 pub(super) struct Rows(pub(super) Arc<Records>);
 
 impl Words {
-    /// Returns the index of `records`.
-    pub(super) fn new(records: Arc<Records>) -> Self {
+    /// Returns the index of `records`, whose vectors are in `meaning`.
+    pub(super) fn new(records: Arc<Records>, meaning: Arc<Meaning>) -> Self {
         Self {
             path: records.path().with_file_name(FILE),
             index: OnceLock::new(),
             rows: Rows(records),
+            meaning,
+            embedded: AtomicI64::new(0),
         }
     }
 
@@ -81,16 +90,29 @@ impl MemoryIndex for Words {
         Box::pin(async move {
             let needed = self.rows.0.end()?;
             let search = asked(query);
-            let hits = blocking(|| self.index()?.search(&self.rows, needed, &search)).map_err(failure)?;
+            if self.embedded.swap(needed, Ordering::Relaxed) != needed {
+                self.meaning.wake();
+            }
+            let hits = blocking(|| {
+                let index = self.index()?;
+                let near = |near: Option<&dyn Nearness>| index.search_near(&self.rows, needed, &search, near);
+                self.meaning.near(&search.query, near)
+            });
+            let hits = hits.map_err(failure)?;
             let hit = |hit: tabellion_retrieval::Hit| Hit {
                 id: row_id(&hit.id),
                 score: hit.score,
             };
             Ok(Found {
                 total: hits.total as u64,
+                by_meaning: hits.by_meaning,
                 hits: hits.hits.into_iter().map(hit).collect(),
             })
         })
+    }
+
+    fn expect(&self) {
+        self.meaning.wake();
     }
 }
 
@@ -199,6 +221,7 @@ pub(super) fn document(id: String, entity: &'static str, row: &Row) -> Document 
     Document {
         id,
         texts: searched(kind, &entry, row),
+        meaning: Some(compared(kind, &entry, row)),
         facets: facets(entity, org, &entry, row),
         group: group(entity, org, &entry),
         time: Some(entry.at.time),
@@ -225,6 +248,19 @@ fn searched(kind: Kind, entry: &Entry, row: &Row) -> Vec<Text> {
     };
     found.extend(entry.tags.iter().chain(&entry.file_path).map(Text::plain));
     found
+}
+
+/// Returns what is compared with the meaning of a query: sentences, without tags and names of files.
+fn compared(kind: Kind, entry: &Entry, row: &Row) -> String {
+    match kind {
+        Kind::ErrorPattern => {
+            let fields = ["pattern_signature", "description"];
+            let said = fields.into_iter().filter_map(|field| text(row, field));
+            let said = said.map(String::from);
+            said.chain(texts(row, "solutions")).collect::<Vec<_>>().join(". ")
+        }
+        _ => entry.content.clone(),
+    }
 }
 
 fn facets(entity: &str, org: &str, entry: &Entry, row: &Row) -> Vec<Facet> {

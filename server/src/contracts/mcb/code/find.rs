@@ -10,7 +10,7 @@ use tabellion_runtime::{ReadCx, Rows, rows::RowError};
 use super::{
     super::{
         call::Call,
-        search::RANKING,
+        search::{RANKING, ranking},
         values::{invalid, text},
         words::blocking,
     },
@@ -64,7 +64,7 @@ pub(in super::super) async fn code(
     let found = if query.collections.is_empty() {
         tabellion_code::CodeHits::default()
     } else {
-        blocking(|| indexer.index()?.search(&query)).map_err(unusable)?
+        blocking(|| indexer.search(&query)).map_err(unusable)?
     };
     let results: Vec<CodeHit> = found
         .hits
@@ -87,7 +87,7 @@ pub(in super::super) async fn code(
             score: hit.score,
         })
         .collect();
-    cx.note(RANKING, "lexical");
+    cx.note(RANKING, ranking(found.by_meaning));
     Ok(CodeHits {
         query: req.query,
         resource: CODE.into(),

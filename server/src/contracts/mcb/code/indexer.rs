@@ -7,13 +7,15 @@
 use std::{
     collections::{HashMap, HashSet},
     path::PathBuf,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak},
     thread,
     time::{Duration, Instant},
 };
 
 use parking_lot::{Condvar, Mutex};
-use tabellion_code::{CodeError, CodeIndex, State, Status, Stop};
+use tabellion_code::{CodeError, CodeHits, CodeIndex, CodeQuery, State, Status, Stop};
+use tabellion_meaning::{Corpus, CorpusError, Meaning, MeaningError, Wanted};
+use tabellion_retrieval::TextKey;
 use tabellion_runtime::{Failure, Row};
 use tabellion_vcs::Workspaces;
 
@@ -40,6 +42,7 @@ struct Inner {
     index: OnceLock<Arc<CodeIndex>>,
     collections: Box<dyn Collections>,
     workspaces: Arc<Workspaces>,
+    meaning: Arc<Meaning>,
     work: Mutex<Work>,
     changed: Condvar,
 }
@@ -62,12 +65,14 @@ impl Indexer {
         path: PathBuf,
         collections: Box<dyn Collections>,
         workspaces: Arc<Workspaces>,
+        meaning: Arc<Meaning>,
     ) -> Self {
         Self(Arc::new(Inner {
             path,
             index: OnceLock::new(),
             collections,
             workspaces,
+            meaning,
             work: Mutex::default(),
             changed: Condvar::new(),
         }))
@@ -96,6 +101,27 @@ impl Indexer {
 
     pub(super) fn index(&self) -> Result<&Arc<CodeIndex>, CodeError> {
         self.0.index()
+    }
+
+    /// Returns the chunks, as texts to make vectors of.
+    pub(in super::super) fn corpus(&self) -> Weak<dyn Corpus> {
+        let inner: Weak<Inner> = Arc::downgrade(&self.0);
+        inner
+    }
+
+    pub(super) fn search(&self, query: &CodeQuery) -> Result<CodeHits, CodeError> {
+        let index = self.0.index()?;
+        self.0.meaning.near(&query.text, |near| index.search(query, near))
+    }
+
+    /// Returns how many chunks of a collection have vectors.
+    pub(super) fn vectors(&self, key: &str) -> Result<usize, CodeError> {
+        let texts = self.0.index()?.texts(Some(key))?;
+        let counted = self.0.meaning.count(texts);
+        Ok(counted.unwrap_or_else(|error: MeaningError| {
+            tracing::warn!(%error, "vectors can't be counted");
+            0
+        }))
     }
 
     /// Returns the state of the run that a row names, and what the index has of the collection.
@@ -129,6 +155,26 @@ impl Drop for Indexer {
         work.ends = true;
         work.running.values().for_each(Stop::stop);
         self.0.changed.notify_all();
+    }
+}
+
+impl Corpus for Inner {
+    fn wanted(&self, has: &dyn Fn(&TextKey) -> bool, max: usize) -> Result<Vec<Wanted>, CorpusError> {
+        if !self.path.exists() {
+            return Ok(vec![]);
+        }
+        let texts = self.index()?.texts_of(&|key| !has(key), max)?;
+        Ok(texts
+            .into_iter()
+            .map(|(key, text)| Wanted { key, text })
+            .collect())
+    }
+
+    fn keys(&self) -> Result<Vec<TextKey>, CorpusError> {
+        if !self.path.exists() {
+            return Ok(vec![]);
+        }
+        Ok(self.index()?.texts(None)?)
     }
 }
 
@@ -225,6 +271,7 @@ impl Inner {
         work.running.remove(key);
         work.awaited.remove(operation);
         drop(work);
+        self.meaning.wake();
         self.look();
     }
 

@@ -38,6 +38,7 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
     let field = |field: &str| text(row, field).unwrap_or_default().to_owned();
     let operation = field(OPERATION_ID);
     let (state, status) = blocking(|| indexer.standing(&field("id"), &operation)).map_err(unusable)?;
+    let vectors = blocking(|| indexer.vectors(&field("id"))).map_err(unusable)?;
     let count = |of: fn(&tabellion_code::Status) -> u64| status.as_ref().map_or(0, of);
     Ok(IndexedCollection {
         collection: field(NAME),
@@ -55,7 +56,8 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
         files_done: count(|status| status.files_done),
         files_failed: count(|status| status.files_failed),
         chunks: count(|status| status.chunks),
-        vectors_done: 0,
+        // The index may have gone on since the chunks were counted.
+        vectors_done: count(|status| status.chunks).min(vectors as u64),
         started_at: status
             .as_ref()
             .map_or(integer(row, "started_at").unwrap_or_default(), |status| {

@@ -4,6 +4,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde_json::{Map, Value, json};
 use tabellion_contracts::mcb::ROWS;
+use tabellion_embed::ModelError;
+use tabellion_meaning::{Embedder, Models};
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{
     CallContext, CallOrigin, ContentId, Contract, Entry, Precondition, Rejection, Row, Rows, Store,
@@ -12,11 +14,24 @@ use tabellion_runtime::{
 use tabellion_vcs::Workspaces;
 use tempfile::TempDir;
 
-use super::super::{
-    code::Indexer,
-    over,
-    words::{self, Words},
-};
+use super::super::{Parts, over};
+
+/// No model, whatever is installed.
+pub(super) struct NoModel;
+
+impl Models for NoModel {
+    fn fingerprint(&self) -> &str {
+        "none"
+    }
+
+    fn is_installed(&self) -> bool {
+        false
+    }
+
+    fn open(&self) -> Result<Arc<dyn Embedder>, ModelError> {
+        unreachable!("it is not installed")
+    }
+}
 
 /// The contract over rows in a folder that goes with it.
 pub(super) struct Bench {
@@ -110,17 +125,20 @@ impl Bench {
         self.folder
     }
 
-    /// Serves the contract from a folder that may have data already.
+    /// Serves the contract from a folder that may have data already, by words alone.
     pub(super) fn over(folder: TempDir) -> Self {
+        Self::with_models(folder, Box::new(NoModel))
+    }
+
+    /// Serves the contract from a folder, with vectors of a model.
+    pub(super) fn with_models(folder: TempDir, models: Box<dyn Models>) -> Self {
         let records = Arc::new(Records::open(&folder.path().join("data"), &ROWS, Start::Serve).unwrap());
-        let index = Arc::new(Words::new(Arc::clone(&records)));
         let store: Arc<dyn Store<Rows>> = records.clone();
         let workspaces = Workspaces::new(&[folder.path().into()], folder.path()).unwrap();
         let workspaces = Arc::new(workspaces);
-        let rows = Box::new(words::Rows(Arc::clone(&records)));
-        let code = Indexer::new(folder.path().join("data/code.db"), rows, Arc::clone(&workspaces));
-        code.resume();
-        let contract = over(store, index, code, workspaces);
+        let parts = Parts::new(&records, &workspaces, models);
+        parts.begin();
+        let contract = over(store, parts.words, parts.code, workspaces);
         Self {
             folder,
             contract,

@@ -4,6 +4,7 @@ mod bench;
 mod code;
 mod inject;
 mod lists;
+mod meaning;
 mod memory;
 mod provenance;
 mod rebuild;

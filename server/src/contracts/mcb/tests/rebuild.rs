@@ -3,10 +3,11 @@
 use std::{fs, sync::Arc, thread};
 
 use serde_json::{Value, json};
+use tabellion_meaning::Meaning;
 
 use super::{
     super::words::Words,
-    bench::{Bench, Caller},
+    bench::{Bench, Caller, NoModel},
     memory::{note, store},
 };
 use crate::data::{Count, Derived as _, Standing};
@@ -15,7 +16,8 @@ use crate::data::{Count, Derived as _, Standing};
 const FILE: &str = "data/mcb-words.db";
 
 fn words(bench: &Bench) -> Words {
-    Words::new(Arc::clone(&bench.records))
+    let meaning = Meaning::new(bench.folder().join("vectors.db"), Box::new(NoModel));
+    Words::new(Arc::clone(&bench.records), Arc::new(meaning))
 }
 
 fn search(bench: &Bench, caller: &Caller, query: &str) -> u64 {

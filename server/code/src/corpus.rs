@@ -1,0 +1,64 @@
+//! The texts whose meaning is compared, for those who make vectors of them.
+
+use std::collections::HashSet;
+
+use tabellion_retrieval::TextKey;
+
+use crate::{CodeError, CodeIndex, meaning, search::content};
+
+impl CodeIndex {
+    /// Returns the key of each chunk's text, in a collection, or in all of them. Chunks that say the same have the same key.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn texts(&self, collection: Option<&str>) -> Result<Vec<TextKey>, CodeError> {
+        self.with(|connection| {
+            let sql = "SELECT texts FROM file JOIN collection ON collection.number = file.collection
+                       WHERE ?1 IS NULL OR collection.key = ?1";
+            let mut select = connection.prepare_cached(sql)?;
+            let mut rows = select.query([collection])?;
+            let mut all = vec![];
+            while let Some(row) = rows.next()? {
+                all.extend(keys(row.get_ref(0)?.as_blob().unwrap_or_default()));
+            }
+            Ok(all)
+        })
+    }
+
+    /// Returns at most `max` texts whose keys `wants` accepts, with these, each once.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn texts_of(
+        &self,
+        wants: &dyn Fn(&TextKey) -> bool,
+        max: usize,
+    ) -> Result<Vec<(TextKey, String)>, CodeError> {
+        self.with(|connection| {
+            // One snapshot for keys and texts.
+            let snapshot = connection.transaction()?;
+            let mut select = snapshot.prepare_cached("SELECT number, texts FROM file ORDER BY number")?;
+            let mut rows = select.query([])?;
+            let (mut found, mut seen) = (vec![], HashSet::new());
+            while found.len() < max
+                && let Some(row) = rows.next()?
+            {
+                let keys: Vec<TextKey> = keys(row.get_ref(1)?.as_blob().unwrap_or_default()).collect();
+                if !keys.iter().any(wants) {
+                    continue;
+                }
+                let (text, chunks) = content(&snapshot, row.get(0)?)?;
+                let texts = keys.into_iter().zip(meaning::texts(&chunks, &text));
+                let wanted = texts.filter(|(key, _)| wants(key) && seen.insert(*key));
+                found.extend(wanted.take(max - found.len()));
+            }
+            Ok(found)
+        })
+    }
+}
+
+/// Returns the keys of a file's chunks.
+pub(crate) fn keys(bytes: &[u8]) -> impl Iterator<Item = TextKey> + '_ {
+    let (keys, _) = bytes.as_chunks();
+    keys.iter().map(|key| TextKey::from_bytes(*key))
+}

@@ -1,0 +1,80 @@
+//! Fusion: what files mean, added to what the words of their chunks say.
+//!
+//! ```text
+//! value + top × (MEANING × nearness of the file + OWN × nearness of the chunk) × place
+//! ```
+//!
+//! *top* is the best value by words, and *nearness* is from 0, the mean of all chunks that pass the filters, to 1, the nearest; that of a
+//! file is its nearest chunk's.
+
+use tabellion_retrieval::{Nearby, Nearness};
+
+use crate::{
+    columns::DEAD,
+    search::{Posting, Search, Valued},
+};
+
+/// How much the nearest file's meaning counts, against the best value by words. From 0.4 to 1 it makes no difference beyond chance
+/// (README.md).
+const MEANING: f32 = 0.75;
+/// Words tell which chunk of a file is meant. Where they say nothing, the nearest comes first.
+const OWN: f32 = 0.05;
+/// Number of chunks without a word of the query that are added, and their lowest cosine: chunks that have nothing to do with a query
+/// are below it.
+const MAX_ADDED: usize = 100;
+const MIN_COSINE: f32 = 0.3;
+
+/// Compares the chunks that pass the filters with the query; nothing if too many of them have no vectors.
+pub(crate) fn nearby(search: &Search<'_>, nearness: &dyn Nearness) -> Option<Nearby> {
+    let chunks = search.parts.iter().flat_map(|part| {
+        let columns = &part.columns;
+        columns.file_of.iter().zip(&columns.texts)
+    });
+    let texts = chunks
+        .enumerate()
+        .map(|(chunk, (file, text))| (*file != DEAD && search.passes(chunk)).then_some(text));
+    Nearby::of(texts, nearness)
+}
+
+/// Adds meaning to the values of chunks, and chunks that are found by it alone. `weight` is that of the query's words.
+pub(crate) fn fuse(search: &Search<'_>, found: &mut Vec<Valued>, nearby: &Nearby, weight: f32) {
+    let mut has_words = vec![false; search.chunk_count()];
+    for hit in &*found {
+        has_words[hit.chunk as usize] = true;
+    }
+    let mut near = nearby.nearest(MAX_ADDED, MIN_COSINE, |chunk| !has_words[chunk as usize]);
+    near.sort_unstable();
+    let near: Vec<Posting> = near.into_iter().map(|chunk| (chunk, 1)).collect();
+    let added = search.located(&near);
+    found.extend(added.map(|found| Valued {
+        chunk: found.chunk,
+        file: found.file,
+        value: 0.0,
+    }));
+    let top = found.iter().map(|hit| hit.value).fold(0.0, f32::max);
+    let top = if top > 0.0 { top } else { weight };
+    let factors = search.factors();
+    let of_files = of_files(search, nearby, factors.len());
+    for hit in found {
+        let file = hit.file as usize;
+        let nearness = MEANING * of_files[file] + OWN * nearby.share(hit.chunk);
+        hit.value += top * nearness * factors[file];
+    }
+}
+
+/// Returns how near the nearest chunk of each file is.
+fn of_files(search: &Search<'_>, nearby: &Nearby, count: usize) -> Vec<f32> {
+    let mut of_files = vec![0.0_f32; count];
+    let (mut chunk, mut first_file) = (0, 0);
+    for part in search.parts {
+        for file in &part.columns.file_of {
+            if *file != DEAD {
+                let of_file = &mut of_files[first_file + *file as usize];
+                *of_file = of_file.max(nearby.share(chunk));
+            }
+            chunk += 1;
+        }
+        first_file += part.columns.files.len();
+    }
+    of_files
+}

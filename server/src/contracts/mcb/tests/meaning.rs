@@ -1,0 +1,249 @@
+//! Searching by meaning, with a model that knows two subjects, and with the installed one.
+
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tabellion_embed::{DIMENSIONS, ModelError, Vector};
+use tabellion_meaning::{Embedder, Installed, Models};
+
+use super::{
+    bench::{Bench, Caller},
+    memory::note,
+};
+
+/// Each subject has words that mean the same.
+const SUBJECTS: [&[&str]; 2] = [
+    &["money", "price", "prices", "cents"],
+    &["weather", "rain", "sunny"],
+];
+
+/// A model that tells subjects apart, and counts what it embeds.
+#[derive(Clone, Default)]
+struct Subjects(Arc<AtomicUsize>);
+
+impl Embedder for Subjects {
+    fn embed(&self, texts: &[&str], _: &dyn Fn() -> bool) -> Option<Vec<Vector>> {
+        self.0.fetch_add(texts.len(), Ordering::Relaxed);
+        Some(texts.iter().map(|text| vector(text)).collect())
+    }
+}
+
+/// Returns the subject of a text as a direction; a different one for each text without a subject.
+fn vector(text: &str) -> Vector {
+    let words = || {
+        text.split(|char: char| !char.is_alphanumeric())
+            .map(str::to_lowercase)
+    };
+    let is_about = |subject: &&&[&str]| words().any(|word| subject.contains(&word.as_str()));
+    let direction = SUBJECTS.iter().position(|subject| is_about(&subject));
+    let other = || {
+        2 + text
+            .bytes()
+            .fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % (DIMENSIONS - 2))
+    };
+    let mut vector = [0.0; DIMENSIONS];
+    vector[direction.unwrap_or_else(other)] = 0.25;
+    // In 8 bits a value, no single one can be longer.
+    for at in 0..15 {
+        vector[(direction.unwrap_or_else(other) + 24 * at) % DIMENSIONS] = 0.25;
+    }
+    vector
+}
+
+impl Models for Subjects {
+    fn fingerprint(&self) -> &str {
+        "subjects 1"
+    }
+
+    fn is_installed(&self) -> bool {
+        true
+    }
+
+    fn open(&self) -> Result<Arc<dyn Embedder>, ModelError> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+/// Searches; returns the ids or paths that are found, and how they were ranked.
+#[track_caller]
+fn search(bench: &Bench, request: Value) -> (Vec<String>, String) {
+    let (answer, meta) = bench.answer(&Caller::new(), "search", request).unwrap();
+    let (mut found, mut scores) = (vec![], vec![]);
+    for hit in answer["results"].as_array().unwrap() {
+        let id = hit["observation_id"].as_str().or(hit["file_path"].as_str());
+        found.push(id.unwrap().to_owned());
+        let score = hit["similarity_score"].as_f64().or(hit["score"].as_f64());
+        scores.push(score.unwrap());
+    }
+    assert!(
+        scores.is_sorted_by(|a, b| a >= b) && scores.iter().all(|score| (0.0..=1.0).contains(score)),
+        "{scores:?}"
+    );
+    assert_eq!(answer["count"], found.len());
+    (found, meta["tabellion/ranking"].as_str().unwrap().to_owned())
+}
+
+/// Searches until the ranking is as expected; returns what is found then.
+#[track_caller]
+fn ranked(bench: &Bench, request: &Value, ranking: &str) -> Vec<String> {
+    let begun = Instant::now();
+    loop {
+        let (found, how) = search(bench, request.clone());
+        if how == ranking {
+            return found;
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(120),
+            "{request} is still {how}"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until all chunks of the one collection have vectors; returns its status.
+fn embedded(bench: &Bench) -> Value {
+    let begun = Instant::now();
+    loop {
+        let mut status = bench.call(&Caller::new(), "index", json!({ "action": "status" }));
+        let collection = status["collections"][0].take();
+        let (done, chunks) = (&collection["vectors_done"], &collection["chunks"]);
+        assert!(done.as_u64() <= chunks.as_u64(), "{collection}");
+        if collection["state"] == "idle" && done == chunks {
+            return collection;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "{collection}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn bench(models: impl Models + 'static) -> Bench {
+    let bench = Bench::with_models(tempfile::tempdir().unwrap(), Box::new(models));
+    bench.add_project("shop");
+    bench
+}
+
+#[test]
+fn memories_are_found_by_meaning_and_filters_hold() {
+    let (bench, caller) = (bench(Subjects::default()), Caller::new());
+    let price = note(&bench, &caller, "prices are kept whole", json!({ "tags": ["a"] }));
+    let cents = note(&bench, &caller, "we count in cents", json!({ "tags": ["b"] }));
+    let rain = note(
+        &bench,
+        &caller,
+        "rain delays everything",
+        json!({ "tags": ["a"] }),
+    );
+    let asked = json!({ "resource": "memory", "query": "money" });
+    let mut found = ranked(&bench, &asked, "hybrid");
+    found.sort();
+    let mut expected = [price.clone(), cents];
+    expected.sort();
+    assert_eq!(found, expected);
+    let filtered = json!({ "resource": "memory", "query": "money", "tags": ["a"] });
+    assert_eq!(search(&bench, filtered).0, [price]);
+    let context = json!({ "resource": "context", "query": "money" });
+    assert_eq!(search(&bench, context).0, [""; 0]);
+    // Words count too, and more.
+    let both = json!({ "resource": "memory", "query": "money delays" });
+    assert_eq!(search(&bench, both).0[0], rain);
+}
+
+#[test]
+fn code_is_found_by_meaning_and_each_text_is_embedded_once() {
+    let models = Subjects::default();
+    let bench = bench(models.clone());
+    let write = |path: &str, text: &str| {
+        let path = bench.folder().join("code").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("a.rs", "fn round_price() {}\n");
+    write("b.rs", "fn is_sunny() {}\n");
+    write("copy/b.rs", "fn is_sunny() {}\n");
+    let start = json!({ "action": "start", "path": "code" });
+    bench.call(&Caller::new(), "index", start.clone());
+    assert_eq!(embedded(&bench)["chunks"], 3);
+    assert_eq!(models.0.load(Ordering::Relaxed), 2);
+    let asked = |query: &str, more: Value| {
+        let mut request = json!({ "resource": "code", "query": query });
+        let members = request.as_object_mut().unwrap();
+        members.extend(more.as_object().unwrap().clone());
+        request
+    };
+    let (found, ranking) = search(&bench, asked("the weather today", json!({})));
+    assert_eq!((found.join(" "), &*ranking), ("b.rs copy/b.rs".into(), "hybrid"));
+    let (found, _) = search(
+        &bench,
+        asked("the weather today", json!({ "filters": ["path:copy"] })),
+    );
+    assert_eq!(found, ["copy/b.rs"]);
+    // Names and quotations are asked for as they stand.
+    for verbatim in ["weather", "\"weather\" money", "is_sunny", "`fn round_price()`"] {
+        assert_eq!(
+            search(&bench, asked(verbatim, json!({}))).1,
+            "lexical",
+            "{verbatim}"
+        );
+    }
+
+    // What is gone is not found, and what is the same is not embedded again.
+    fs::remove_file(bench.folder().join("code/b.rs")).unwrap();
+    let before = models.0.load(Ordering::Relaxed);
+    bench.call(&Caller::new(), "index", start);
+    let other = json!({ "action": "start", "path": "code", "collection": "other" });
+    while embedded(&bench)["files_total"] != 2 {}
+    bench.call(&Caller::new(), "index", other);
+    assert_eq!(embedded(&bench)["vectors_done"], 2);
+    assert_eq!(models.0.load(Ordering::Relaxed), before);
+    let (found, _) = search(
+        &bench,
+        asked("the weather today", json!({ "collection": "code" })),
+    );
+    assert_eq!(found, ["copy/b.rs"]);
+}
+
+#[test]
+fn a_new_server_has_the_vectors_and_makes_those_that_are_left() {
+    let models = Subjects::default();
+    let (bench, caller) = (bench(models.clone()), Caller::new());
+    note(&bench, &caller, "prices are kept whole", json!({}));
+    let asked = json!({ "resource": "memory", "query": "money" });
+    ranked(&bench, &asked, "hybrid");
+    let bench = Bench::over(bench.close());
+    note(&bench, &caller, "we count in cents", json!({}));
+    assert_eq!(search(&bench, asked.clone()), (vec![], "lexical".into()));
+    let embedded = models.0.load(Ordering::Relaxed);
+    let bench = Bench::with_models(bench.close(), Box::new(models.clone()));
+    let begun = Instant::now();
+    while ranked(&bench, &asked, "hybrid").len() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(120));
+    }
+    let queries = models.0.load(Ordering::Relaxed) - embedded;
+    assert!(queries > 1, "{queries}");
+}
+
+#[test]
+fn the_installed_model_finds_what_shares_no_word() {
+    if !Installed.is_installed() {
+        eprintln!("SKIPPED: the model is not installed; run `tabellion model install`");
+        return;
+    }
+    let (bench, caller) = (bench(Installed), Caller::new());
+    let dog = note(
+        &bench,
+        &caller,
+        "Dave adopted a puppy from the shelter",
+        json!({}),
+    );
+    note(&bench, &caller, "the parser reads one token ahead", json!({}));
+    let asked = json!({ "resource": "memory", "query": "which pet does he own?" });
+    assert_eq!(ranked(&bench, &asked, "hybrid"), [dog]);
+}
