@@ -1,21 +1,25 @@
-//! Collections of titles and texts, indexed and searched by `server/retrieval` itself.
+//! Collections of titles and texts, remembered by the server and searched as its memory.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fs,
     path::Path,
     time::Instant,
 };
 
 use serde::Deserialize;
-use tabellion_retrieval::{Document, Index, Search, Text};
+use serde_json::{Value, json};
 
 use super::{
     LIMIT, Options,
+    agent::Agent,
     data::{Query, lines},
     report::Run,
 };
 use crate::Outcome;
+
+/// Name of the project.
+const NAME: &str = "texts";
 
 #[derive(Deserialize)]
 struct Abstract {
@@ -31,30 +35,45 @@ struct Claim {
     query: String,
 }
 
-/// Indexes the collection in `folder`, and searches for each query.
-pub(super) fn run(folder: &Path, _: &Options) -> Outcome<Run> {
-    let (documents, queries) = read(folder)?;
-    let place = tempfile::tempdir()?;
-    let index = Index::open(&place.path().join("index.db"), "quality")?;
-    let mut run = Run::of(queries, documents.len());
+/// Stores the texts in `folder` as observations, and searches for each query.
+pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
+    let (texts, queries) = read(folder)?;
+    let mut agent = Agent::start(options, NAME, None)?;
+    agent.add_project(NAME)?;
+    let mut run = Run::of(queries, texts.len());
     let begun = Instant::now();
-    index.rebuild(documents.into_iter().map(Ok), 1, None)?;
+    // Equal texts of a session are one observation. Each has a session of its own, since texts that stand alone have no neighbours.
+    let mut by_observation = HashMap::new();
+    for Abstract { id, title, text } in &texts {
+        let content = if title.is_empty() || text.starts_with(title) {
+            text.clone()
+        } else {
+            format!("{title}. {text}")
+        };
+        by_observation.insert(agent.remember(NAME, id, &[], &content)?, id.as_str());
+    }
+    agent.settle(&texts.last().ok_or("the collection has no texts")?.id)?;
+    run.by_meaning = agent.has_model();
     run.indexing = begun.elapsed();
     run.search(|query| {
-        let hits = index.search_as_is(1, &Search::new(query.text.as_str(), LIMIT))?;
-        Ok(hits.hits.into_iter().map(|hit| hit.id).collect())
+        let found = agent.call(
+            "search",
+            json!({ "resource": "memory", "query": query.text, "limit": LIMIT }),
+        )?;
+        let results = found["results"]
+            .as_array()
+            .ok_or("a search was answered without `results`")?;
+        let id = |hit: &Value| Some((*by_observation.get(hit["observation_id"].as_str()?)?).to_owned());
+        let ids: Option<Vec<String>> = results.iter().map(id).collect();
+        ids.ok_or_else(|| "a search found what was not stored".into())
     })?;
+    agent.close()?;
     Ok(run)
 }
 
-/// Reads a collection of titles and texts; a title counts twice.
-fn read(folder: &Path) -> Outcome<(Vec<Document>, Vec<Query>)> {
-    let documents = lines::<Abstract>(&folder.join("corpus.jsonl"))?;
-    let documents = documents.into_iter().map(|row| Document {
-        id: row.id,
-        texts: vec![Text::weighted(row.title, 2), Text::plain(row.text)],
-        ..Document::default()
-    });
+/// Reads the texts of a collection, and its queries.
+fn read(folder: &Path) -> Outcome<(Vec<Abstract>, Vec<Query>)> {
+    let texts = lines::<Abstract>(&folder.join("corpus.jsonl"))?;
     let labels = fs::read_to_string(folder.join("qrels.tsv"))?;
     let mut relevant: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for line in labels.lines().skip(1) {
@@ -70,8 +89,7 @@ fn read(folder: &Path) -> Outcome<(Vec<Document>, Vec<Query>)> {
         relevant: relevant.get(&*claim.id).cloned().unwrap_or_default(),
         id: claim.id,
         text: claim.query,
-        category: String::new(),
-        has_sessions: false,
+        ..Query::default()
     });
-    Ok((documents.collect(), queries.collect()))
+    Ok((texts, queries.collect()))
 }

@@ -58,18 +58,15 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
         .map(Question::split)
         .unzip();
 
-    let mut agent = Agent::start(&options.program()?, &["--contract", "mcb"])?;
+    let mut agent = Agent::start(options, "locomo", None)?;
     let begun = Instant::now();
     let mut turns = Turns::default();
     for conversation in &conversations {
         turns.store(&mut agent, conversation)?;
     }
     let mut run = Run::of(queries, turns.count);
-    // The first search has the index take what was stored.
-    agent.call(
-        "search",
-        json!({ "resource": "memory", "query": "first", "limit": 1 }),
-    )?;
+    agent.settle(&turns.last_session)?;
+    run.by_meaning = agent.has_model();
     run.indexing = begun.elapsed();
     let mut projects = projects.iter();
     run.search(|query| {
@@ -98,6 +95,7 @@ impl Question {
             category: self.category,
             relevant: self.evidence.into_iter().collect(),
             has_sessions: true,
+            ..Query::default()
         };
         (self.conversation, query)
     }
@@ -108,36 +106,22 @@ impl Question {
 struct Turns {
     /// Ids of turns by the id of their observation. Equal turns are one observation, which stands for the first.
     by_observation: HashMap<String, String>,
+    last_session: String,
     count: usize,
 }
 
 impl Turns {
     fn store(&mut self, agent: &mut Agent, conversation: &Conversation) -> Outcome {
         let project = &conversation.id;
-        let data = json!({ "name": project, "path": project });
-        agent.call(
-            "project",
-            json!({ "action": "create", "resource": "project", "project_id": project, "data": data }),
-        )?;
+        agent.add_project(project)?;
         for session in &conversation.sessions {
+            self.last_session = format!("{project}/{}", session.id);
             for turn in &session.turns {
-                let data = json!({
-                    "content": turn.content(),
-                    "observation_type": "context",
-                    // When it was said: the server would have known, but the time that it keeps is now.
-                    "tags": [session.time],
-                    "project_id": project,
-                    "session_id": format!("{project}/{}", session.id),
-                });
-                let stored = agent.call(
-                    "memory",
-                    json!({ "action": "store", "resource": "observation", "data": data }),
-                )?;
-                let id = stored["observation_id"]
-                    .as_str()
-                    .ok_or("a stored turn has no `observation_id`")?;
+                // When it was said: the server would have known, but the time that it keeps is now.
+                let tags = [session.time.as_str()];
+                let id = agent.remember(project, &self.last_session, &tags, &turn.content())?;
                 self.by_observation
-                    .entry(id.into())
+                    .entry(id)
                     .or_insert_with(|| turn.dia_id.clone());
                 self.count += 1;
             }

@@ -65,8 +65,9 @@ impl Ranking {
 
 impl Measures {
     pub(super) fn of(query: &Query, found: &[String]) -> Self {
+        let (found, relevant) = query.judged(found);
         let found: Vec<&str> = found.iter().map(String::as_str).collect();
-        let relevant: BTreeSet<&str> = query.relevant.iter().map(String::as_str).collect();
+        let relevant: BTreeSet<&str> = relevant.iter().map(String::as_str).collect();
         let sessions = query.has_sessions.then(|| {
             let mut seen = BTreeSet::new();
             let sessions = found.iter().map(|id| session(id)).filter(|id| seen.insert(*id));
@@ -142,11 +143,9 @@ mod tests {
             ("", "a:1", [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]),
         ] {
             let query = Query {
-                id: String::new(),
-                text: String::new(),
-                category: String::new(),
                 relevant: relevant.split_whitespace().map(String::from).collect(),
                 has_sessions: true,
+                ..Query::default()
             };
             let ids: Vec<String> = found.split_whitespace().map(String::from).collect();
             let measures = Measures::of(&query, &ids);

@@ -5,11 +5,15 @@
 //!
 //! | module | collections | what is searched |
 //! |---|---|---|
-//! | [`locomo`] | `locomo` | the memory of the contract `mcb`, through the program |
-//! | [`abstracts`] | `scifact`, `cranfield`, `cosqa` | an index of `server/retrieval` |
+//! | [`code_search`] | `code-search` | indexes of code |
+//! | [`locomo`] | `locomo` | the memory |
+//! | [`abstracts`] | `scifact`, `cranfield`, `cosqa` | the memory, each text alone |
+//!
+//! All of it goes through the program over MCP, with the contract `mcb`. Where a model is installed, vectors are waited for.
 
 mod abstracts;
 mod agent;
+mod code_search;
 mod data;
 mod locomo;
 mod measure;
@@ -30,6 +34,7 @@ type Measure = fn(&Path, &Options) -> Outcome<Run>;
 
 /// The collections by their folders, and how each is searched.
 const COLLECTIONS: &[(&str, Measure)] = &[
+    ("code-search", code_search::run),
     ("locomo", locomo::run),
     ("scifact", abstracts::run),
     ("cranfield", abstracts::run),
@@ -38,7 +43,7 @@ const COLLECTIONS: &[(&str, Measure)] = &[
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Folder of the collections: `locomo`, `scifact`, `cranfield`, `cosqa`; those that are missing are skipped
+    /// Folder of the collections: `code-search`, `locomo`, `scifact`, `cranfield`, `cosqa`; those that are missing are skipped
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
     /// Also write the results, one file for each collection, as JSON lines
@@ -50,7 +55,10 @@ pub(crate) struct Options {
     /// The program to search through; if omitted, a release build of this one
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
-    /// Only the first parts of a collection, and the queries about them: conversations of `locomo`
+    /// Keep the program's data folders here, so that what has a vector already needs none when the same is measured again
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Only the first parts of a collection, and the queries about them: conversations of `locomo`, repositories of `code-search`
     #[arg(long, value_name = "NUMBER")]
     parts: Option<usize>,
 }

@@ -25,6 +25,8 @@ pub(super) struct Run {
     queries: Vec<Query>,
     found: Vec<Vec<String>>,
     documents: usize,
+    /// Whether the program had a model, and so searched by meaning too.
+    pub(super) by_meaning: bool,
     pub(super) indexing: Duration,
     /// Times of searches, sorted.
     searches: Vec<Duration>,
@@ -50,6 +52,7 @@ impl Run {
             queries,
             documents,
             found: vec![],
+            by_meaning: false,
             indexing: Duration::ZERO,
             searches: vec![],
         }
@@ -85,7 +88,16 @@ impl Run {
         let mut categories: Vec<&str> = measured.iter().map(|(category, _)| *category).collect();
         categories.sort_unstable();
         categories.dedup();
-        println!("{name}: {} documents, {} queries", self.documents, measured.len());
+        let by = if self.by_meaning {
+            "words and meaning"
+        } else {
+            "words alone: there is no model"
+        };
+        println!(
+            "{name}: {} documents, {} queries, by {by}",
+            self.documents,
+            measured.len()
+        );
         println!("{:12} {:>7} {}", "", "queries", first.1.header());
         for category in categories.into_iter().filter(|category| !category.is_empty()) {
             let rows = measured.iter().filter(|(of, _)| *of == category);
