@@ -79,9 +79,9 @@ impl Meaning {
         let Some(asked) = self.0.ask(query) else {
             return work(None);
         };
-        let memory = self.0.vectors().and_then(Vectors::read);
+        let memory = self.0.vectors().and_then(Vectors::read_soon);
         match memory {
-            Ok(memory) if memory.len() > 0 => work(Some(&Asked {
+            Ok(Some(memory)) if memory.len() > 0 => work(Some(&Asked {
                 query: asked,
                 memory: &memory,
             })),

@@ -96,21 +96,28 @@ impl Holder {
         if !self.models.is_installed() {
             return None;
         }
-        let mut held = self.held.lock();
-        let opened = match &*held {
-            Held::Open(embedder, _) => Arc::clone(embedder),
+        match &mut *self.held.lock() {
+            Held::Open(embedder, used) => {
+                *used = Instant::now();
+                return Some(Arc::clone(embedder));
+            }
             Held::Failed(at) if at.elapsed() < RETRY_INTERVAL => return None,
-            Held::Failed(_) | Held::Nothing => match self.models.open() {
-                Ok(embedder) => embedder,
-                Err(error) => {
-                    tracing::warn!(%error, "searches are by words alone");
-                    *held = Held::Failed(Instant::now());
-                    return None;
-                }
-            },
-        };
-        *held = Held::Open(Arc::clone(&opened), Instant::now());
-        Some(opened)
+            Held::Failed(_) | Held::Nothing => {}
+        }
+        // Not under the lock: a search does not wait for the thread of the lowest priority, and rather reads the model itself.
+        let opened = self.models.open();
+        let mut held = self.held.lock();
+        match opened {
+            Ok(embedder) => {
+                *held = Held::Open(Arc::clone(&embedder), Instant::now());
+                Some(embedder)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "searches are by words alone");
+                *held = Held::Failed(Instant::now());
+                None
+            }
+        }
     }
 
     /// Frees a model that was not used for `timeout`; returns whether one stays in memory.

@@ -3,6 +3,7 @@
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
@@ -11,6 +12,9 @@ use tabellion_embed::Quantized;
 use tabellion_retrieval::TextKey;
 
 use crate::{MeaningError, file, memory::Memory};
+
+/// How long a search waits for what the thread with the lowest priority holds.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The vectors of a file. Several processes may use the same file.
 pub(crate) struct Vectors {
@@ -54,6 +58,22 @@ impl Vectors {
             Ok(())
         })?;
         Ok(self.memory.read())
+    }
+
+    /// Returns the vectors for a search, which waits for the thread that makes them no longer than [`PATIENCE`]: it may then miss the
+    /// latest, or get none.
+    pub(crate) fn read_soon(&self) -> Result<Option<RwLockReadGuard<'_, Memory>>, MeaningError> {
+        if let Some(mut connection) = self.connection.try_lock_for(PATIENCE) {
+            let snapshot = connection.transaction()?;
+            let is_current = match self.memory.try_read_for(PATIENCE) {
+                Some(memory) => memory.is_current(&snapshot)?,
+                None => return Ok(None),
+            };
+            if !is_current && let Some(mut memory) = self.memory.try_write_for(PATIENCE) {
+                memory.refresh(&snapshot)?;
+            }
+        }
+        Ok(self.memory.try_read_for(PATIENCE))
     }
 
     /// Adds vectors, in one transaction. A text that has one keeps it.
