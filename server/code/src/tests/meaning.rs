@@ -59,13 +59,20 @@ const PROJECT: &[(&str, &str)] = &[
     ("README.md", "# Shop\n\nThe weather is told.\n"),
 ];
 
+/// A query, its filters, what is found, and whether meaning counts.
+type Case = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    bool,
+);
+
 #[test]
 fn what_means_the_same_is_found_and_what_is_verbatim_stays_so() {
     let bench = Bench::new();
     bench.run(&Texts::of(PROJECT));
     let meanings = Meanings::of(&bench, &[("sunny", 0.8), ("weather", 0.6), ("price", 0.1)]);
-    // A query, its filters, what is found, and whether meaning counts.
-    let cases: [(&str, &[(&str, &str)], &str, bool); 7] = [
+    let cases: [Case; 7] = [
         (
             "umbrella needed today",
             &[],
