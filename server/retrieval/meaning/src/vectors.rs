@@ -14,7 +14,7 @@ use tabellion_retrieval::TextKey;
 use crate::{MeaningError, file, memory::Memory};
 
 /// How long a search waits for what the thread with the lowest priority holds.
-const PATIENCE: Duration = Duration::from_millis(50);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// The vectors of a file. Several processes may use the same file.
 pub(crate) struct Vectors {
@@ -60,20 +60,20 @@ impl Vectors {
         Ok(self.memory.read())
     }
 
-    /// Returns the vectors for a search, which waits for the thread that makes them no longer than [`PATIENCE`]: it may then miss the
+    /// Returns the vectors for a search, which waits for the thread that makes them no longer than [`LOCK_TIMEOUT`]: it may then miss the
     /// latest, or get none.
     pub(crate) fn read_soon(&self) -> Result<Option<RwLockReadGuard<'_, Memory>>, MeaningError> {
-        if let Some(mut connection) = self.connection.try_lock_for(PATIENCE) {
+        if let Some(mut connection) = self.connection.try_lock_for(LOCK_TIMEOUT) {
             let snapshot = connection.transaction()?;
-            let is_current = match self.memory.try_read_for(PATIENCE) {
+            let is_current = match self.memory.try_read_for(LOCK_TIMEOUT) {
                 Some(memory) => memory.is_current(&snapshot)?,
                 None => return Ok(None),
             };
-            if !is_current && let Some(mut memory) = self.memory.try_write_for(PATIENCE) {
+            if !is_current && let Some(mut memory) = self.memory.try_write_for(LOCK_TIMEOUT) {
                 memory.refresh(&snapshot)?;
             }
         }
-        Ok(self.memory.try_read_for(PATIENCE))
+        Ok(self.memory.try_read_for(LOCK_TIMEOUT))
     }
 
     /// Adds vectors, in one transaction. A text that has one keeps it.

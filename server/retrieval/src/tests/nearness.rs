@@ -37,6 +37,9 @@ fn search(bench: &Bench, log: &Log, search: &Search, nearness: &Cosines) -> Hits
     found.unwrap()
 }
 
+/// Cosines of documents, what is found, best first, and whether meaning counts.
+type Case = (&'static [(&'static str, f32)], &'static str, bool);
+
 #[test]
 fn what_means_the_same_is_found_and_words_count_more() {
     let log = Log::default();
@@ -46,7 +49,7 @@ fn what_means_the_same_is_found_and_words_count_more() {
     log.add(Change::Put(document("e", "apple pie")));
     let bench = Bench::new();
     // Cosines of a, b, c, d; what is found for "apple", best first; and whether meaning counts.
-    let cases: [(&[(&str, f32)], &str, bool); 6] = [
+    let cases: [Case; 6] = [
         (&[("a", 0.2), ("b", 0.9), ("c", 0.5), ("d", 0.1)], "a e b c", true),
         (
             &[("a", 0.9), ("b", 0.9), ("c", 0.29), ("d", 0.3)],
