@@ -489,6 +489,8 @@ impl MountedLibrary {
 /// The numbers of tried and of bad points for each case and effect.
 pub(super) struct Report {
     of: &'static str,
+    /// The number of points that there are, if it is known.
+    points: Option<usize>,
     since: Instant,
     found: Mutex<Findings>,
 }
@@ -503,8 +505,17 @@ impl Report {
     pub(super) fn new(of: &'static str) -> Self {
         Self {
             of,
+            points: None,
             since: Instant::now(),
             found: Mutex::default(),
+        }
+    }
+
+    /// As [`new`](Self::new), of a known number of points.
+    pub(super) fn of_all(of: &'static str, points: usize) -> Self {
+        Self {
+            points: Some(points),
+            ..Self::new(of)
         }
     }
 
@@ -532,7 +543,10 @@ impl Report {
         } else {
             ""
         };
-        println!("{}: {all} points in {seconds} s{end}", self.of);
+        let there_are = self
+            .points
+            .map_or_else(String::new, |points| format!(" of {points}"));
+        println!("{}: {all}{there_are} points in {seconds} s{end}", self.of);
         for ((case, effect), (tried, bad)) in &found.points {
             println!("  {case}, {effect}: {tried} points, {bad} bad");
         }

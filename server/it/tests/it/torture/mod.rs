@@ -63,6 +63,11 @@ impl Effort {
         if self.until.is_some() { long } else { short }
     }
 
+    /// As [`pick`](Self::pick), without making the other one.
+    pub(crate) fn pick_with<T>(self, short: impl FnOnce() -> T, long: impl FnOnce() -> T) -> T {
+        if self.until.is_some() { long() } else { short() }
+    }
+
     /// Returns true if the long form's time is over; always false in the short form.
     pub(crate) fn is_over(self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)

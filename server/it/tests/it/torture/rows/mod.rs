@@ -7,34 +7,31 @@
 mod cases;
 mod sweep;
 
+use std::{collections::BTreeMap, sync::Mutex};
+
 use tabellion_conformance::stepper::{Call, Counting, Fault, OUTPUT};
 
 use self::{
     cases::Work,
-    sweep::{Sweep, sweeps},
+    sweep::{Crash, Sweep, sweeps},
 };
 use super::{
     Effort,
     faults::{EFFECTS, Report, at_once},
 };
 
-/// Upper bound of the system calls of a start.
-const MAX_START_CALLS: usize = 60;
-
 #[test]
 fn a_fault_at_any_point_keeps_rows_whole() {
     let Some(sweeps) = sweeps(|_| true) else { return };
     let effort = Effort::from_environment();
-    let longest = sweeps.iter().map(|sweep| sweep.points).max().unwrap_or_default();
-    let all = (1..=longest).flat_map(|at| sweeps.iter().map(move |sweep| (sweep, at)));
-    let all = all.flat_map(|(sweep, at)| EFFECTS.map(|effect| (sweep, Fault { at, effect })));
-    let some = (0..).zip(&sweeps).map(|(number, sweep)| {
-        let at = 1 + effort.chance(number, sweep.points as u64) as usize;
-        let effect = EFFECTS[number as usize % EFFECTS.len()];
-        (sweep, Fault { at, effect })
-    });
-    let points: Vec<_> = effort.pick(some.collect(), effort.shuffled(all.collect()));
-    let report = Report::new("change of rows");
+    let all = sweeps
+        .iter()
+        .flat_map(|sweep| faults(&sweep.calls).map(move |fault| (sweep, fault)));
+    let some = (0..)
+        .zip(&sweeps)
+        .map(|(number, sweep)| (sweep, one_fault(effort, number, &sweep.calls)));
+    let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.collect()));
+    let report = Report::of_all("change of rows", points.len());
     at_once(points, |(sweep, fault)| {
         if !effort.is_over()
             && let Some(struck) = sweep.strike(fault)
@@ -55,27 +52,59 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
     let effort = Effort::from_environment();
     let kills = sweeps
         .iter()
-        .flat_map(|sweep| (1..=sweep.points).map(move |at| (sweep, at)));
+        .flat_map(|sweep| (1..=sweep.calls.len()).map(move |at| (sweep, at)));
     let kills: Vec<_> = kills.collect();
-    let all = (1..MAX_START_CALLS).flat_map(|at| kills.iter().map(move |kill| (kill, at)));
-    let all = all.flat_map(|(kill, at)| EFFECTS.map(|effect| (kill, Fault { at, effect })));
-    let some = (0..4).map(|number| {
-        let kill = &kills[effort.chance(number, kills.len() as u64) as usize];
-        let at = 1 + effort.chance(number + 10, 8) as usize;
-        let effect = EFFECTS[number as usize % EFFECTS.len()];
-        (kill, Fault { at, effect })
-    });
-    let points: Vec<_> = effort.pick(some.collect(), effort.shuffled(all.collect()));
-    let report = Report::new("start after a kill");
-    at_once(points, |((sweep, killed), fault)| {
+    let some = (0..4).map(|number| kills[effort.chance(number, kills.len() as u64) as usize]);
+    // What the next server does the same after is one crash.
+    let crashes = Mutex::new(BTreeMap::new());
+    at_once(
+        effort.pick_with(|| some.collect(), || kills.clone()),
+        |(sweep, at)| {
+            if let Some(crash) = sweep.crash(at) {
+                crashes
+                    .lock()
+                    .expect("no panic")
+                    .entry(crash.kind())
+                    .or_insert(crash);
+            }
+        },
+    );
+    let crashes: Vec<Crash<'_>> = crashes.into_inner().expect("no panic").into_values().collect();
+    let all = crashes
+        .iter()
+        .flat_map(|crash| faults(&crash.calls).map(move |fault| (crash, fault)));
+    let some = (10..)
+        .zip(&crashes)
+        .map(|(number, crash)| (crash, one_fault(effort, number, &crash.calls)));
+    let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.collect()));
+    let report = Report::of_all("start after a kill", points.len());
+    at_once(points, |(crash, fault)| {
         if !effort.is_over()
-            && let Some(struck) = sweep.strike_start(*killed, fault)
+            && let Some(struck) = crash.strike(fault)
         {
             let calls = struck.calls.clone();
-            report.add(sweep.case.name, fault, &calls, sweep.judge(struck));
+            report.add(crash.sweep.case.name, fault, &calls, crash.sweep.judge(struck));
         }
     });
     report.finish(effort);
+}
+
+/// Returns each fault at each call that it can happen at.
+fn faults(calls: &[Call]) -> impl Iterator<Item = Fault> + '_ {
+    let able = |call: &Call| {
+        EFFECTS
+            .into_iter()
+            .filter(|effect| effect.is_of(call.name))
+            .collect::<Vec<_>>()
+    };
+    let all = (1..).zip(calls);
+    all.flat_map(move |(at, call)| able(call).into_iter().map(move |effect| Fault { at, effect }))
+}
+
+/// Returns one of the faults.
+fn one_fault(effort: Effort, number: u64, calls: &[Call]) -> Fault {
+    let all: Vec<_> = faults(calls).collect();
+    all[effort.chance(number, all.len() as u64) as usize]
 }
 
 /// Between the last write to a file of the data and the answer, that file is synced.

@@ -28,8 +28,16 @@ pub(super) struct Sweep {
     pub(super) template: Data,
     before: Vec<Value>,
     after: Vec<Value>,
-    /// Number of the system calls that change a file.
-    pub(super) points: usize,
+    /// The system calls that change a file, in a run without a fault.
+    pub(super) calls: Vec<Call>,
+}
+
+/// Data that a server left when it was killed in the middle of a call.
+pub(super) struct Crash<'a> {
+    pub(super) sweep: &'a Sweep,
+    data: Data,
+    /// The system calls that change a file, of a start on these data and the same call, without a fault.
+    pub(super) calls: Vec<Call>,
 }
 
 /// What a fault led to.
@@ -138,14 +146,14 @@ impl Sweep {
             template,
             before,
             after,
-            points: 0,
+            calls: vec![],
         };
         let undisturbed = sweep.run(sweep.template.copy(), sweep.case.work, None)?;
         if let Some(Err(refusal)) = undisturbed.answer {
             panic!("{}: {refusal:?}", sweep.case.name);
         }
-        sweep.points = undisturbed.calls.len();
-        assert!(sweep.points > 0, "{}", sweep.case.name);
+        sweep.calls = undisturbed.calls;
+        assert!(!sweep.calls.is_empty(), "{}", sweep.case.name);
         Some(sweep)
     }
 
@@ -154,17 +162,15 @@ impl Sweep {
         self.struck(self.template.copy(), self.case.work, fault)
     }
 
-    /// Kills a server at a point of its call, and starts a second one with a fault.
-    pub(super) fn strike_start(&self, killed_at: usize, fault: Fault) -> Option<FaultResult> {
-        let kill = Fault {
-            at: killed_at,
-            effect: Effect::Kill,
-        };
-        let killed = self.strike(kill)?;
-        let struck = self.struck(killed.data, Work::Start, fault)?;
-        Some(FaultResult {
-            may_be_made: true,
-            ..struck
+    /// Kills a server at a point of its call, and sees what the next one does.
+    pub(super) fn crash(&self, at: usize) -> Option<Crash<'_>> {
+        let effect = Effect::Kill;
+        let data = self.strike(Fault { at, effect })?.data;
+        let calls = self.run(data.copy(), Work::Start, None)?.calls;
+        Some(Crash {
+            sweep: self,
+            data,
+            calls,
         })
     }
 
@@ -289,6 +295,23 @@ impl Sweep {
                 None
             }
         }
+    }
+}
+
+impl Crash<'_> {
+    /// Returns what crashes have in common after which a server does the same.
+    pub(super) fn kind(&self) -> (&'static str, Vec<String>) {
+        let calls = self.calls.iter().map(Call::to_string);
+        (self.sweep.case.name, calls.collect())
+    }
+
+    /// Starts a server with a fault on a copy of the data, and makes the same call; `None` if there are fewer points.
+    pub(super) fn strike(&self, fault: Fault) -> Option<FaultResult> {
+        let struck = self.sweep.struck(self.data.copy(), Work::Start, fault)?;
+        Some(FaultResult {
+            may_be_made: true,
+            ..struck
+        })
     }
 }
 
