@@ -141,6 +141,19 @@ pub(super) static ENTITIES: &[Entity] = &[
         order: &["seq"],
     },
     Entity {
+        name: "claim",
+        fields: &[
+            fixed("id", Kind::Id),
+            fixed("org_id", Kind::Org),
+            fixed("issue_id", Kind::Of("issue", OnDelete::DeletesToo)),
+            field("worker", Kind::Text(1, 100)),
+            or("reviewer", Kind::Text(1, 100), "null"),
+            or("done", Kind::Other, "false"),
+            fixed("created_at", Kind::Created),
+        ],
+        order: &[],
+    },
+    Entity {
         name: "access_key",
         fields: &[
             fixed("id", Kind::Id),

@@ -112,6 +112,12 @@ impl Tracker {
                 rows.retain(|row| row[field] == *id);
             }
         }
+        if let Some(query) = arguments["query"].as_str() {
+            if query.trim().is_empty() {
+                return Err((-32602, "`query` has no word".into()));
+            }
+            rows.retain(|row| rules::has_words(row, query));
+        }
         let order = |row: &Row| {
             let values = request.entity.order.iter().chain(&["id"]);
             let values = values.map(|name| match &row[*name] {

@@ -78,6 +78,7 @@ pub(super) fn create(state: &mut State, request: &Request<'_>) -> Result<Changed
     rows.push(row.clone());
     state.set_rows(entity.name, rows);
     take_mark(state, None, &row);
+    also(state, entity, "create", None, &row)?;
     let id = row["id"].as_str().unwrap_or_default().to_owned();
     let mut response = row;
     if let Some(secret) = &secret {
@@ -130,6 +131,7 @@ pub(super) fn update(state: &mut State, request: &Request<'_>) -> Result<Changed
         }
     }
     let row = put(state, entity, &old, row)?;
+    also(state, entity, "update", Some(&old), &row)?;
     let mut response = row;
     response.shift_remove("secret");
     Ok(Changed {
@@ -160,9 +162,66 @@ fn follow(old: Option<&Row>, row: &mut Row) {
     match (old.is_some_and(is_closed), is_closed(row)) {
         _ if is(Mutant::ForgetsHook) => {}
         (false, true) => drop(row.insert("closed_at".into(), now().into())),
-        (true, false) => drop(row.insert("closed_at".into(), Value::Null)),
+        (true, false) if !is(Mutant::HookStays) => drop(row.insert("closed_at".into(), Value::Null)),
         _ => {}
     }
+}
+
+/// Changes the state of an issue with a claim of it.
+fn also(
+    state: &mut State,
+    entity: &'static Entity,
+    action: &str,
+    old: Option<&Row>,
+    row: &Row,
+) -> Result<(), Refusal> {
+    let is_same = action == "update" && old == Some(row) && !is(Mutant::AlsoAgain);
+    if entity.name != "claim" || is_same || is(Mutant::ForgetsAlso) {
+        return Ok(());
+    }
+    let (becomes, when) = match action {
+        "create" => ("started", None),
+        "update" => ("closed", Some(true)),
+        _ => ("open", Some(false)),
+    };
+    if when.is_some_and(|when| row["done"] != when) && !is(Mutant::AlsoRegardless) {
+        return Ok(());
+    }
+    let is_its = |issue: &Row| issue["id"] == row["issue_id"] && issue["org_id"] == row["org_id"];
+    for entity in ENTITIES.iter().filter(|entity| entity.name == "issue") {
+        for issue in state.rows(entity.name).into_iter().filter(is_its) {
+            let mut changed = issue.clone();
+            changed.insert("state".into(), becomes.into());
+            put(state, entity, &issue, changed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if each word of the query is in the title or the body of an issue.
+pub(super) fn has_words(issue: &Row, query: &str) -> bool {
+    let lower = |text: &str| {
+        if is(Mutant::WordsHaveCase) {
+            text.to_owned()
+        } else {
+            text.to_ascii_lowercase()
+        }
+    };
+    let fields: &[&str] = if is(Mutant::WordsOfTitle) {
+        &["title"]
+    } else {
+        &["title", "body"]
+    };
+    let texts: Vec<_> = fields
+        .iter()
+        .filter_map(|name| Some(lower(issue[*name].as_str()?)))
+        .collect();
+    let query = lower(query);
+    let has = |word: &str| texts.iter().any(|text| text.contains(word));
+    if is(Mutant::WordsArePhrases) {
+        return has(query.trim());
+    }
+    query.split_whitespace().all(has)
 }
 
 /// Takes the pin from the other issues of the project.
@@ -202,6 +261,9 @@ fn check(state: &State, entity: &'static Entity, old: Option<&Row>, row: &Row) -
             }
             circle(state, row, target).map_err(|()| wrong("would make a circle"))?;
         }
+    }
+    if entity.name == "claim" && row["worker"] == row["reviewer"] && !is(Mutant::ReviewsOwnWork) {
+        return Err((-32602, "`reviewer` must differ from `worker`".into()));
     }
     unique(state, entity, old, row)
 }
@@ -259,6 +321,10 @@ fn unique(state: &State, entity: &'static Entity, old: Option<&Row>, row: &Row) 
 
 pub(super) fn delete(state: &mut State, request: &Request<'_>) -> Result<Changed, Refusal> {
     let first = find(state, request, false)?;
+    if request.entity.name == "org" && request.id == "home" && !is(Mutant::DeletesDefaultOrg) {
+        return Err((-32002, "the default org can't be deleted".into()));
+    }
+    also(state, request.entity, "delete", None, &first)?;
     let mut gone = vec![(request.entity, first)];
     let mut next = 0;
     while next < gone.len() {
@@ -311,6 +377,7 @@ fn referring(entity: &'static Entity) -> impl Iterator<Item = (&'static Entity, 
         .iter()
         .flat_map(|it| it.fields.iter().map(move |field| (it, field)));
     fields.filter_map(move |(it, field)| match field.kind {
+        Kind::Org if entity.name == "org" => Some((it, field.name, OnDelete::Refused)),
         Kind::Of(to, on_delete) if to == entity.name => Some((it, field.name, on_delete)),
         _ => None,
     })
@@ -318,5 +385,6 @@ fn referring(entity: &'static Entity) -> impl Iterator<Item = (&'static Entity, 
 
 /// Returns true if the field of `it` names `row`.
 fn names(it: &Row, field: &str, row: &Row) -> bool {
-    it[field] == row["id"] && it["org_id"] == row["org_id"]
+    // An org is in none itself.
+    it[field] == row["id"] && row.get("org_id").is_none_or(|org| it["org_id"] == *org)
 }
