@@ -160,10 +160,11 @@ impl Plan<'_> {
         let first = self.get(entity, key).await?;
         let first = first.ok_or_else(|| not_found(entity, key))?;
         self.check_kept(entity, &first)?;
+        // What the call names is the first row of the change: the caller's base is that row's.
+        self.remove(entity, &first);
         self.also(entity, Action::Delete, &first).await?;
         let mut removed = vec![];
         let mut waiting = VecDeque::from([(entity, first.clone())]);
-        self.remove(entity, &first);
         while let Some((entity, row)) = waiting.pop_front() {
             for (other, field, reference) in self.spec.referring(entity) {
                 if reference.on_delete == OnDelete::Cascade {
