@@ -1,7 +1,8 @@
 //! A server for a contract whose store keeps rows: `schemas/tracker` has the entities, `generated` is what
 //! `tabellion_codegen::generate` makes of it. All operations follow from the entities, so that a person writes none of them.
 //!
-//! `cargo run -p tabellion-it --bin tracker -- FOLDER` keeps its data in that folder, and serves standard input and output.
+//! `cargo run -p tabellion-it --bin tracker -- FOLDER [ADDRESS]` keeps its data in that folder, and serves standard input and output,
+//! or HTTP.
 
 mod generated;
 
@@ -15,8 +16,13 @@ struct Rules;
 impl Tracker for Rules {}
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder: PathBuf = env::args_os().nth(1).ok_or("usage: tracker FOLDER")?.into();
+    let mut arguments = env::args().skip(1);
+    let folder: PathBuf = arguments.next().ok_or("usage: tracker FOLDER [ADDRESS]")?.into();
     let server = tabellion::Server::open_rows("tracker", env!("CARGO_PKG_VERSION"), folder, &ROWS)?;
     let service = Service::new(Rules, server.records());
-    Ok(server.with(service).serve_stdio()?)
+    match arguments.next() {
+        None => server.with(service).serve_stdio()?,
+        Some(address) => server.with(service).serve_http(address.parse()?)?,
+    }
+    Ok(())
 }
