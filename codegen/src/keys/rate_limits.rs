@@ -100,7 +100,7 @@ impl Key for RateLimits {
                 Literal::u32_unsuffixed(limit.calls),
                 Literal::u32_unsuffixed(limit.seconds),
             );
-            quote!(spec::RateLimit { name: #name, calls: NonZeroU32::new(#calls).unwrap(), seconds: #seconds })
+            quote!(spec::RateLimit { name: #name, calls: NonZeroU32::new(#calls).expect("a rate limit permits calls"), seconds: #seconds })
         });
         Emitted {
             fields: quote!(rate_limits: &RATE_LIMITS,),

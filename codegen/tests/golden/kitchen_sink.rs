@@ -303,7 +303,7 @@ mod defaults {
         T: ::std::convert::TryFrom<i64>,
         <T as ::std::convert::TryFrom<i64>>::Error: ::std::fmt::Debug,
     {
-        T::try_from(V).unwrap()
+        T::try_from(V).expect("the type of a field has its default")
     }
 
     pub(super) fn kitchen_every_shape_request_colour() -> super::Colour {

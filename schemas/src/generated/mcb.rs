@@ -3225,7 +3225,7 @@ mod defaults {
         T: ::std::convert::TryFrom<u64>,
         <T as ::std::convert::TryFrom<u64>>::Error: ::std::fmt::Debug,
     {
-        T::try_from(V).unwrap()
+        T::try_from(V).expect("the type of a field has its default")
     }
 }
 

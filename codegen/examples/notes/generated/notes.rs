@@ -530,7 +530,7 @@ mod defaults {
         T: ::std::convert::TryFrom<u64>,
         <T as ::std::convert::TryFrom<u64>>::Error: ::std::fmt::Debug,
     {
-        T::try_from(V).unwrap()
+        T::try_from(V).expect("the type of a field has its default")
     }
 }
 
@@ -799,7 +799,7 @@ pub static TOOLS: [ToolSpec; 4] = [
 pub static RATE_LIMITS: [spec::RateLimit; 1] = [
     spec::RateLimit {
         name: "looking-back",
-        calls: NonZeroU32::new(60).unwrap(),
+        calls: NonZeroU32::new(60).expect("a rate limit permits calls"),
         seconds: 60,
     },
 ];
