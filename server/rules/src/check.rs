@@ -1,7 +1,7 @@
 //! The rules on one file.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     ops::ControlFlow,
     sync::Arc,
     time::{Duration, Instant},
@@ -19,12 +19,13 @@ use crate::{
     flat::{FlatTree, Index},
     grammar::Grammar,
     metrics::{self, FileMetrics, FunctionMetrics, MODULE},
-    rule::{Category, Context, Finder, Limit, Metric, Rule, Selector, Severity},
+    plan::{Joined, Plan},
+    rule::{Category, Context, Finder, Limit, Metric, Rule, Severity},
 };
 
 /// How long all rules together may take on a file, besides parsing it.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// How many unfinished matches a query may have at a time.
+/// How many unfinished matches each selector may have at a time.
 const MATCH_LIMIT: u32 = 4096;
 /// A regular expression sees longer lines in pieces, so that no step of it takes long.
 const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -91,11 +92,12 @@ pub(crate) fn measure(source: &Source<'_>) -> Result<Option<FileMetrics>, SkipRe
 
 /// Runs rules on a file. The findings are in no order.
 pub(crate) fn check(
-    rules: &[Arc<Rule>],
+    plan: &Plan<'_>,
     source: &Source<'_>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Vec<Finding>, SkipReason> {
-    let applicable: Vec<&Arc<Rule>> = rules
+    let applicable: Vec<&Arc<Rule>> = plan
+        .rules
         .iter()
         .filter(|rule| rule.looks_at(source.language))
         .collect();
@@ -131,22 +133,18 @@ pub(crate) fn check(
                     run.add(rule, 0, &Values::default());
                 }
             }
-            Finder::Regex(patterns) => run.regex(rule, patterns)?,
-            Finder::Selectors(selectors) => {
-                let selector = selectors
-                    .iter()
-                    .filter(|selector| Some(selector.language) == source.language);
-                for (selector, parsed) in selector.zip(std::iter::repeat(&parsed)) {
-                    if let Some(parsed) = parsed {
-                        run.selector(rule, selector, parsed)?;
-                    }
-                }
-            }
+            Finder::Regex { patterns, except } => run.regex(rule, patterns, except)?,
+            Finder::Selectors(_) => {}
             Finder::Metrics(limits) => {
                 for (metric, limit) in limits {
                     run.metric(rule, *metric, *limit, measured.as_ref());
                 }
             }
+        }
+    }
+    if let (Some(parsed), Some(language)) = (&parsed, source.language) {
+        for joined in plan.queries(language) {
+            run.query(joined, parsed)?;
         }
     }
     Ok(run.found)
@@ -208,7 +206,7 @@ impl Run<'_> {
         rule.when.iter().all(is_in) && !rule.unless.iter().any(is_in)
     }
 
-    fn regex(&mut self, rule: &Rule, patterns: &[Regex]) -> Result<(), SkipReason> {
+    fn regex(&mut self, rule: &Rule, patterns: &[Regex], except: &[Regex]) -> Result<(), SkipReason> {
         let text = self.source.text;
         let mut from = 0;
         for piece in text.split_inclusive('\n').flat_map(pieces) {
@@ -217,7 +215,8 @@ impl Run<'_> {
             }
             for found in patterns.iter().flat_map(|pattern| pattern.find_iter(piece)) {
                 let byte = from + found.start();
-                if self.holds_at(rule, |tree| tree.at_byte(byte)) {
+                let is_excepted = except.iter().any(|except| except.is_match(piece));
+                if !is_excepted && self.holds_at(rule, |tree| tree.at_byte(byte)) {
                     let values = Values {
                         text: quoted(found.as_str()),
                         ..Values::default()
@@ -230,7 +229,37 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn selector(&mut self, rule: &Rule, selector: &Selector, parsed: &Parsed<'_>) -> Result<(), SkipReason> {
+    fn query(&mut self, joined: &Joined<'_>, parsed: &Parsed<'_>) -> Result<(), SkipReason> {
+        let found = self.matches(joined, parsed)?;
+        for ((part, index), counted) in found {
+            let (rule, selector) = joined.parts[part];
+            let is_fine = selector.max_count.is_some_and(|max| counted.len() <= max);
+            if is_fine || !self.holds_at(rule, |_| index) {
+                continue;
+            }
+            let flat = &parsed.flat;
+            let name = flat.field(index, "name").or_else(|| flat.field(index, "type"));
+            let number = |number: usize| number.to_string();
+            let values = Values {
+                value: selector
+                    .max_count
+                    .map(|_| number(counted.len()))
+                    .unwrap_or_default(),
+                limit: selector.max_count.map(number).unwrap_or_default(),
+                name: name.map(|name| quoted(flat.text(name))).unwrap_or_default(),
+                text: quoted(flat.text(index)),
+            };
+            self.add(rule, flat.nodes[index].bytes.start, &values);
+        }
+        Ok(())
+    }
+
+    /// Returns the places that the parts of a query find, each with the nodes that it counts there.
+    fn matches(
+        &self,
+        joined: &Joined<'_>,
+        parsed: &Parsed<'_>,
+    ) -> Result<BTreeMap<(usize, Index), HashSet<usize>>, SkipReason> {
         let mut too_late = |_: &_| {
             if (self.late)() {
                 ControlFlow::Break(())
@@ -239,52 +268,32 @@ impl Run<'_> {
             }
         };
         let mut cursor = QueryCursor::new();
-        cursor.set_match_limit(MATCH_LIMIT);
+        cursor.set_match_limit(MATCH_LIMIT * u32::try_from(joined.parts.len()).unwrap_or(1));
         let options = QueryCursorOptions::new().progress_callback(&mut too_late);
         let bytes = self.source.text.as_bytes();
-        let mut matches =
-            cursor.matches_with_options(&selector.query, parsed.tree.root_node(), bytes, options);
-        let mut found: Vec<Index> = Vec::new();
-        let mut known: HashSet<Index> = HashSet::new();
-        let mut counted: std::collections::BTreeMap<Index, HashSet<usize>> =
-            std::collections::BTreeMap::new();
+        let query = &joined.query;
+        let (match_capture, count_capture) = (
+            query.capture_index_for_name("match"),
+            query.capture_index_for_name("count"),
+        );
+        let mut matches = cursor.matches_with_options(query, parsed.tree.root_node(), bytes, options);
+        let mut found: BTreeMap<(usize, Index), HashSet<usize>> = BTreeMap::new();
         while let Some(each) = matches.next() {
-            let places = each.nodes_for_capture_index(selector.found);
-            for index in places.filter_map(|node| parsed.flat.index_of(node)) {
-                if let Some((capture, _)) = selector.count {
-                    let ids = each.nodes_for_capture_index(capture).map(|node| node.id());
-                    counted.entry(index).or_default().extend(ids);
-                } else if known.insert(index) {
-                    found.push(index);
-                }
+            let part = joined.owners[each.pattern_index];
+            let of = |capture: Option<u32>| {
+                let nodes = capture.map(|capture| each.nodes_for_capture_index(capture));
+                nodes.into_iter().flatten()
+            };
+            for index in of(match_capture).filter_map(|node| parsed.flat.index_of(node)) {
+                let counted = found.entry((part, index)).or_default();
+                counted.extend(of(count_capture).map(|node| node.id()));
             }
         }
         drop(matches);
         if cursor.did_exceed_match_limit() || (self.late)() {
             return Err(SkipReason::TooSlow);
         }
-        let counts = counted.into_iter().map(|(index, ids)| (index, Some(ids.len())));
-        let found: Vec<_> = found
-            .into_iter()
-            .map(|index| (index, None))
-            .chain(counts)
-            .collect();
-        let max = selector.count.map_or(0, |(_, max)| max);
-        for (index, count) in found {
-            if count.is_some_and(|count| count <= max) || !self.holds_at(rule, |_| index) {
-                continue;
-            }
-            let flat = &parsed.flat;
-            let name = flat.field(index, "name").or_else(|| flat.field(index, "type"));
-            let values = Values {
-                value: count.map(|count| count.to_string()).unwrap_or_default(),
-                limit: max.to_string(),
-                name: name.map(|name| quoted(flat.text(name))).unwrap_or_default(),
-                text: quoted(flat.text(index)),
-            };
-            self.add(rule, flat.nodes[index].bytes.start, &values);
-        }
-        Ok(())
+        Ok(found)
     }
 
     fn metric(&mut self, rule: &Rule, metric: Metric, limit: Limit, measured: Option<&FileMetrics>) {

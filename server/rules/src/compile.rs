@@ -94,19 +94,14 @@ pub(crate) fn selector(
             error.kind
         ))
     })?;
-    let Some(found) = query.capture_index_for_name("match") else {
+    if query.capture_index_for_name("match").is_none() {
         return Err(problem("a query captures what it finds as `@match`".into()));
-    };
-    let counted = query.capture_index_for_name("count");
-    let count = match (counted, max_count) {
-        (Some(capture), Some(max)) => Some((capture, max as usize)),
-        (None, None) => None,
-        _ => {
-            return Err(problem(
-                "`@count` in a query and `max_count` beside it go together".into(),
-            ));
-        }
-    };
+    }
+    if query.capture_index_for_name("count").is_some() != max_count.is_some() {
+        return Err(problem(
+            "`@count` in a query and `max_count` beside it go together".into(),
+        ));
+    }
     for pattern in 0..query.pattern_count() {
         let known = query.general_predicates(pattern).first();
         if let Some(predicate) = known {
@@ -119,9 +114,9 @@ pub(crate) fn selector(
     }
     Ok(Selector {
         language,
-        query,
-        found,
-        count,
+        pattern: pattern.text.clone(),
+        patterns: query.pattern_count(),
+        max_count: max_count.map(|max| max as usize),
     })
 }
 

@@ -1,7 +1,7 @@
 //! A syntax tree as a list of its nodes in order, each with its parent: what rules ask of a place costs no descent from the root, and a
 //! deeply nested file needs no deep stack.
 
-use std::{collections::HashMap, ops::Range};
+use std::{cmp::Reverse, ops::Range};
 
 use tabellion_syntax::tree_sitter::{Node, Tree};
 
@@ -33,7 +33,6 @@ pub(crate) struct Flat {
 pub(crate) struct FlatTree<'source> {
     pub(crate) source: &'source str,
     pub(crate) nodes: Vec<Flat>,
-    by_id: std::cell::OnceCell<HashMap<usize, Index>>,
 }
 
 impl<'source> FlatTree<'source> {
@@ -66,11 +65,7 @@ impl<'source> FlatTree<'source> {
             previous = Some(index);
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
-                    return Self {
-                        source,
-                        nodes,
-                        by_id: std::cell::OnceCell::new(),
-                    };
+                    return Self { source, nodes };
                 }
                 let closed = open
                     .pop()
@@ -83,15 +78,22 @@ impl<'source> FlatTree<'source> {
 
     /// Returns the number of a node of the tree.
     pub(crate) fn index_of(&self, node: Node<'_>) -> Option<Index> {
-        let by_id = self.by_id.get_or_init(|| {
-            // An empty rule's only child can share its id with it: the outer one, which comes first, is kept.
-            let mut by_id = HashMap::with_capacity(self.nodes.len());
-            for (index, node) in self.nodes.iter().enumerate() {
-                by_id.entry(node.id).or_insert(index);
-            }
-            by_id
-        });
-        by_id.get(&node.id()).copied()
+        let Range { start, end } = node.byte_range();
+        let place = |flat: &Flat| (flat.bytes.start, Reverse(flat.bytes.end));
+        // An empty rule's only child can share its id with it: the outer one, which comes first, is meant.
+        let find = |first: usize, is_near: &dyn Fn(&Flat) -> bool| {
+            let mut near = self.nodes[first..].iter().take_while(|flat| is_near(flat));
+            near.position(|flat| flat.id == node.id())
+                .map(|after| first + after)
+        };
+        let first = self
+            .nodes
+            .partition_point(|flat| place(flat) < (start, Reverse(end)));
+        // Empty nodes before others are out of this order.
+        find(first, &|flat| flat.bytes == (start..end)).or_else(|| {
+            let first = self.nodes.partition_point(|flat| flat.bytes.start < start);
+            find(first, &|flat| flat.bytes.start == start)
+        })
     }
 
     pub(crate) fn text(&self, index: Index) -> &'source str {

@@ -24,6 +24,7 @@ mod grammar;
 mod halstead;
 mod metrics;
 mod names;
+mod plan;
 mod rule;
 mod rule_file;
 mod run;

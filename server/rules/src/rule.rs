@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use globset::GlobSet;
 use regex::Regex;
-use tabellion_syntax::{Language, tree_sitter::Query};
+use tabellion_syntax::Language;
 
 use crate::names::names;
 
@@ -135,8 +135,14 @@ pub struct Rule {
 #[derive(Debug)]
 pub(crate) enum Finder {
     Selectors(Vec<Selector>),
-    Regex(Vec<Regex>),
-    Path { globs: GlobSet, except: GlobSet },
+    Regex {
+        patterns: Vec<Regex>,
+        except: Vec<Regex>,
+    },
+    Path {
+        globs: GlobSet,
+        except: GlobSet,
+    },
     Metrics(BTreeMap<Metric, Limit>),
 }
 
@@ -144,11 +150,12 @@ pub(crate) enum Finder {
 #[derive(Debug)]
 pub(crate) struct Selector {
     pub(crate) language: Language,
-    pub(crate) query: Query,
-    /// The capture whose nodes are findings.
-    pub(crate) found: u32,
-    /// The capture whose nodes are counted, with the count that is still fine.
-    pub(crate) count: Option<(u32, usize)>,
+    /// The query, with patterns whose captures `match` are findings.
+    pub(crate) pattern: String,
+    /// How many patterns it has.
+    pub(crate) patterns: usize,
+    /// How many nodes of the capture `count` are still fine, if they are counted.
+    pub(crate) max_count: Option<usize>,
 }
 
 /// What a metric may be.
@@ -170,7 +177,7 @@ impl Rule {
     pub fn engine(&self) -> &'static str {
         match self.finder {
             Finder::Selectors(_) => "selectors",
-            Finder::Regex(_) => "regex",
+            Finder::Regex { .. } => "regex",
             Finder::Path { .. } => "path",
             Finder::Metrics(_) => "metrics",
         }
@@ -190,7 +197,7 @@ impl Rule {
         match &self.finder {
             Finder::Selectors(_) => true,
             Finder::Metrics(limits) => limits.keys().any(|metric| *metric != Metric::FileLines),
-            Finder::Regex(_) => !self.when.is_empty() || !self.unless.is_empty(),
+            Finder::Regex { .. } => !self.when.is_empty() || !self.unless.is_empty(),
             Finder::Path { .. } => false,
         }
     }

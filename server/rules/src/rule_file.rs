@@ -176,8 +176,11 @@ fn finder(table: &mut Table, languages: &[Language]) -> Result<Finder, Problem> 
                 }],
                 _ => texts(way.value, "regex")?,
             };
-            let patterns: Result<_, _> = patterns.iter().map(compile::regex).collect();
-            Ok(Finder::Regex(patterns?))
+            let compiled = |texts: &[Text]| texts.iter().map(compile::regex).collect::<Result<_, _>>();
+            Ok(Finder::Regex {
+                patterns: compiled(&patterns)?,
+                except: compiled(&table.texts("except")?)?,
+            })
         }
         "path" => {
             let mut table = Table::of(way.value, "`path`")?;

@@ -3,7 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -19,7 +19,8 @@ use crate::{
     context,
     files::{self, SkipReason, Skipped},
     metrics::FileMetrics,
-    rule::{Rule, Severity},
+    plan::Plan,
+    rule::Severity,
     rust_tests::Modules,
     set::{RuleSet, Selection, SelectionError},
 };
@@ -140,7 +141,7 @@ pub fn run(
         files::list(path, cancelled)
     };
     let job = Job {
-        rules: &rules,
+        plan: Plan::new(&rules),
         workspace,
         scope,
         modules: Modules::default(),
@@ -232,7 +233,7 @@ fn scope_of(workspace: &Path, path: &Path) -> Result<Scope, RunError> {
 
 /// What the threads of a run share.
 struct Job<'run> {
-    rules: &'run [Arc<Rule>],
+    plan: Plan<'run>,
     workspace: &'run Path,
     scope: Scope,
     modules: Modules,
@@ -274,7 +275,7 @@ impl Job<'_> {
                 _ => context::is_test_path(language, &path),
             };
             check::check(
-                self.rules,
+                &self.plan,
                 &Source {
                     path: &path,
                     text: &text,

@@ -12,6 +12,7 @@ use super::data;
 use crate::{
     check::{Source, check},
     context,
+    plan::Plan,
     rule::Rule,
     rule_file,
     set::{EMBEDDED, RuleSet},
@@ -74,7 +75,8 @@ fn found(rule: &Arc<Rule>, case: &Case) -> Vec<usize> {
         language: case.language,
         is_test,
     };
-    let findings = check(std::slice::from_ref(rule), &source, &|| false).expect("a case is checked");
+    let findings =
+        check(&Plan::new(std::slice::from_ref(rule)), &source, &|| false).expect("a case is checked");
     let mut lines: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
     lines.sort_unstable();
     lines

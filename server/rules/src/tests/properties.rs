@@ -7,6 +7,7 @@ use super::workspace;
 use crate::{
     Selection,
     check::{Source, check, measure},
+    plan::Plan,
     rule_file, run,
     set::{EMBEDDED, RuleSet},
 };
@@ -88,7 +89,7 @@ proptest! {
         let language = Some(Language::ALL[which]);
         let source = Source { path: "src/case", text: &text, language, is_test: false };
         let lines = text.lines().count().max(1);
-        for finding in check(RuleSet::built_in().rules(), &source, &|| false).expect("checked in time") {
+        for finding in check(&Plan::new(RuleSet::built_in().rules()), &source, &|| false).expect("checked in time") {
             prop_assert!(finding.line >= 1 && finding.line <= lines + 1, "{finding:?}");
             prop_assert!(finding.column >= 1);
         }
@@ -150,6 +151,6 @@ fn deep_nesting_needs_no_deep_stack() {
             is_test: false,
         };
         // Parsing may end by its time limit; nothing may end by the stack.
-        let _ = check(RuleSet::built_in().rules(), &source, &|| false);
+        let _ = check(&Plan::new(RuleSet::built_in().rules()), &source, &|| false);
     }
 }
