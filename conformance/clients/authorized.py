@@ -151,7 +151,8 @@ async def write(session, library, author):
     result = await session.call_tool("write_markdown", arguments)
     assert not of(result, "isError", "is_error"), result
     command = ["git", "-C", library, "log", "-1", "--format=%an"]
-    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    answer = await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True, text=True)
+    found = answer.stdout.strip()
     assert (commits(library), found) == (before + 1, author), found
 
 

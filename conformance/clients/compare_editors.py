@@ -141,7 +141,7 @@ async def main(program: str) -> None:
             (library / "plan.md").write_text(document(size))
             git = ["git", "-C", folder, "-c", "user.name=A Person", "-c", "user.email=person@localhost"]
             for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "-m", "documents"]):
-                subprocess.run(git + command, check=True)
+                await asyncio.to_thread(subprocess.run, git + command, check=True)
             served = ["serve", "--library", folder, "--contract", "safe-markdown-editor", "--document", "plan.md"]
             ours = await measure(program, served, None)
             original = [sys.executable, "-m", "quantalogic_markdown_mcp.mcp_server"]

@@ -96,7 +96,8 @@ async def drive(session, library):
         after = (library / file).read_bytes()
         # git's own idea of what the previewed diff does is what happened.
         git(library, "checkout", "--quiet", "HEAD~1", "--", file)
-        subprocess.run(["git", "-C", library, "apply", "--whitespace=nowarn", "-"], input=preview["diff"].encode(), check=True)
+        apply = ["git", "-C", library, "apply", "--whitespace=nowarn", "-"]
+        await asyncio.to_thread(subprocess.run, apply, input=preview["diff"].encode(), check=True)
         assert (library / file).read_bytes() == after, file
         git(library, "add", "--", file)
         assert git(library, "rev-parse", "HEAD").strip() == answer["git_commit_sha"]

@@ -4,7 +4,7 @@ use std::{sync::Barrier, thread};
 
 use serde::{Deserialize, Serialize};
 
-use super::{AppendEffect, appended_value, ensure_accepted};
+use super::{AppendEffect, Call, appended_value, ensure_accepted};
 use crate::{
     check::{Bench, Case, Check, Severity, counted},
     client::Client,
@@ -147,15 +147,9 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         let found = scene.read(path).unwrap_or_default();
         let mut expected = Vec::new();
         for server in 0..crowd.servers {
-            for (number, call) in calls_of(server)?.iter().enumerate() {
-                if call.path() == *path {
-                    let line = match appended_value(call) {
-                        serde_json::Value::String(text) => text.trim_end().to_owned(),
-                        entry => entry.to_string(),
-                    };
-                    expected.push((server, number, line));
-                }
-            }
+            let calls = calls_of(server)?;
+            let of_path = calls.iter().enumerate().filter(|(_, call)| call.path() == *path);
+            expected.extend(of_path.map(|(number, call)| (server, number, appended_line(call))));
         }
         ensure_arrived(path, &found, &expected)?;
     }
@@ -170,6 +164,14 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
         })?;
     }
     ledger::fsck(&scene.library()).map_err(|error| fail(format!("the repository is damaged: {error}")))
+}
+
+/// Returns the line that a call appends.
+fn appended_line(call: &Call) -> String {
+    match appended_value(call) {
+        serde_json::Value::String(text) => text.trim_end().to_owned(),
+        entry => entry.to_string(),
+    }
 }
 
 /// Returns the word that identifies an entry.

@@ -156,20 +156,31 @@ pub(super) fn repeatable(
     let uses = [ProvenanceUse::Required, ProvenanceUse::Kept];
     for used in uses {
         for tool in operations(bench, &[used]).filter(|tool| tool.mutating) {
-            'examples: for arguments in request::examples(tool) {
-                for number in 0..2 {
-                    let said = meta(spec, &complete(spec, number));
-                    if client.call_with(tool, &arguments, said)?.done().is_none() {
-                        continue 'examples;
-                    }
+            for arguments in request::examples(tool) {
+                if is_accepted_twice(client, spec, tool, &arguments)? {
+                    return Ok((tool, arguments));
                 }
-                return Ok((tool, arguments));
             }
         }
     }
     let why =
         "the server accepts no example of a change twice, so that there is nothing to keep provenance with";
     Err(not_shown(why))
+}
+
+fn is_accepted_twice(
+    client: &mut Client<'_>,
+    spec: &ProvenanceSpec,
+    tool: &'static ToolSpec,
+    arguments: &Value,
+) -> Result<bool, Stop> {
+    for number in 0..2 {
+        let said = meta(spec, &complete(spec, number));
+        if client.call_with(tool, arguments, said)?.done().is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -53,16 +53,22 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     for call in ["undo", "redo"] {
         for by_hand in PERSON_EDITS {
             for commits in [true, false] {
-                for restarts in bench.pick(&[false][..], &[false, true]) {
-                    let how = if commits { "commits" } else { "does not commit" };
-                    let then = if *restarts { ", then a restart" } else { "" };
-                    let name = format!("{call}, after a person {by_hand} and {how}{then}");
-                    cases.push(Case::new(name, json!([call, by_hand, commits, restarts])));
+                for &restarts in bench.pick(&[false][..], &[false, true]) {
+                    cases.push(Case::new(
+                        name(call, by_hand, commits, restarts),
+                        json!([call, by_hand, commits, restarts]),
+                    ));
                 }
             }
         }
     }
     Ok(cases)
+}
+
+fn name(call: &str, by_hand: &str, commits: bool, restarts: bool) -> String {
+    let how = if commits { "commits" } else { "does not commit" };
+    let then = if restarts { ", then a restart" } else { "" };
+    format!("{call}, after a person {by_hand} and {how}{then}")
 }
 
 fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {

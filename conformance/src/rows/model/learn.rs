@@ -9,6 +9,13 @@ use crate::{
     rows::made::{Circumstances, Made},
 };
 
+/// Adds an id to those that are known, once.
+fn remember(known: &mut Vec<Value>, id: &Value) {
+    if !known.contains(id) {
+        known.push(id.clone());
+    }
+}
+
 impl Model {
     /// Compares the model with the tables after a call that was made at some time `within`; then it has the tables' rows.
     ///
@@ -34,11 +41,7 @@ impl Model {
                     }
                     FieldType::Id => {
                         let known = self.ids.entry(entity.name).or_default();
-                        for id in values() {
-                            if !known.contains(id) {
-                                known.push(id.clone());
-                            }
-                        }
+                        values().for_each(|id| remember(known, id));
                     }
                     _ => {}
                 }
