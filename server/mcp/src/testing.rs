@@ -15,6 +15,9 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::{Adapter, ApprovalPolicy, Offer, ServerInfo};
 
+/// Why a lock can be had.
+const UNPOISONED: &str = "no call panics while it has the lock";
+
 /// A contract in memory that records its calls.
 #[derive(Debug)]
 pub struct Memory {
@@ -39,12 +42,12 @@ impl Memory {
 
     /// Returns the texts that mutations kept.
     pub fn kept(&self) -> Vec<String> {
-        self.kept.lock().unwrap().clone()
+        self.kept.lock().expect(UNPOISONED).clone()
     }
 
     /// Returns the client of each call.
     pub fn clients(&self) -> Vec<Option<String>> {
-        self.clients.lock().unwrap().clone()
+        self.clients.lock().expect(UNPOISONED).clone()
     }
 
     /// Returns the number of calls that began.
@@ -58,7 +61,7 @@ impl Memory {
             .subscribe()
             .wait_for(|begun| *begun >= calls)
             .await
-            .unwrap();
+            .expect("the contract has the sender");
     }
 
     /// Lets `calls` calls of `slow` continue.
@@ -75,18 +78,25 @@ impl Memory {
         let text = arguments["text"].as_str().unwrap_or_default().to_owned();
         match tool {
             "echo" | "echo_rpc" => {}
-            "keep" => self.kept.lock().unwrap().push(text.clone()),
+            "keep" => self.kept.lock().expect(UNPOISONED).push(text.clone()),
             "slow" => {
-                self.gate.acquire().await.unwrap().forget();
-                self.kept.lock().unwrap().push(text.clone());
+                self.gate
+                    .acquire()
+                    .await
+                    .expect("the gate is never closed")
+                    .forget();
+                self.kept.lock().expect(UNPOISONED).push(text.clone());
             }
             // Reports a step every 30 ms, until it is cancelled or has made the number of steps in its text.
             "count" => {
-                let steps: u64 = text.parse().unwrap();
+                let steps: u64 = text.parse().expect("`text` is a number of steps");
                 for done in 1..=steps {
                     tokio::time::sleep(Duration::from_millis(30)).await;
                     if call.is_cancelled() {
-                        self.kept.lock().unwrap().push(format!("cancelled at {done}"));
+                        self.kept
+                            .lock()
+                            .expect(UNPOISONED)
+                            .push(format!("cancelled at {done}"));
                         break;
                     }
                     let (total, message) = (Some(steps), "counting".into());
@@ -146,7 +156,7 @@ impl Contract for Memory {
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
         Box::pin(async move {
             let tool = self.spec.tool(tool).ok_or(Rejection::UnknownTool)?;
-            self.clients.lock().unwrap().push(call.client.clone());
+            self.clients.lock().expect(UNPOISONED).push(call.client.clone());
             self.begun.send_modify(|begun| *begun += 1);
             if let Err(violations) = tool.input.check(&arguments) {
                 let Failure { message, data, .. } = Failure::violations(&violations);
@@ -267,7 +277,7 @@ impl Contract for Origins {
         let meta = origin.meta.iter().filter(|(key, _)| !key.starts_with("io."));
         let meta: Map<_, _> = meta.map(|(key, value)| (key.clone(), value.clone())).collect();
         let connection = origin.connection.as_ref().map(|connection| {
-            let mut connections = self.connections.lock().unwrap();
+            let mut connections = self.connections.lock().expect(UNPOISONED);
             let known = connections.iter().position(|id| id == connection.id());
             known.unwrap_or_else(|| {
                 connections.push(connection.id().to_owned());

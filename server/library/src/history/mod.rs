@@ -271,19 +271,11 @@ impl History {
                             return Ok(Some(Some(commit)));
                         }
                         let state = cache.state()?.ok_or(cache::CacheError::Content)?;
-                        let mut place = place.max(state.changes_before);
-                        loop {
-                            let commits = cache.commits(place, LOOKUP_BATCH)?;
-                            if commits.is_empty() {
-                                return Ok(Some(None));
-                            }
-                            place += LOOKUP_BATCH;
-                            for commit in commits {
-                                if touches(commit)? {
-                                    return Ok(Some(Some(commit)));
-                                }
-                            }
-                        }
+                        return Ok(Some(first_cached(
+                            cache,
+                            place.max(state.changes_before),
+                            touches,
+                        )?));
                     }
                 }
             }
@@ -352,6 +344,26 @@ fn joined(
 ) -> Result<Option<(&Cache, cache::Position)>, cache::CacheError> {
     let Some(cache) = cache else { return Ok(None) };
     Ok(cache.alone(commit)?.map(|place| (cache, place)))
+}
+
+/// Returns the first of the cached commits, from `place` on, that is one of those asked for.
+fn first_cached(
+    cache: &Cache,
+    mut place: cache::Position,
+    mut is_it: impl FnMut(ObjectId) -> Result<bool, ReadError>,
+) -> Result<Option<ObjectId>, ReadError> {
+    loop {
+        let commits = cache.commits(place, LOOKUP_BATCH)?;
+        if commits.is_empty() {
+            return Ok(None);
+        }
+        place += LOOKUP_BATCH;
+        for commit in commits {
+            if is_it(commit)? {
+                return Ok(Some(commit));
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 //! The model says which rules a call breaks. The values that only the store knows (ids, times, numbers of rows) are learned from
 //! answers and held to rules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter,
+};
 
 use proptest::{prelude::*, test_runner::TestCaseError};
 use serde_json::{Map, Value, json};
@@ -82,16 +85,10 @@ impl Model {
                     }
                 }
                 if reference.to == entity.name && old.is_some() {
-                    let mut at = text(value).to_owned();
-                    let mut steps = 0;
-                    while !at.is_empty() && steps < 100 {
-                        if at == id {
-                            rules.insert("circular");
-                            break;
-                        }
-                        let next = self.get(entity.name, org, &at);
-                        at = next.map_or_else(String::new, |row| text(&row[field.name]).to_owned());
-                        steps += 1;
+                    let next = |at: &&str| Some(text(&self.get(entity.name, org, at)?[field.name]));
+                    let mut chain = iter::successors(Some(text(value)), next).take(100);
+                    if chain.any(|at| at == id) {
+                        rules.insert("circular");
                     }
                 }
             }

@@ -233,15 +233,25 @@ fn portable(rows: &RowSteps, columns: &ColumnSteps, tile: &mut Tile) {
         for column in (0..TILE_COLUMNS).step_by(WIDTH) {
             let mut sums = [[0.0f32; WIDTH]; HEIGHT];
             for (rows, columns) in rows.iter().zip(columns) {
-                for i in 0..HEIGHT {
-                    for j in 0..WIDTH {
-                        sums[i][j] += rows[row + i] * columns[column + j];
-                    }
-                }
+                add_products(
+                    &mut sums,
+                    &rows[row..row + HEIGHT],
+                    &columns[column..column + WIDTH],
+                );
             }
             for (tile, sums) in tile[row..].iter_mut().zip(&sums) {
                 tile[column..column + WIDTH].copy_from_slice(sums);
             }
+        }
+    }
+}
+
+/// Adds the product of each row's value and each column's to their sum.
+#[inline(always)]
+fn add_products<const WIDTH: usize>(sums: &mut [[f32; WIDTH]], rows: &[f32], columns: &[f32]) {
+    for (sums, row) in sums.iter_mut().zip(rows) {
+        for (sum, column) in sums.iter_mut().zip(columns) {
+            *sum += row * column;
         }
     }
 }

@@ -19,9 +19,7 @@ pub(super) fn tile(rows: &RowSteps, columns: &ColumnSteps, tile: &mut Tile) {
                 let columns: [float32x4_t; 4] =
                     std::array::from_fn(|quarter| unsafe { vld1q_f32(first.add(4 * quarter)) });
                 for (sums, &row) in sums.iter_mut().zip(rows) {
-                    for (sum, columns) in sums.iter_mut().zip(columns) {
-                        *sum = vfmaq_n_f32(*sum, columns, row);
-                    }
+                    *sums = std::array::from_fn(|quarter| vfmaq_n_f32(sums[quarter], columns[quarter], row));
                 }
             }
             for (tile, sums) in tile[row..row + HEIGHT].iter_mut().zip(sums) {

@@ -76,9 +76,8 @@ impl Defined {
                     let scores: Vec<f64> = keys.iter().map(score).collect();
                     let sum: f64 = scores.iter().sum();
                     for (score, value) in scores.iter().zip(&values) {
-                        for (context, value) in context[head..head + 32].iter_mut().zip(part(value)) {
-                            *context += score / sum * value;
-                        }
+                        let sums = context[head..head + 32].iter_mut().zip(part(value));
+                        sums.for_each(|(context, value)| *context += score / sum * value);
                     }
                 }
             }
