@@ -45,6 +45,16 @@ pub enum VcsError {
         /// What is not supported.
         what: String,
     },
+    /// A shallow or partial clone lacks what is needed. Nothing is fetched.
+    #[error("the clone at `{}` lacks {what}; {remedy}", path.display())]
+    Incomplete {
+        /// The repository.
+        path: PathBuf,
+        /// What it lacks.
+        what: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// Something can't be read: it is missing or damaged.
     #[error("can't read {what} of the repository at `{}`: {message}; `git fsck` may say more", path.display())]
     Damaged {
@@ -105,6 +115,7 @@ impl VcsError {
             Self::Outside { .. } => "repository_outside",
             Self::Special { .. } => "repository_special",
             Self::Unsupported { .. } => "repository_unsupported",
+            Self::Incomplete { .. } => "repository_incomplete",
             Self::Damaged { .. } => "repository_damaged",
             Self::UnknownRevision { .. } => "revision_unknown",
             Self::AmbiguousRevision(_) => "revision_ambiguous",

@@ -46,7 +46,7 @@ pub struct RepositoryList {
 /// linked work trees are repositories of their own, as is what is nested in a repository. Links are not followed.
 ///
 /// # Errors
-/// If the caller cancels. A repository that can't be read is reported in the list.
+/// If the caller cancels, or `folder` itself is a repository that can't be read and there is no other. The list reports those below it.
 pub fn repositories(
     workspaces: &Workspaces,
     folder: &WorkspacePath,
@@ -62,6 +62,12 @@ pub fn repositories(
         &mut list,
         cancelled,
     )?;
+    let is_itself = |(path, _): &mut (String, VcsError)| *path == folder.path().display().to_string();
+    if list.repositories.is_empty()
+        && let Some((_, error)) = list.unreadable.pop_if(is_itself)
+    {
+        return Err(error);
+    }
     Ok(list)
 }
 

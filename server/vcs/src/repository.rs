@@ -81,6 +81,14 @@ impl GitRepository {
             .open(&folders.git)
             .map_err(|error| cant_open(top, &error))?;
         let mut git = git.to_thread_local();
+        let storage = git.config_snapshot().string("extensions.refStorage");
+        if storage.is_some_and(|storage| storage.to_string() != "files") {
+            let what = "keeps its references in another form than files (`git refs migrate --ref-format=files` changes it)";
+            return Err(VcsError::Unsupported {
+                path: top.to_owned(),
+                what: what.into(),
+            });
+        }
         git.object_cache_size(OBJECT_CACHE_BYTES);
         Ok(Self {
             git,
@@ -95,11 +103,23 @@ impl GitRepository {
 
     /// Returns the error that something can't be read.
     pub(crate) fn damaged(&self, what: &'static str, error: &dyn std::error::Error) -> VcsError {
-        VcsError::Damaged {
-            path: self.path.clone(),
-            what,
-            message: with_causes(error),
+        let (path, message) = (self.path.clone(), with_causes(error));
+        if message.contains("could not be found") && self.is_partial() {
+            let remedy = "fetch the rest with `git fetch --refetch --no-filter`, or check the branch out";
+            return VcsError::Incomplete { path, what, remedy };
         }
+        VcsError::Damaged { path, what, message }
+    }
+
+    /// Returns whether git fetches objects of the repository only when it needs them.
+    fn is_partial(&self) -> bool {
+        let config = self.git.config_snapshot();
+        let remotes = config.sections_by_name("remote");
+        config.string("extensions.partialClone").is_some()
+            || remotes
+                .into_iter()
+                .flatten()
+                .any(|remote| remote.value("promisor").is_some())
     }
 }
 

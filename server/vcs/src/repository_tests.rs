@@ -175,6 +175,26 @@ const CASES: &[Case] = &[
         Some("repository_unsupported"),
     ),
     (
+        "references in a table",
+        |place| {
+            let top = place.init("ws/repo");
+            git(&top, &["config", "core.repositoryFormatVersion", "1"]);
+            git(&top, &["config", "extensions.refStorage", "reftable"]);
+            top
+        },
+        Some("repository_unsupported"),
+    ),
+    (
+        "a clone without history",
+        |place| {
+            let other = place.init("ws/other");
+            let url = format!("file://{}", other.display());
+            git(&place.path("ws"), &["clone", "-q", "--depth", "1", &url, "repo"]);
+            place.path("ws/repo")
+        },
+        None,
+    ),
+    (
         "a configuration that is none",
         |place| {
             let top = place.init("ws/repo");
@@ -360,4 +380,40 @@ fn a_configuration_outside_is_not_read() {
     assert_eq!(git(&top, &["config", "from.outside"]), "yes");
     let repository = place.open("repo").expect("a repository");
     assert!(repository.git.config_snapshot().string("from.outside").is_none());
+}
+
+/// Makes `ws/repo` with the branches `main` and `topic`, and a clone of it.
+fn cloned(place: &Playground, options: &[&str]) -> GitRepository {
+    let other = place.init("ws/repo");
+    git(&other, &["config", "uploadpack.allowFilter", "true"]);
+    git(&other, &["checkout", "-q", "-b", "topic"]);
+    commit(&other, &[("file", Some("topic"))], "topic");
+    git(&other, &["checkout", "-q", "main"]);
+    commit(&other, &[("file", Some("main"))], "main");
+    let url = format!("file://{}", other.display());
+    let clone = ["clone", "-q", "--no-single-branch", "--no-checkout"];
+    git(&place.path("ws"), &[&clone, options, &[&url, "clone"]].concat());
+    place.open("clone").expect("a repository")
+}
+
+#[test]
+fn a_clone_that_lacks_something_is_told_how_to_get_it() {
+    for (options, remedy) in [
+        (&["--depth", "1"][..], "--unshallow"),
+        (&["--filter=blob:none"], "--refetch"),
+    ] {
+        let place = Playground::new();
+        let repository = cloned(&place, options);
+        let revision = |name| repository.revision(name).expect("a branch");
+        let compared = repository.compare(&revision("topic"), &revision("main"), GO_ON);
+        let error = compared.expect_err("something is missing");
+        assert_eq!(error.rule(), "repository_incomplete", "{error}");
+        assert!(error.to_string().contains(remedy), "{error}");
+    }
+    let place = Playground::new();
+    let repository = cloned(&place, &[]);
+    let revision = |name| repository.revision(name).expect("a branch");
+    repository
+        .compare(&revision("topic"), &revision("main"), GO_ON)
+        .expect("a whole clone has all of it");
 }

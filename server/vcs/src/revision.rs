@@ -202,7 +202,17 @@ impl GitRepository {
         let found = gix_revision::merge_base(base.commit, &[target.commit], &mut graph);
         let found = found.map_err(unreadable)?;
         let found = found.map(|bases| *bases.first());
-        found.ok_or_else(|| VcsError::Unrelated {
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        if self.git.is_shallow().map_err(unreadable)? {
+            return Err(VcsError::Incomplete {
+                path: self.path().to_owned(),
+                what: "a commit that both branches go back to",
+                remedy: "fetch the history with `git fetch --unshallow`",
+            });
+        }
+        Err(VcsError::Unrelated {
             base: base.name.clone(),
             target: target.name.clone(),
         })

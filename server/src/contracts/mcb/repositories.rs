@@ -297,6 +297,7 @@ fn failure(error: VcsError) -> Failure {
         | VcsError::Outside { .. }
         | VcsError::Special { .. }
         | VcsError::Unsupported { .. }
+        | VcsError::Incomplete { .. }
         | VcsError::NoCommits(_) => invalid(PATH, "/repo_path", message),
         VcsError::UnknownRevision { .. }
         | VcsError::AmbiguousRevision(_)
