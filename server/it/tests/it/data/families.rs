@@ -101,6 +101,27 @@ fn indexes_searches_comparisons_and_rules_hold_over_stdio() {
 }
 
 #[test]
+fn indexes_searches_comparisons_and_rules_hold_over_http() {
+    // What a kill or restart leaves does not depend on the transport, and takes longest to find out.
+    let checks = [
+        "index/status",
+        "index/incremental",
+        "index/outside",
+        "search",
+        "vcs",
+        "validate",
+    ];
+    let guarantees: Vec<&str> = OF_CODE.into_iter().filter(|id| *id != "index-survives").collect();
+    judge(
+        &checks,
+        &guarantees,
+        &["--workspace", "{workspace}", "--http", "127.0.0.1:{port}"],
+        Reach::Http("http://127.0.0.1:{port}/mcp".into()),
+        vec![Era::Session],
+    );
+}
+
+#[test]
 fn provenance_modes_and_errors_hold_over_stdio() {
     judge(
         &["provenance", "modes", "errors"],
