@@ -81,6 +81,7 @@ use self::{
     failures::{At, invalid_path, unreadable},
     history::History,
     maintenance::Maintenance,
+    root::{FileBytes, FileError},
     search::{Limits, SearchError, SearchResult},
     session::{Batch, Turn},
     walk::{FolderError, Listing},
@@ -98,7 +99,7 @@ pub use self::{
 };
 use crate::path::{LibraryDir, LibraryPath, PathError};
 use tabellion_markdown::diff;
-use tabellion_platform::FileLock;
+use tabellion_platform::{FileLock, FileStat};
 use tabellion_runtime::{
     BoxFuture, Change, ContentId, Document, DocumentHistory, Failure, FailureKind, Session, Snapshot, Store,
 };
@@ -279,6 +280,23 @@ impl Library {
     /// If the folder can't be listed.
     pub fn list(&self, dir: &LibraryDir, recursive: bool) -> Result<Listing, FolderError> {
         blocking(|| walk::list(&self.working_tree.root, dir, recursive, &self.working_tree.rules))
+    }
+
+    /// Returns every Markdown file that the library shows in `dir` and the folders below it, with its stat fields, in no order.
+    ///
+    /// # Errors
+    /// If the folder can't be read.
+    pub fn stats(&self, dir: &LibraryDir) -> Result<Vec<(LibraryPath, FileStat)>, FolderError> {
+        blocking(|| walk::stats(&self.working_tree.root, dir, &self.working_tree.rules))
+    }
+
+    /// Returns the file at `path` as it is now, even in the middle of a change; `None` if there is none. For indexes, which read a
+    /// file again as soon as its stat fields differ; [`Library::read`] waits for changes.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn read_now(&self, path: &LibraryPath) -> Result<Option<FileBytes>, FileError> {
+        blocking(|| self.working_tree.root.read(path))
     }
 
     /// Returns the lines that contain `query` in the files below `dir`. Calls `searched` with the number of files so far; it

@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use super::ignore::{IgnoreRules, Scope};
 use super::root::Root;
 use crate::path::{LibraryDir, LibraryPath, PathError, PathFault, is_markdown};
-use tabellion_platform::{Dir, Kind, OpenError};
+use tabellion_platform::{Dir, FileStat, Kind, OpenError, file_stat};
 
 /// Upper bound of the files and folders in a listing.
 pub const MAX_ENTRIES: usize = 100_000;
@@ -214,6 +214,30 @@ pub fn list(
         .fold(FoundEntries::default(), FoundEntries::merge);
     found.left_out += walked.left_out;
     Ok(found.into_listing())
+}
+
+/// Returns every visible Markdown file in `dir` and the folders below it, with its stat fields, in no order and however many there
+/// are.
+///
+/// # Errors
+///
+/// [`FolderError`] if `dir` is not a folder that the library shows.
+pub fn stats(
+    root: &Root,
+    dir: &LibraryDir,
+    rules: &IgnoreRules,
+) -> Result<Vec<(LibraryPath, FileStat)>, FolderError> {
+    let walked = walk(root, dir, rules, Vec::new, |found, step| {
+        if let WalkItem::Files(_, files) = step {
+            // A file that is gone meanwhile is left out.
+            found.extend(files.into_iter().filter_map(|file| {
+                let metadata = std::fs::symlink_metadata(root.path().join(file.as_path())).ok()?;
+                Some((file, file_stat(&metadata)))
+            }));
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(walked.states.into_iter().flatten().collect())
 }
 
 fn list_folder(root: &Root, dir: &LibraryDir, rules: &IgnoreRules) -> Result<FoundEntries, FolderError> {

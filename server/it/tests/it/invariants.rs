@@ -12,13 +12,14 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 11] = [
+const PRODUCT: [&str; 12] = [
     "server/src",
     "server/platform/src",
     "server/markdown/src",
     "server/library/src",
     "server/records/src",
     "server/retrieval/src",
+    "server/notes/src",
     "server/vcs/src",
     "server/rules/src",
     "server/mcp/src",
@@ -214,6 +215,15 @@ fn the_servers_crates_depend_only_downwards() {
             "tabellion-code",
             &["tabellion-platform", "tabellion-retrieval", "tabellion-syntax"],
         ),
+        (
+            "tabellion-notes",
+            &[
+                "tabellion-library",
+                "tabellion-markdown",
+                "tabellion-platform",
+                "tabellion-retrieval",
+            ],
+        ),
         ("tabellion-rules", &["tabellion-syntax"]),
         ("tabellion-embed", &["tabellion-platform"]),
         (
@@ -243,6 +253,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
                 "tabellion-conformance",
                 "tabellion-library",
                 "tabellion-meaning",
+                "tabellion-notes",
                 "tabellion-records",
                 "tabellion-retrieval",
                 "xtask",
@@ -322,6 +333,7 @@ fn only_the_library_writes() {
         ("server/vcs/src", &[]),
         ("server/syntax/src", &[]),
         ("server/code/src", &["file.rs", "index.rs"]),
+        ("server/notes/src", &["catalogue/file.rs"]),
         ("server/retrieval/embed/src", &["download.rs", "install.rs"]),
         ("server/retrieval/meaning/src", &["file.rs"]),
         ("server/mcp/src", &[]),

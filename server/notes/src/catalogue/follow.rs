@@ -1,0 +1,201 @@
+//! Following the library: which files differ from what the catalogue has, by their stat fields, and what these files say now.
+
+use std::{
+    collections::{HashMap, HashSet},
+    num::NonZeroUsize,
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use sha1::{Digest as _, Sha1};
+use tabellion_library::{
+    Library,
+    path::{LibraryDir, LibraryPath},
+    root::FileError,
+    walk::FolderError,
+};
+use tabellion_platform::{FileStat, Timestamp};
+
+use crate::{Note, identity::is_note, search::chunks};
+
+/// Resolution of the clock of file systems that keep fractions of a second, which may lag by as much.
+const CLOCK_RESOLUTION: Duration = Duration::from_millis(50);
+/// Resolution of those that don't.
+const COARSE_RESOLUTION: Duration = Duration::from_secs(3);
+/// Number of files that one thread reads before others are worth their start.
+const FILES_PER_THREAD: usize = 32;
+/// Further threads would only contend.
+const MAX_THREADS: usize = 8;
+
+/// The files whose notes a catalogue has.
+pub trait Files: Sync {
+    /// Returns all Markdown files, with their stat fields.
+    ///
+    /// # Errors
+    /// If they can't be listed.
+    fn stats(&self) -> Result<Vec<(LibraryPath, FileStat)>, FolderError>;
+
+    /// Returns the bytes of a file; `None` if it is gone.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    fn read(&self, path: &LibraryPath) -> Result<Option<Vec<u8>>, FileError>;
+}
+
+impl Files for Library {
+    fn stats(&self) -> Result<Vec<(LibraryPath, FileStat)>, FolderError> {
+        Library::stats(self, &LibraryDir::ROOT)
+    }
+
+    fn read(&self, path: &LibraryPath) -> Result<Option<Vec<u8>>, FileError> {
+        Ok(self.read_now(path)?.map(|file| file.bytes))
+    }
+}
+
+/// Bytes of stat fields; a file with the same has not changed since it was read.
+pub(super) type StatKey = [u8; 36];
+
+/// What the catalogue has of each file: its stat fields, unless they must not be trusted.
+pub(super) type Known = HashMap<String, Option<StatKey>>;
+
+/// What differs between the files and the catalogue.
+#[derive(Default)]
+pub(super) struct Difference {
+    /// Files to read, with their stat fields from before.
+    pub(super) changed: Vec<(LibraryPath, FileStat)>,
+    /// Paths that no file has any longer.
+    pub(super) removed: Vec<String>,
+}
+
+impl Difference {
+    pub(super) fn between(known: &Known, files: Vec<(LibraryPath, FileStat)>) -> Self {
+        let notes = files.into_iter().filter(|(path, _)| is_note(path.as_str()));
+        let notes: Vec<_> = notes.collect();
+        let kept = notes.iter().filter(|(path, _)| known.contains_key(path.as_str()));
+        let mut removed = vec![];
+        if kept.count() < known.len() {
+            let all: HashSet<&str> = notes.iter().map(|(path, _)| path.as_str()).collect();
+            let gone = known.keys().filter(|path| !all.contains(path.as_str()));
+            removed.extend(gone.cloned());
+        }
+        let is_changed =
+            |(path, stat): &(LibraryPath, FileStat)| known.get(path.as_str()) != Some(&Some(stat_key(stat)));
+        let mut changed: Vec<_> = notes.into_iter().filter(is_changed).collect();
+        // So that what is made of the same files is the same.
+        removed.sort_unstable();
+        changed.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        Self { changed, removed }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.removed.is_empty()
+    }
+}
+
+/// A file that was read.
+pub(super) struct Read {
+    pub(super) path: String,
+    /// `None` if a later change may leave the same stat fields.
+    pub(super) stat: Option<StatKey>,
+    pub(super) modified: i64,
+    pub(super) content: Content,
+}
+
+pub(super) enum Content {
+    /// No file, or none that can be read, with the reason.
+    None(Option<String>),
+    Note(Box<Parsed>),
+}
+
+/// What is kept of a note.
+pub(super) struct Parsed {
+    pub(super) bytes: Vec<u8>,
+    pub(super) hash: [u8; 20],
+    pub(super) note: Note,
+    pub(super) chunks: u32,
+}
+
+/// Reads files on several threads; the order stays.
+pub(super) fn read(files: &dyn Files, changed: &[(LibraryPath, FileStat)]) -> Vec<Read> {
+    let threads = thread::available_parallelism()
+        .map_or(1, NonZeroUsize::get)
+        .min(MAX_THREADS);
+    let share = changed.len().div_ceil(threads).max(FILES_PER_THREAD);
+    let read_all = |part: &[(LibraryPath, FileStat)]| -> Vec<Read> {
+        part.iter()
+            .map(|(path, stat)| read_one(files, path, stat))
+            .collect()
+    };
+    if changed.len() <= share {
+        return read_all(changed);
+    }
+    thread::scope(|scope| {
+        let parts = changed
+            .chunks(share)
+            .map(|part| scope.spawn(move || read_all(part)));
+        let parts: Vec<_> = parts.collect();
+        let joined = parts.into_iter().map(|part| {
+            part.join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        joined.flatten().collect()
+    })
+}
+
+fn read_one(files: &dyn Files, path: &LibraryPath, stat: &FileStat) -> Read {
+    let is_settled = is_settled(stat, SystemTime::now());
+    let content = match files.read(path) {
+        Ok(Some(bytes)) => {
+            let note = Note::parse(path.as_str(), &bytes);
+            Content::Note(Box::new(Parsed {
+                hash: Sha1::digest(&bytes).into(),
+                chunks: u32::try_from(chunks(&note).len()).unwrap_or(u32::MAX),
+                note,
+                bytes,
+            }))
+        }
+        Ok(None) => Content::None(None),
+        Err(error) => Content::None(Some(error.to_string())),
+    };
+    Read {
+        path: path.as_str().into(),
+        stat: is_settled.then(|| stat_key(stat)),
+        modified: stat.mtime.seconds.into(),
+        content,
+    }
+}
+
+/// Returns true if a change after `now` shows in the stat fields.
+fn is_settled(stat: &FileStat, now: SystemTime) -> bool {
+    // Windows keeps no time of the last change of any kind.
+    let last = if cfg!(windows) { stat.mtime } else { stat.ctime };
+    let resolution = if last.nanoseconds == 0 {
+        COARSE_RESOLUTION
+    } else {
+        CLOCK_RESOLUTION
+    };
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    since
+        .checked_sub(resolution)
+        .is_some_and(|limit| u128::from(last.as_nanos()) < limit.as_nanos())
+}
+
+fn stat_key(stat: &FileStat) -> StatKey {
+    let Timestamp { seconds, nanoseconds } = stat.ctime;
+    let fields = [
+        seconds,
+        nanoseconds,
+        stat.mtime.seconds,
+        stat.mtime.nanoseconds,
+        stat.device,
+        stat.inode,
+        stat.user,
+        stat.group,
+        stat.size,
+    ];
+    let mut key: StatKey = [0; 36];
+    for (place, field) in key.chunks_exact_mut(4).zip(fields) {
+        place.copy_from_slice(&field.to_le_bytes());
+    }
+    key
+}

@@ -1,0 +1,206 @@
+//! The catalogue: what all notes of a library say, in SQLite, derived from their files and filled from them again at any time.
+//!
+//! [`Catalogue::follow`] compares the stat fields of all files with those that it has, reads the files that differ, and takes what
+//! they say in one transaction. Sequence numbers grow with each change, so that an index of words can follow the catalogue.
+//!
+//! | module | does |
+//! |---|---|
+//! | `follow` | which files differ; reading them on several threads |
+//! | `write` | a transaction: rows, ids, sequence numbers |
+//! | `read` | entries, links, tags and problems, in one snapshot |
+//! | `source` | the catalogue as an index of words follows it |
+//! | `file`, `error` | the SQLite file |
+
+mod error;
+mod file;
+mod follow;
+mod read;
+mod source;
+mod write;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use parking_lot::Mutex;
+use rusqlite::{Connection, TransactionBehavior};
+
+pub use self::{
+    error::CatalogueError,
+    follow::Files,
+    read::{Entry, FoundLink, Selection, Snapshot},
+};
+use self::{
+    follow::{Difference, Known},
+    write::Writer,
+};
+
+/// Number of connections that are kept for later readers.
+const MAX_IDLE: usize = 4;
+/// Number of files that are in memory at once.
+const FILES_AT_ONCE: usize = 2000;
+
+/// The catalogue of a library's notes, in a file. Several threads and processes may use the same file.
+#[derive(Debug)]
+pub struct Catalogue {
+    path: PathBuf,
+    writer: Mutex<Connection>,
+    readers: Mutex<Vec<Connection>>,
+    known: Mutex<Arc<Cached>>,
+    /// The last generation that was read.
+    seen: AtomicI64,
+}
+
+/// The stat fields of a generation of the catalogue.
+#[derive(Debug, Default)]
+struct Cached {
+    generation: i64,
+    sequence: i64,
+    known: Known,
+}
+
+/// How the catalogue stands after it followed the library.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Followed {
+    /// The last change that the catalogue has; an index that has it is current.
+    pub sequence: i64,
+    /// Number of files that were read.
+    pub read: usize,
+    /// Paths of files that can't be read, each with the reason. They are no notes until they can.
+    pub unreadable: Vec<(String, String)>,
+}
+
+impl Catalogue {
+    /// Opens the catalogue in the file `path`, whose folder exists. A file that is missing, damaged or of a different version becomes
+    /// an empty catalogue.
+    ///
+    /// # Errors
+    /// If the file can't be created or written.
+    pub fn open(path: &Path) -> Result<Self, CatalogueError> {
+        Ok(Self {
+            path: path.into(),
+            writer: Mutex::new(file::open(path)?),
+            readers: Mutex::default(),
+            known: Mutex::default(),
+            seen: AtomicI64::new(0),
+        })
+    }
+
+    /// Brings the catalogue up to what the files are now.
+    ///
+    /// # Errors
+    /// If the library can't be listed, or the catalogue can't be written.
+    pub fn follow(&self, files: &dyn Files) -> Result<Followed, CatalogueError> {
+        self.repaired(|| self.try_follow(files)).or_else(|error| {
+            if error.is_damage() {
+                self.try_follow(files)
+            } else {
+                Err(error)
+            }
+        })
+    }
+
+    fn try_follow(&self, files: &dyn Files) -> Result<Followed, CatalogueError> {
+        let known = self.known()?;
+        let difference = Difference::between(&known.known, files.stats()?);
+        if difference.is_empty() {
+            return Ok(Followed {
+                sequence: known.sequence,
+                ..Followed::default()
+            });
+        }
+        let mut writer = self.writer.lock();
+        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let difference = if file::generation(&transaction)? == known.generation {
+            difference
+        } else {
+            // Another process or thread has written what may be newer than the list of files.
+            Difference::between(&read::known(&transaction)?, files.stats()?)
+        };
+        let mut followed = Followed {
+            read: difference.changed.len(),
+            ..Followed::default()
+        };
+        let mut changes = Writer::new(&transaction)?;
+        for path in &difference.removed {
+            changes.remove(path)?;
+        }
+        for part in difference.changed.chunks(FILES_AT_ONCE) {
+            for read in follow::read(files, part) {
+                let path = read.path.clone();
+                followed
+                    .unreadable
+                    .extend(changes.put(read)?.map(|reason| (path, reason)));
+            }
+        }
+        followed.sequence = changes.finish()?;
+        transaction.commit()?;
+        Ok(followed)
+    }
+
+    /// Reads one snapshot of the catalogue.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn read<T>(
+        &self,
+        read: impl FnOnce(&Snapshot<'_>) -> Result<T, CatalogueError>,
+    ) -> Result<T, CatalogueError> {
+        self.repaired(|| self.in_snapshot(|connection| read(&Snapshot::new(connection))))
+    }
+
+    fn in_snapshot<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, CatalogueError>,
+    ) -> Result<T, CatalogueError> {
+        let idle = self.readers.lock().pop();
+        let connection = idle.map_or_else(|| file::connect(&self.path), Ok)?;
+        connection.execute_batch("BEGIN")?;
+        let outcome = file::generation(&connection).and_then(|generation| {
+            self.seen.store(generation, Ordering::Release);
+            read(&connection)
+        });
+        let is_sound = !matches!(&outcome, Err(error) if error.is_damage());
+        if connection.execute_batch("ROLLBACK").is_ok() && is_sound {
+            let mut readers = self.readers.lock();
+            if readers.len() < MAX_IDLE {
+                readers.push(connection);
+            }
+        }
+        outcome
+    }
+
+    /// Returns the stat fields that the catalogue has, read again only if it has changed.
+    fn known(&self) -> Result<Arc<Cached>, CatalogueError> {
+        let mut cached = self.known.lock();
+        self.in_snapshot(|connection| {
+            let generation = file::generation(connection)?;
+            if cached.generation != generation {
+                let sequence = connection.query_row("SELECT sequence FROM state", [], |row| row.get(0))?;
+                let known = read::known(connection)?;
+                *cached = Arc::new(Cached {
+                    generation,
+                    sequence,
+                    known,
+                });
+            }
+            Ok(Arc::clone(&cached))
+        })
+    }
+
+    /// Does `work`; if the catalogue turns out to be damaged, empties it for the next attempt.
+    fn repaired<T>(&self, work: impl FnOnce() -> Result<T, CatalogueError>) -> Result<T, CatalogueError> {
+        let outcome = work();
+        if matches!(&outcome, Err(error) if error.is_damage()) {
+            let mut writer = self.writer.lock();
+            self.readers.lock().clear();
+            *writer = file::repair(&self.path, self.seen.load(Ordering::Acquire))?;
+            *self.known.lock() = Arc::default();
+        }
+        outcome
+    }
+}

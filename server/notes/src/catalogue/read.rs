@@ -1,0 +1,285 @@
+//! What the catalogue has, read in one snapshot.
+
+use std::fmt::Write as _;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params_from_iter, types::Value as Sql};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::{follow::Known, write::keeper};
+use crate::{CatalogueError, Link, Metadata, Note, Problem};
+
+const ENTRY: &str = "SELECT file.id, path, title, members, created, modified, number FROM file";
+
+/// A note in the catalogue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Its id, which no other note has.
+    pub id: Uuid,
+    /// Path of its document.
+    pub path: String,
+    /// Its title.
+    pub title: String,
+    /// What its front matter says.
+    pub metadata: Metadata,
+    /// When it was made: as the front matter says, else when the file was last changed. In whole seconds.
+    pub created_at: DateTime<Utc>,
+    /// When the file was last changed, in whole seconds.
+    pub modified_at: DateTime<Utc>,
+    number: i64,
+}
+
+/// A link, seen from the catalogue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundLink {
+    /// Its id, which follows from its ends and relation if it names none.
+    pub id: Uuid,
+    /// The note whose front matter has it.
+    pub source: Uuid,
+    /// The link.
+    pub link: Link,
+}
+
+/// Which notes are meant: all conditions hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// One of these notes; without it, any.
+    pub ids: Option<Vec<Uuid>>,
+    /// The type.
+    pub note_type: Option<String>,
+    /// Tags, all of which the note has.
+    pub tags: Vec<String>,
+    /// Made at this time or later.
+    pub created_after: Option<DateTime<Utc>>,
+    /// Made before this time.
+    pub created_before: Option<DateTime<Utc>>,
+}
+
+impl Selection {
+    /// Returns the earliest and the latest second of creation.
+    pub(crate) fn seconds(&self) -> (Option<i64>, Option<i64>) {
+        let up = |time: DateTime<Utc>| time.timestamp() + i64::from(time.timestamp_subsec_nanos() > 0);
+        (
+            self.created_after.map(up),
+            self.created_before.map(|time| up(time) - 1),
+        )
+    }
+
+    /// Returns the conditions in SQL, and their values.
+    fn to_sql(&self) -> (String, Vec<Sql>) {
+        let mut sql = String::from("1");
+        let mut values = vec![];
+        let mut add = |condition: &str, value: Sql| {
+            let _ = write!(sql, " AND {condition}");
+            values.push(value);
+        };
+        if let Some(note_type) = &self.note_type {
+            add("type = ?", note_type.clone().into());
+        }
+        for tag in &self.tags {
+            add(
+                "number IN (SELECT file FROM tag WHERE tag = ?)",
+                tag.clone().into(),
+            );
+        }
+        let (since, until) = self.seconds();
+        if let Some(since) = since {
+            add("created >= ?", since.into());
+        }
+        if let Some(until) = until {
+            add("created <= ?", until.into());
+        }
+        if let Some(ids) = &self.ids {
+            let places = vec!["?"; ids.len()].join(", ");
+            let _ = write!(sql, " AND file.id IN ({places})");
+            values.extend(ids.iter().map(|id| Sql::Blob(blob(*id).to_vec())));
+        }
+        (sql, values)
+    }
+}
+
+/// What the catalogue has at one moment.
+pub struct Snapshot<'c>(pub(super) &'c Connection);
+
+impl<'c> Snapshot<'c> {
+    pub(super) fn new(connection: &'c Connection) -> Self {
+        Self(connection)
+    }
+
+    /// Returns the note with this id.
+    ///
+    /// # Errors
+    /// If the catalogue can't be read.
+    pub fn get(&self, id: Uuid) -> Result<Option<Entry>, CatalogueError> {
+        self.one(&format!("{ENTRY} WHERE file.id = ?"), &blob(id))
+    }
+
+    /// Returns the note at this path.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn at(&self, path: &str) -> Result<Option<Entry>, CatalogueError> {
+        self.one(&format!("{ENTRY} WHERE path = ?"), &path)
+    }
+
+    fn one(&self, sql: &str, key: &dyn ToSql) -> Result<Option<Entry>, CatalogueError> {
+        let mut select = self.0.prepare_cached(sql)?;
+        Ok(select.query_row([key], entry).optional()?)
+    }
+
+    /// Returns at most `limit` notes in the order of creation, then of ids, from after the note `after` on.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn list(
+        &self,
+        selection: &Selection,
+        after: Option<&Entry>,
+        limit: usize,
+    ) -> Result<Vec<Entry>, CatalogueError> {
+        let (mut sql, mut values) = selection.to_sql();
+        if let Some(after) = after {
+            sql.push_str(" AND (created, file.id) > (?, ?)");
+            values.extend([
+                after.created_at.timestamp().into(),
+                Sql::Blob(blob(after.id).to_vec()),
+            ]);
+        }
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let sql = format!("{ENTRY} WHERE {sql} ORDER BY created, file.id LIMIT {limit}");
+        let mut select = self.0.prepare(&sql)?;
+        let entries = select.query_map(params_from_iter(values), entry)?;
+        Ok(entries.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns how many notes there are.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn count(&self, selection: &Selection) -> Result<usize, CatalogueError> {
+        let (sql, values) = selection.to_sql();
+        let sql = format!("SELECT count(*) FROM file WHERE {sql}");
+        let count: u32 = self
+            .0
+            .query_row(&sql, params_from_iter(values), |row| row.get(0))?;
+        Ok(count as usize)
+    }
+
+    /// Returns all tags with the numbers of notes that have them, in the order of their bytes.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn tags(&self) -> Result<Vec<(String, u32)>, CatalogueError> {
+        let mut select = self
+            .0
+            .prepare_cached("SELECT tag, count(*) FROM tag GROUP BY tag ORDER BY tag")?;
+        let tags = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(tags.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns the note's bytes, as they were when the catalogue last followed the library.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn bytes(&self, entry: &Entry) -> Result<Vec<u8>, CatalogueError> {
+        let mut select = self
+            .0
+            .prepare_cached("SELECT bytes FROM content WHERE file = ?")?;
+        Ok(select.query_row([entry.number], |row| row.get(0))?)
+    }
+
+    /// Returns the note, parsed.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn note(&self, entry: &Entry) -> Result<Note, CatalogueError> {
+        Ok(Note::parse(&entry.path, &self.bytes(entry)?))
+    }
+
+    /// Returns the links from a note, in the order of its front matter. The notes that they lead to may not exist.
+    pub fn links_from(&self, entry: &Entry) -> Vec<FoundLink> {
+        let link = |link: &Link| FoundLink {
+            id: link.id_from(entry.id),
+            source: entry.id,
+            link: link.clone(),
+        };
+        entry.metadata.links.iter().map(link).collect()
+    }
+
+    /// Returns the links to a note, which may not exist, in the order of their sources' creation.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn links_to(&self, id: Uuid) -> Result<Vec<FoundLink>, CatalogueError> {
+        let sql = format!(
+            "{ENTRY} WHERE number IN (SELECT file FROM link WHERE target = ?) ORDER BY created, file.id"
+        );
+        let mut select = self.0.prepare_cached(&sql)?;
+        let sources = select
+            .query_map([blob(id)], entry)?
+            .collect::<Result<Vec<_>, _>>()?;
+        let links = sources.iter().flat_map(|source| self.links_from(source));
+        Ok(links.filter(|found| found.link.to == id).collect())
+    }
+
+    /// Returns what in files can't be understood, and which ids several files say, by path.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn problems(&self) -> Result<Vec<(String, Vec<Problem>)>, CatalogueError> {
+        let sql = format!(
+            "{ENTRY} WHERE has_problems OR claimed IS NOT file.id AND claimed IS NOT NULL ORDER BY path"
+        );
+        let mut select = self.0.prepare_cached(&sql)?;
+        let entries = select.query_map([], entry)?.collect::<Result<Vec<_>, _>>()?;
+        let problems = entries.into_iter().map(|entry| {
+            let mut problems = self.note(&entry)?.problems;
+            if let Some(id) = entry.metadata.id.filter(|id| *id != entry.id)
+                && let Some((_, kept_by)) = keeper(self.0, id)?
+            {
+                problems.push(Problem::DuplicateId { id, kept_by });
+            }
+            Ok((entry.path, problems))
+        });
+        problems.collect()
+    }
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let members: String = row.get(3)?;
+    let members: Map<String, Value> = serde_json::from_str(&members).map_err(|error| invalid(3, error))?;
+    let time = |column| {
+        let seconds: i64 = row.get(column)?;
+        DateTime::from_timestamp(seconds, 0).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, seconds))
+    };
+    Ok(Entry {
+        id: uuid(row, 0)?,
+        path: row.get(1)?,
+        title: row.get(2)?,
+        metadata: Metadata::of(members).0,
+        created_at: time(4)?,
+        modified_at: time(5)?,
+        number: row.get(6)?,
+    })
+}
+
+fn invalid(column: usize, error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
+}
+
+/// Reads the stat fields of all files.
+pub(super) fn known(connection: &Connection) -> Result<Known, CatalogueError> {
+    let mut select = connection.prepare_cached("SELECT path, stat FROM file")?;
+    let known = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(known.collect::<Result<_, _>>()?)
+}
+
+/// Returns an id as it is in tables.
+pub(super) fn blob(id: Uuid) -> [u8; 16] {
+    id.into_bytes()
+}
+
+pub(super) fn uuid(row: &Row<'_>, column: usize) -> rusqlite::Result<Uuid> {
+    row.get(column).map(Uuid::from_bytes)
+}

@@ -1,0 +1,36 @@
+//! Notes in a library of Markdown files: what their front matter says, how they are linked, found and exported.
+//!
+//! A [`Note`] is parsed from a document's path and bytes; every Markdown file that the library shows is one, with front matter or
+//! without. Nothing here writes to a library: new bytes are returned, and the caller commits them.
+//!
+//! | module | does |
+//! |---|---|
+//! | `note`, `metadata`, `link` | a note, and what its front matter says |
+//! | `problem` | what in a file can't be understood, as facts |
+//! | `identity` | ids of files that name none, names of new files, which files are notes |
+//! | `catalogue` | all notes of a library in SQLite, derived from their files |
+//! | `search` | chunks of notes, and the search of them |
+//! | `render` | bytes of new notes, and changes of keys as splices |
+
+mod catalogue;
+mod error;
+mod identity;
+mod link;
+mod metadata;
+mod note;
+mod problem;
+mod render;
+mod search;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    catalogue::{Catalogue, CatalogueError, Entry, Files, Followed, FoundLink, Selection, Snapshot},
+    error::NoteError,
+    identity::{derived_id, file_name, is_note},
+    link::Link,
+    metadata::{Agent, Metadata},
+    note::{MAX_TITLE_CHARS, Note},
+    problem::Problem,
+    render::{add_link, render, replace_body, set},
+};

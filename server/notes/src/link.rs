@@ -1,0 +1,82 @@
+//! Links: members of a note's front matter that name a second note.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::{
+    identity::link_id,
+    metadata::{parse_time, scalar, show_time},
+};
+
+/// A link from the note whose front matter has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Its id; a link written by hand may have none.
+    pub id: Option<Uuid>,
+    /// Id of the note that it leads to, which may not exist.
+    pub to: Uuid,
+    /// What the note is to that one: `supports`, `references`.
+    pub relation: String,
+    /// When it was made.
+    pub created_at: Option<DateTime<Utc>>,
+    /// Who made it.
+    pub by: Option<String>,
+    /// All else that is said about it.
+    pub metadata: Map<String, Value>,
+}
+
+impl Link {
+    /// Returns its id; one that follows from its ends and relation if it names none.
+    pub fn id_from(&self, source: Uuid) -> Uuid {
+        self.id
+            .unwrap_or_else(|| link_id(source, self.to, &self.relation))
+    }
+
+    /// Returns the link as the member of `links`; an error says what it should be.
+    pub(crate) fn parse(value: &Value) -> Result<Self, &'static str> {
+        const EXPECTED: &str = "a link with `to`, the id of a note, and `relation`";
+        let Value::Object(members) = value else {
+            return Err(EXPECTED);
+        };
+        let get = |key| {
+            members
+                .get(key)
+                .and_then(scalar)
+                .filter(|text: &String| !text.trim().is_empty())
+        };
+        let uuid = |key| get(key).and_then(|text| Uuid::try_parse(&text).ok());
+        Ok(Self {
+            id: uuid("id"),
+            to: uuid("to").ok_or(EXPECTED)?,
+            relation: get("relation").ok_or(EXPECTED)?,
+            created_at: get("created_at").and_then(|text| parse_time(&text)),
+            by: get("by"),
+            metadata: members
+                .get("metadata")
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default(),
+        })
+    }
+
+    /// Returns the link as a member of `links`.
+    pub fn to_value(&self) -> Value {
+        let mut members = Map::new();
+        if let Some(id) = self.id {
+            members.insert("id".into(), json!(id.to_string()));
+        }
+        members.insert("to".into(), json!(self.to.to_string()));
+        members.insert("relation".into(), json!(self.relation));
+        if let Some(time) = self.created_at {
+            members.insert("created_at".into(), json!(show_time(time)));
+        }
+        if let Some(by) = &self.by {
+            members.insert("by".into(), json!(by));
+        }
+        if !self.metadata.is_empty() {
+            members.insert("metadata".into(), json!(self.metadata));
+        }
+        members.into()
+    }
+}

@@ -1,0 +1,269 @@
+//! What a note's front matter says.
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, Utc};
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::{Link, Problem};
+
+/// Keys that have a meaning, in the order in which new notes have them.
+pub(crate) const KEYS: [&str; 13] = [
+    "id",
+    "title",
+    "type",
+    "tags",
+    "source",
+    "version",
+    "created_at",
+    "created_by",
+    "agent",
+    "ai_justification",
+    "reviewed_by",
+    "sensitive",
+    "links",
+];
+
+/// What a note's front matter says. A key that is absent, or null, says nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metadata {
+    /// The id that the file says.
+    pub id: Option<Uuid>,
+    /// The title that the file says.
+    pub title: Option<String>,
+    /// The type: `permanent`, `agent_generated`, or any word.
+    pub note_type: Option<String>,
+    /// Tags without `#`, each once.
+    pub tags: Vec<String>,
+    /// Where the content is from.
+    pub source: Option<String>,
+    /// The number that the last tool gave, from 1; see [`Metadata::current_version`].
+    pub version: Option<u64>,
+    /// When the note was made, in whole seconds.
+    pub created_at: Option<DateTime<Utc>>,
+    /// Who made it.
+    pub created_by: Option<String>,
+    /// The agent that wrote it.
+    pub agent: Option<Agent>,
+    /// Why an AI's content is in the library.
+    pub ai_justification: Option<String>,
+    /// Who approved it.
+    pub reviewed_by: Option<String>,
+    /// Whether it is for few eyes. A value that can't be understood counts as yes.
+    pub sensitive: bool,
+    /// Links from this note, in their order.
+    pub links: Vec<Link>,
+    /// All other members.
+    pub others: Map<String, Value>,
+}
+
+/// An agent: `NAME@VERSION`, or a map with both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: Option<String>,
+}
+
+impl Metadata {
+    /// Reads the members of front matter, and says which can't be understood.
+    pub fn of(mut members: Map<String, Value>) -> (Self, Vec<Problem>) {
+        let mut reader = Reader {
+            members: &mut members,
+            problems: vec![],
+        };
+        let metadata = Self {
+            id: reader.take("id", "a UUID", |value| Uuid::try_parse(value.as_str()?).ok()),
+            title: reader.text("title"),
+            note_type: reader.text("type"),
+            tags: reader.take("tags", "a list of texts", tags).unwrap_or_default(),
+            source: reader.text("source"),
+            version: reader.take("version", "a number from 1", |value| {
+                value.as_u64().filter(|version| *version > 0)
+            }),
+            created_at: reader.take("created_at", "a time, such as 2026-01-31T12:00:00Z", |value| {
+                parse_time(value.as_str()?)
+            }),
+            created_by: reader.text("created_by"),
+            agent: reader.take("agent", "NAME@VERSION, or a map with both", Agent::parse),
+            ai_justification: reader.text("ai_justification"),
+            reviewed_by: reader.text("reviewed_by"),
+            sensitive: reader.sensitive(),
+            links: reader.links(),
+            others: Map::new(),
+        };
+        let problems = reader.problems;
+        let others = members;
+        (Self { others, ..metadata }, problems)
+    }
+
+    /// Returns the note's version: the number that its front matter says (1 if it says none), and one more if `is_edited`, that is if
+    /// the file's bytes are not those of the last commit of a tool at its path. However often a person edited it since, that is one
+    /// version; the next change by a tool has the number after it.
+    pub fn current_version(&self, is_edited: bool) -> u64 {
+        self.version.unwrap_or(1).saturating_add(u64::from(is_edited))
+    }
+
+    /// Returns the members of front matter that say this, in the order of new notes.
+    pub fn members(&self) -> Map<String, Value> {
+        let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
+        let list = |list: Vec<Value>| Some(list).filter(|list| !list.is_empty()).map(Value::Array);
+        let values = [
+            self.id.map(|id| json!(id.to_string())),
+            text(&self.title),
+            text(&self.note_type),
+            list(self.tags.iter().map(|tag| json!(tag)).collect()),
+            text(&self.source),
+            self.version.map(|version| json!(version)),
+            self.created_at.map(|time| json!(show_time(time))),
+            text(&self.created_by),
+            self.agent.as_ref().map(Agent::to_value),
+            text(&self.ai_justification),
+            text(&self.reviewed_by),
+            self.sensitive.then(|| json!(true)),
+            list(self.links.iter().map(Link::to_value).collect()),
+        ];
+        let known = KEYS
+            .iter()
+            .zip(values)
+            .filter_map(|(key, value)| Some((key.to_string(), value?)));
+        let others = self
+            .others
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone()));
+        known.chain(others).collect()
+    }
+}
+
+impl Agent {
+    fn parse(value: &Value) -> Option<Self> {
+        let (name, version) = match value {
+            Value::String(text) => match text.rsplit_once('@') {
+                Some((name, version)) => (name.to_owned(), Some(version.to_owned())),
+                None => (text.clone(), None),
+            },
+            Value::Object(members) => (
+                scalar(members.get("name")?)?,
+                members.get("version").and_then(scalar),
+            ),
+            _ => return None,
+        };
+        let version = version.filter(|version| !version.trim().is_empty());
+        Some(Self { name, version }).filter(|agent| !agent.name.trim().is_empty())
+    }
+
+    fn to_value(&self) -> Value {
+        match &self.version {
+            Some(version) => json!({ "name": self.name, "version": version }),
+            None => json!({ "name": self.name }),
+        }
+    }
+}
+
+/// Takes the members that have a meaning, and collects what is wrong with them.
+struct Reader<'m> {
+    members: &'m mut Map<String, Value>,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn take<T>(
+        &mut self,
+        key: &str,
+        expected: &'static str,
+        parse: impl FnOnce(&Value) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.members.shift_remove(key).filter(|value| !value.is_null())?;
+        let parsed = parse(&value);
+        if parsed.is_none() {
+            self.problem(key.into(), expected);
+        }
+        parsed
+    }
+
+    fn problem(&mut self, key: String, expected: &'static str) {
+        self.problems.push(Problem::Member { key, expected });
+    }
+
+    /// Takes a text. A blank one says nothing.
+    fn text(&mut self, key: &str) -> Option<String> {
+        let text = self.take(key, "a text", scalar)?;
+        Some(text).filter(|text| !text.trim().is_empty())
+    }
+
+    fn sensitive(&mut self) -> bool {
+        let before = self.problems.len();
+        let value = self.take("sensitive", "true or false", Value::as_bool);
+        value.unwrap_or(self.problems.len() > before)
+    }
+
+    fn links(&mut self) -> Vec<Link> {
+        let all = self
+            .take("links", "a list of links", |value| value.as_array().cloned())
+            .unwrap_or_default();
+        let mut links = vec![];
+        for (number, value) in (1..).zip(&all) {
+            match Link::parse(value) {
+                Ok(link) => links.push(link),
+                Err(expected) => self.problem(format!("links[{number}]"), expected),
+            }
+        }
+        links
+    }
+}
+
+/// Returns a value that is not a list or map as text.
+pub(crate) fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(is) => Some(is.to_string()),
+        _ => None,
+    }
+}
+
+/// Returns tags from a list, or from a text with commas or blanks between them.
+fn tags(value: &Value) -> Option<Vec<String>> {
+    let all: Vec<String> = match value {
+        Value::Array(items) => items.iter().map(scalar).collect::<Option<_>>()?,
+        _ => scalar(value)?.split([',', ' ']).map(String::from).collect(),
+    };
+    let mut tags: Vec<String> = vec![];
+    for tag in all {
+        let tag = tag.trim().trim_start_matches('#');
+        if !tag.is_empty() && !tags.iter().any(|known| known == tag) {
+            tags.push(tag.into());
+        }
+    }
+    Some(tags)
+}
+
+/// Parses a time of RFC 3339, or one without an offset, or a date, which are taken as UTC. Fractions of a second are left out, so that
+/// times in answers, filters and indexes compare alike.
+pub(crate) fn parse_time(text: &str) -> Option<DateTime<Utc>> {
+    let text = text.trim();
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return DateTime::from_timestamp(time.timestamp(), 0);
+    }
+    let formats = [
+        "%Y-%m-%dT%H:%M:%S%.f",
+        "%Y-%m-%d %H:%M:%S%.f",
+        "%Y-%m-%dT%H:%M",
+        "%Y-%m-%d %H:%M",
+    ];
+    let time = formats
+        .iter()
+        .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
+    let date = || {
+        NaiveDate::parse_from_str(text, "%Y-%m-%d")
+            .ok()?
+            .and_hms_opt(0, 0, 0)
+    };
+    let time = time.or_else(date)?.and_utc();
+    DateTime::from_timestamp(time.timestamp(), 0)
+}
+
+/// Returns a time in RFC 3339, UTC, in whole seconds.
+pub(crate) fn show_time(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Secs, true)
+}

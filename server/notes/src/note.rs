@@ -1,0 +1,110 @@
+//! A note: a document's path and bytes, understood.
+
+use std::ops::Range;
+
+use tabellion_markdown::{Flavor, FrontMatter, Outline};
+use uuid::Uuid;
+
+use crate::{Metadata, Problem, derived_id};
+
+/// Maximum characters of a title.
+pub const MAX_TITLE_CHARS: usize = 200;
+
+/// A note. Every Markdown document is one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Note {
+    /// Path of its document.
+    pub path: String,
+    /// What its front matter says; nothing if that can't be read.
+    pub metadata: Metadata,
+    /// Front matter's title, else the first heading, else the first line, else the file's name; at most [`MAX_TITLE_CHARS`].
+    pub title: String,
+    /// What in the file can't be understood.
+    pub problems: Vec<Problem>,
+    pub(crate) text: String,
+    pub(crate) outline: Outline,
+}
+
+impl Note {
+    /// Reads a document. Any bytes are a note.
+    pub fn parse(path: &str, bytes: &[u8]) -> Self {
+        let mut problems = vec![];
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => {
+                problems.push(Problem::NotUtf8);
+                String::from_utf8_lossy(bytes).into_owned()
+            }
+        };
+        let metadata = match FrontMatter::parse(&text) {
+            Ok(front_matter) => {
+                let (metadata, wrong) = Metadata::of(front_matter.values());
+                problems.extend(wrong);
+                metadata
+            }
+            Err(error) => {
+                let (line, message) = (error.line(), error.to_string());
+                problems.push(Problem::FrontMatter { line, message });
+                Metadata::default()
+            }
+        };
+        let outline = Outline::parse(&text, Flavor::of_path(path));
+        let body = &text[outline.front_matter().end..];
+        let title = title(&metadata, &outline, body, path);
+        Self {
+            path: path.into(),
+            metadata,
+            title,
+            problems,
+            text,
+            outline,
+        }
+    }
+
+    /// Returns the id that the file says, else the one derived from its path.
+    ///
+    /// Several files may say one id. [`Catalogue`](crate::Catalogue) decides which of them has it.
+    pub fn id(&self) -> Uuid {
+        self.metadata.id.unwrap_or_else(|| derived_id(&self.path))
+    }
+
+    /// Returns the content: the text below the front matter.
+    pub fn content(&self) -> &str {
+        &self.text[self.content_range()]
+    }
+
+    pub(crate) fn content_range(&self) -> Range<usize> {
+        self.outline.front_matter().end..self.text.len()
+    }
+}
+
+fn title(metadata: &Metadata, outline: &Outline, body: &str, path: &str) -> String {
+    let heading = || {
+        outline
+            .sections()
+            .iter()
+            .map(|section| section.text.clone())
+            .find(|text| !is_blank(text))
+    };
+    let line = || body.lines().find(|line| !is_blank(line)).map(String::from);
+    let name = || {
+        path.rsplit('/')
+            .next()
+            .unwrap_or(path)
+            .trim_end_matches(".md")
+            .to_owned()
+    };
+    let title = metadata
+        .title
+        .clone()
+        .filter(|title| !is_blank(title))
+        .or_else(heading)
+        .or_else(line)
+        .unwrap_or_else(name);
+    let one_line = title.replace(char::is_control, " ");
+    one_line.trim().chars().take(MAX_TITLE_CHARS).collect()
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c.is_control())
+}

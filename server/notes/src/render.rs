@@ -1,0 +1,69 @@
+//! The bytes of new notes, and changes of existing ones. All other bytes stay.
+
+use serde_json::Value;
+use tabellion_markdown::{Flavor, FrontMatter, Outline};
+
+use crate::{Link, Metadata, NoteError};
+
+/// Returns the text of a new note: front matter that says `metadata`, then `content` as it is.
+///
+/// # Errors
+/// [`NoteError::ContentHasFrontMatter`] if the content begins with front matter.
+pub fn render(metadata: &Metadata, content: &str) -> Result<String, NoteError> {
+    check_content(content)?;
+    let mut front_matter = String::new();
+    for (key, value) in metadata.members() {
+        front_matter = FrontMatter::parse(&front_matter)?.set(&key, &value)?;
+    }
+    Ok(front_matter + content)
+}
+
+/// Returns a note's text with other values of keys. `None` removes a key.
+///
+/// # Errors
+/// [`NoteError::FrontMatter`] if the front matter can't be read, or changed without changing more than these keys.
+pub fn set(text: &str, changes: &[(&str, Option<Value>)]) -> Result<String, NoteError> {
+    let mut text = text.to_owned();
+    for (key, value) in changes {
+        let front_matter = FrontMatter::parse(&text)?;
+        text = match value {
+            Some(value) => front_matter.set(key, value)?,
+            None => front_matter.remove(key)?,
+        };
+    }
+    Ok(text)
+}
+
+/// Returns a note's text with one link more, the last of `links`.
+///
+/// # Errors
+/// As [`set`]. Links that are no list are an error too: they would be lost.
+pub fn add_link(text: &str, link: &Link) -> Result<String, NoteError> {
+    let front_matter = FrontMatter::parse(text)?;
+    let mut links = match front_matter.get("links") {
+        None | Some(Value::Null) => vec![],
+        Some(Value::Array(links)) => links,
+        Some(_) => return Err(NoteError::LinksAreNoList),
+    };
+    links.push(link.to_value());
+    Ok(front_matter.set("links", &Value::Array(links))?)
+}
+
+/// Returns a note's text with other content. The front matter stays, whether it can be read or not.
+///
+/// # Errors
+/// [`NoteError::ContentHasFrontMatter`] if the content begins with front matter.
+pub fn replace_body(text: &str, content: &str) -> Result<String, NoteError> {
+    check_content(content)?;
+    let front_matter = Outline::parse(text, Flavor::CommonMark).front_matter();
+    Ok([&text[..front_matter.end], content].concat())
+}
+
+fn check_content(content: &str) -> Result<(), NoteError> {
+    let front_matter = Outline::parse(content, Flavor::CommonMark).front_matter();
+    if front_matter.is_empty() {
+        Ok(())
+    } else {
+        Err(NoteError::ContentHasFrontMatter)
+    }
+}

@@ -1,0 +1,42 @@
+//! Search by words: notes are cut into chunks, and a note is as good as its best chunk.
+
+mod chunk;
+
+use tabellion_retrieval::{Document, Facet, Text};
+
+pub(crate) use self::chunk::chunks;
+use crate::Note;
+
+/// Names of facets.
+const TYPE: &str = "type";
+const TAG: &str = "tag";
+
+/// How often words count, in texts that say what a chunk is about and in its own.
+const TITLE: u32 = 4;
+const TAGS: u32 = 3;
+const HEADINGS: u32 = 2;
+
+/// Returns the documents of a note's chunks, in their order; ids and groups are the caller's.
+pub(crate) fn documents(note: &Note, created: i64) -> Vec<Document> {
+    let metadata = &note.metadata;
+    let tags = metadata.tags.iter().map(|tag| Facet::new(TAG, tag));
+    let facets: Vec<_> = metadata
+        .note_type
+        .iter()
+        .map(|kind| Facet::new(TYPE, kind))
+        .chain(tags)
+        .collect();
+    let document = |(place, chunk): (i64, chunk::Chunk)| Document {
+        texts: vec![
+            Text::weighted(&note.title, TITLE),
+            Text::weighted(metadata.tags.join(" "), TAGS),
+            Text::weighted(chunk.heading_path(), HEADINGS),
+            Text::plain(&note.text[chunk.text]),
+        ],
+        facets: facets.clone(),
+        time: Some(created),
+        seq: place,
+        ..Document::default()
+    };
+    (0..).zip(chunks(note)).map(document).collect()
+}

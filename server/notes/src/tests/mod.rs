@@ -1,0 +1,5 @@
+mod catalogue;
+mod folder;
+mod note;
+mod render;
+pub(crate) mod values;

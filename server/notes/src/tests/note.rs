@@ -1,0 +1,162 @@
+//! Documents as notes.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::{Note, Problem, derived_id, file_name, is_note};
+
+fn parse(text: &str) -> Note {
+    Note::parse("notes/plan.md", text.as_bytes())
+}
+
+#[test]
+fn titles() {
+    let long = "é".repeat(300);
+    for (text, title) in [
+        ("---\ntitle: From here\n---\n# Heading\n", "From here"),
+        ("---\ntitle: 2026\n---\n", "2026"),
+        (
+            "---\ntitle: '  '\n---\n\n## A *second* level\n\ntext",
+            "A second level",
+        ),
+        ("\nfirst line\n\n# Heading\n", "Heading"),
+        ("\n  first line \nsecond", "first line"),
+        ("```\n# no heading\n```\n", "```"),
+        ("", "plan"),
+        (&long, &long[..400]),
+    ] {
+        assert_eq!(parse(text).title, title, "{text:?}");
+    }
+}
+
+#[test]
+fn front_matter_is_read_as_people_write_it() {
+    for (yaml, key, read) in [
+        ("tags: [a, '#b', a, 3]", "tags", json!(["a", "b", "3"])),
+        ("tags: a, b c", "tags", json!(["a", "b", "c"])),
+        (
+            "agent: writer@1.2",
+            "agent",
+            json!({ "name": "writer", "version": "1.2" }),
+        ),
+        (
+            "agent: {name: writer, version: 2}",
+            "agent",
+            json!({ "name": "writer", "version": "2" }),
+        ),
+        (
+            "created_at: 2026-01-02",
+            "created_at",
+            json!("2026-01-02T00:00:00Z"),
+        ),
+        (
+            "created_at: 2026-01-02 03:04",
+            "created_at",
+            json!("2026-01-02T03:04:00Z"),
+        ),
+        (
+            "created_at: 2026-01-02T03:04:05.25+01:00",
+            "created_at",
+            json!("2026-01-02T02:04:05Z"),
+        ),
+        ("version: 7", "version", json!(7)),
+        (
+            "id: 5B0D6C1E-0C8F-4F0A-8A43-1B1F6E0E5A77",
+            "id",
+            json!("5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77"),
+        ),
+        ("aliases: [x]", "aliases", json!(["x"])),
+        ("source: ~", "source", json!(null)),
+    ] {
+        let note = parse(&format!("---\n{yaml}\n---\n"));
+        assert_eq!(note.problems, [], "{yaml}");
+        let members = note.metadata.members();
+        assert_eq!(members.get(key).cloned().unwrap_or_default(), read, "{yaml}");
+    }
+}
+
+#[test]
+fn problems_are_said_and_hide_nothing() {
+    for (text, problem, title) in [
+        (
+            "---\nid: 12\ntitle: T\n---\n",
+            "`id` is left out: it should be a UUID",
+            "T",
+        ),
+        (
+            "---\nversion: 0\ntitle: T\n---\n",
+            "`version` is left out: it should be a number from 1",
+            "T",
+        ),
+        (
+            "---\nlinks: [{to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77, relation: r}, x]\n---\nT",
+            "`links[2]` is left out: it should be a link with `to`, the id of a note, and `relation`",
+            "T",
+        ),
+        (
+            "---\ntitle: [\n---\n# Heading\n",
+            "line 3, column 1: the front matter is not valid YAML: while parsing a node, did not find expected node content",
+            "Heading",
+        ),
+    ] {
+        let note = parse(text);
+        assert_eq!(
+            (note.title.as_str(), note.problems.len()),
+            (title, 1),
+            "{:?}",
+            note.problems
+        );
+        assert_eq!(note.problems[0].to_string(), problem);
+    }
+    let note = Note::parse("a.md", b"a \xff b");
+    assert_eq!(
+        (note.problems.as_slice(), note.content()),
+        (&[Problem::NotUtf8][..], "a \u{fffd} b")
+    );
+    assert!(
+        parse("---\nsensitive: maybe\n---\n").metadata.sensitive,
+        "what is not understood counts as yes"
+    );
+}
+
+#[test]
+fn ids_names_and_versions() {
+    let id = derived_id("notes/plan.md");
+    assert_eq!(parse("").id(), id);
+    assert_ne!(derived_id("notes/Plan.md"), id);
+    assert_eq!(id.get_version_num(), 5);
+    let suffix = format!("-{}.md", &id.to_string()[..8]);
+    for (title, slug) in [
+        ("A plan: for 2026!", "a-plan-for-2026"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("猫 Cafe\u{301}", "猫-café"),
+        ("…", "note"),
+        (
+            &"word ".repeat(40),
+            "word-word-word-word-word-word-word-word-word-word-word-word-word-word-word-word",
+        ),
+        (&"é".repeat(90), &"é".repeat(40)),
+    ] {
+        assert_eq!(file_name(title, id), format!("notes/{slug}{suffix}"));
+    }
+    let versions =
+        |text: &str| [false, true].map(|is_edited| parse(text).metadata.current_version(is_edited));
+    assert_eq!(
+        (versions("by hand"), versions("---\nversion: 4\n---\n")),
+        ([1, 2], [4, 5])
+    );
+    let notes = ["a.md", "workflows.md", "notes/workflows/a.md", "workflows/a.md"].map(is_note);
+    assert_eq!(notes, [true, true, true, false]);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_note(bytes in proptest::collection::vec(any::<u8>(), 0..200), yaml in "[a-z: \\[\\]{}&*'\"\n-]{0,60}") {
+        let text = [b"---\n", yaml.as_bytes(), b"\n---\n", &bytes].concat();
+        for bytes in [&bytes, &text] {
+            let note = Note::parse("notes/a.md", bytes);
+            prop_assert!(!note.title.trim().is_empty());
+            prop_assert!(note.title.chars().count() <= crate::MAX_TITLE_CHARS && !note.title.contains(char::is_control));
+        }
+    }
+}
