@@ -33,4 +33,5 @@ pub use self::{
     note::{MAX_TITLE_CHARS, Note},
     problem::Problem,
     render::{add_link, render, replace_body, set},
+    search::{MAX_EXCERPT_CHARS, NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},
 };

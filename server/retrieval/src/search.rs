@@ -30,6 +30,8 @@ pub struct Search {
     pub limit: usize,
     /// Hits below this score are left out, and not counted.
     pub min_score: f64,
+    /// Whether only the best document of each group is a hit; of equal ones, the first in the group.
+    pub one_per_group: bool,
 }
 
 impl Search {
@@ -46,6 +48,13 @@ impl Search {
     #[must_use]
     pub fn filtered(mut self, filters: Filters) -> Self {
         self.filters = filters;
+        self
+    }
+
+    /// Has only the best document of each group for a hit.
+    #[must_use]
+    pub fn grouped(mut self) -> Self {
+        self.one_per_group = true;
         self
     }
 
@@ -105,6 +114,9 @@ pub(crate) fn search(
         fusion::fuse(&mut found, nearby);
     }
     found.retain(|(_, score)| *score >= search.min_score);
+    if search.one_per_group {
+        keep_best_of_groups(columns, &mut found);
+    }
     let total = found.len();
     let order = |a: &(u32, f64), b: &(u32, f64)| compare(columns, *a, *b);
     if search.limit < found.len() {
@@ -123,6 +135,28 @@ pub(crate) fn search(
         total,
         by_meaning: nearby.is_some(),
     })
+}
+
+/// Leaves the best document of each group, and all that have none.
+fn keep_best_of_groups(columns: &Columns, found: &mut Vec<(u32, f64)>) {
+    let record = |document: u32| &columns.records[document as usize];
+    let mut best: Vec<Option<(u32, f64)>> = vec![None; columns.groups];
+    for &(document, score) in found.iter().filter(|(document, _)| record(*document).group != 0) {
+        let best = &mut best[record(document).group as usize];
+        let is_better = |(other, least): (u32, f64)| {
+            let by_score = score.total_cmp(&least);
+            by_score
+                .then_with(|| record(other).position.cmp(&record(document).position))
+                .is_gt()
+        };
+        if best.is_none_or(is_better) {
+            *best = Some((document, score));
+        }
+    }
+    found.retain(|&(document, _)| {
+        let group = record(document).group as usize;
+        group == 0 || best[group].is_some_and(|(best, _)| best == document)
+    });
 }
 
 /// Best first; of equal scores, the newest first.

@@ -1,10 +1,16 @@
 //! Search by words: notes are cut into chunks, and a note is as good as its best chunk.
 
 mod chunk;
+mod excerpt;
+mod query;
 
 use tabellion_retrieval::{Document, Facet, Text};
 
-pub(crate) use self::chunk::chunks;
+pub(crate) use self::chunk::{MAX_CHUNK_BYTES, chunks};
+pub use self::{
+    excerpt::MAX_EXCERPT_CHARS,
+    query::{NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},
+};
 use crate::Note;
 
 /// Names of facets.

@@ -216,3 +216,21 @@ fn facets_are_compared_as_they_are() {
         0
     );
 }
+
+#[test]
+fn of_a_group_the_best_document_is_the_only_hit() {
+    let bench = Bench::of([
+        member("a1", "a", 1, "parser and other words"),
+        member("a2", "a", 2, "parser parser"),
+        member("b1", "b", 1, "parser"),
+        document("alone", "parser"),
+    ]);
+    let search = Search::new("parser", 10).grouped();
+    let found = bench.index.search_as_is(0, &search).unwrap();
+    let mut ids = super::source::ids(&found);
+    ids.sort();
+    assert_eq!(
+        (ids, found.total),
+        (vec!["a2".into(), "alone".into(), "b1".into()], 3)
+    );
+}

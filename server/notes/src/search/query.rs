@@ -1,0 +1,170 @@
+//! A search of notes by their words.
+
+use std::{
+    cmp::{Ordering, Reverse},
+    path::Path,
+};
+
+use tabellion_retrieval::{Filters, Hit, Index, IndexError, Search};
+
+use super::{
+    TAG, TYPE, chunks,
+    excerpt::{excerpt, query_terms},
+};
+use crate::{Catalogue, CatalogueError, Entry, Selection, identity::parse_chunk_key};
+
+/// How documents are made of notes. A different name has the index made anew.
+const RECIPE: &str = "notes 1";
+/// Hits that are asked for beyond the limit, so that equal ones at its end are in order.
+const BEYOND: usize = 16;
+
+/// What is searched for. Any text is a query.
+#[derive(Debug, Clone, Default)]
+pub struct NoteQuery {
+    /// The text.
+    pub text: String,
+    /// Conditions for all hits, applied before ranking. All notes of a catalogue are canonical.
+    pub selection: Selection,
+    /// Maximum number of hits.
+    pub limit: usize,
+    /// Whether hits have excerpts.
+    pub excerpts: bool,
+}
+
+/// The notes that were found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NoteHits {
+    /// Best first; of equal scores the newest first, then by id.
+    pub hits: Vec<NoteHit>,
+    /// Number of notes that match, without the limit.
+    pub total: usize,
+}
+
+/// A note that has a word of the query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoteHit {
+    /// The note.
+    pub entry: Entry,
+    /// The score of its best chunk, in (0, 1).
+    pub score: f64,
+    /// The passage of that chunk with most of the query's words: at most [`MAX_EXCERPT_CHARS`](crate::MAX_EXCERPT_CHARS) characters,
+    /// cut between words. Empty if the chunk is a heading alone.
+    pub excerpt: Option<String>,
+}
+
+/// Why notes can't be searched.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// The catalogue can't be read.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// The index can't be read, or brought up to date.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+/// An index of the words of a catalogue's notes, in a file of its own.
+#[derive(Debug)]
+pub struct NoteIndex(Index);
+
+impl NoteIndex {
+    /// Opens the index in the file `path`, whose folder exists. The next search fills a missing one.
+    ///
+    /// # Errors
+    /// If the file can't be created or written.
+    pub fn open(path: &Path) -> Result<Self, IndexError> {
+        Index::open(path, RECIPE).map(Self)
+    }
+
+    /// Takes what the catalogue has up to the change `needed`, so that a search need not.
+    ///
+    /// # Errors
+    /// If the catalogue can't be read, or the index can't be written.
+    pub fn update(&self, catalogue: &Catalogue, needed: i64) -> Result<(), IndexError> {
+        self.0.update(catalogue, needed)
+    }
+
+    /// Searches an index that has everything up to the catalogue's change `needed`; brings it up to date first.
+    ///
+    /// # Errors
+    /// [`SearchError`].
+    pub fn search(
+        &self,
+        catalogue: &Catalogue,
+        needed: i64,
+        query: &NoteQuery,
+    ) -> Result<NoteHits, SearchError> {
+        let terms = query_terms(&query.text);
+        let ids = query.selection.ids.as_ref();
+        let mut asked = query.limit + BEYOND;
+        loop {
+            let found = self.0.search(catalogue, needed, &search(query, asked))?;
+            let is_all = found.hits.len() < asked;
+            let (mut hits, total) = (found.hits, found.total);
+            if !is_all && (ids.is_some() || ends_in_equals(&hits, query.limit)) {
+                asked = asked.saturating_mul(4);
+                continue;
+            }
+            let outcome = catalogue.read(|notes| {
+                let mut entries = vec![];
+                for hit in hits.drain(..) {
+                    // What was removed meanwhile is no hit.
+                    let Some((id, place)) = parse_chunk_key(&hit.id) else {
+                        continue;
+                    };
+                    if ids.is_none_or(|ids| ids.contains(&id))
+                        && let Some(entry) = notes.get(id)?
+                    {
+                        entries.push((entry, hit.score, place));
+                    }
+                }
+                entries.sort_by(|a, b| compare((&a.0, a.1), (&b.0, b.1)));
+                let total = if ids.is_some() { entries.len() } else { total };
+                entries.truncate(query.limit);
+                let hits = entries.into_iter().map(|(entry, score, place)| {
+                    let excerpt = query.excerpts.then(|| {
+                        let note = notes.note(&entry)?;
+                        let chunk = chunks(&note).into_iter().nth(place as usize);
+                        let text = chunk.map_or("", |chunk| &note.text[chunk.text]);
+                        Ok::<_, CatalogueError>(excerpt(text, &terms).to_owned())
+                    });
+                    let excerpt = excerpt.transpose()?;
+                    Ok(NoteHit {
+                        entry,
+                        score,
+                        excerpt,
+                    })
+                });
+                let hits = hits.collect::<Result<_, CatalogueError>>()?;
+                Ok(NoteHits { hits, total })
+            });
+            return Ok(outcome?);
+        }
+    }
+}
+
+fn search(query: &NoteQuery, limit: usize) -> Search {
+    let selection = &query.selection;
+    let mut filters = Filters::default();
+    if let Some(note_type) = &selection.note_type {
+        filters = filters.with(TYPE, note_type);
+    }
+    for tag in &selection.tags {
+        filters = filters.with(TAG, tag);
+    }
+    (filters.since, filters.until) = selection.seconds();
+    Search::new(&query.text, limit).filtered(filters).grouped()
+}
+
+/// Returns true if hits that are left out may be as good as the last one within the limit.
+fn ends_in_equals(hits: &[Hit], limit: usize) -> bool {
+    let last = hits.last().map(|hit| hit.score);
+    limit > 0 && hits.get(limit - 1).map(|hit| hit.score) == last
+}
+
+fn compare(a: (&Entry, f64), b: (&Entry, f64)) -> Ordering {
+    let by_score = b.1.total_cmp(&a.1);
+    let key = |entry: &Entry| (Reverse(entry.created_at), entry.id);
+    by_score.then_with(|| key(a.0).cmp(&key(b.0)))
+}

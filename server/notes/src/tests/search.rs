@@ -1,0 +1,144 @@
+//! What is found, in which order, and what is shown of it.
+
+use proptest::{collection::vec, prelude::*};
+
+use super::folder::Folder;
+use crate::{
+    MAX_EXCERPT_CHARS, Note, NoteHits, NoteIndex, NoteQuery, Selection,
+    search::{MAX_CHUNK_BYTES, chunks},
+};
+
+fn search(folder: &Folder, text: &str, selection: Selection, limit: usize) -> NoteHits {
+    let index = NoteIndex::open(&folder.beside("words.db")).unwrap();
+    let query = NoteQuery {
+        text: text.into(),
+        selection,
+        limit,
+        excerpts: true,
+    };
+    index
+        .search(&folder.catalogue, folder.follow().sequence, &query)
+        .unwrap()
+}
+
+fn paths(hits: &NoteHits) -> Vec<&str> {
+    hits.hits.iter().map(|hit| hit.entry.path.as_str()).collect()
+}
+
+#[test]
+fn titles_tags_headings_and_text_count_in_this_order() {
+    let filler = "Something else is said here at some length.";
+    let files = [
+        ("text.md", format!("# One\n\n{filler} A parser.")),
+        ("heading.md", format!("# One\n\n## A parser\n\n{filler}")),
+        ("tag.md", format!("---\ntags: [parser]\n---\n# One\n\n{filler}")),
+        ("title.md", format!("# A parser\n\n{filler}")),
+        ("none.md", format!("# One\n\n{filler}")),
+    ];
+    let folder = Folder::of(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
+    let hits = search(&folder, "parser", Selection::default(), 10);
+    assert_eq!(paths(&hits), ["title.md", "tag.md", "heading.md", "text.md"]);
+    assert!(hits.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
+    let one = search(&folder, "parser", Selection::default(), 1);
+    assert_eq!((paths(&one), one.total), (vec!["title.md"], 4));
+}
+
+#[test]
+fn a_note_is_found_once_and_filters_go_first() {
+    let many = (0..20)
+        .map(|n| format!("## Part {n}\n\nparser {n}\n\n"))
+        .collect::<String>();
+    let folder = Folder::of(&[
+        ("many.md", &many),
+        (
+            "b.md",
+            "---\ntype: permanent\ntags: [x, y]\ncreated_at: 2026-01-02\n---\nparser",
+        ),
+        (
+            "a.md",
+            "---\ntype: permanent\ntags: [x, z]\ncreated_at: 2026-01-02\n---\nparser",
+        ),
+        ("old.md", "---\ntags: [x, y]\ncreated_at: 2025-01-02\n---\nparser"),
+    ]);
+    let all = search(&folder, "parser", Selection::default(), 10);
+    assert_eq!((all.hits.len(), all.total), (4, 4));
+    let of = |selection: Selection| search(&folder, "parser", selection, 10);
+    let tags = |tags: &[&str]| Selection {
+        tags: tags.iter().map(|tag| tag.to_string()).collect(),
+        ..Selection::default()
+    };
+    assert_eq!(
+        paths(&of(tags(&["x", "y"]))),
+        ["b.md", "old.md"],
+        "newer first, where scores are equal"
+    );
+    let ids = Some(vec![all.hits[0].entry.id]);
+    assert_eq!(
+        of(Selection {
+            ids,
+            ..Selection::default()
+        })
+        .total,
+        1
+    );
+    let permanent = of(Selection {
+        note_type: Some("permanent".into()),
+        ..Selection::default()
+    });
+    let mut by_id = permanent.hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>();
+    assert_eq!(permanent.hits[0].score, permanent.hits[1].score);
+    by_id.sort();
+    assert_eq!(
+        permanent.hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>(),
+        by_id
+    );
+    folder.write("b.md", "nothing");
+    assert_eq!(paths(&of(tags(&["x", "y"]))), ["old.md"], "a hand edit is seen");
+}
+
+#[test]
+fn excerpts_are_around_the_best_passage() {
+    let text = format!(
+        "{}the parser was renamed{}",
+        "word ".repeat(150),
+        " more".repeat(30)
+    );
+    let folder = Folder::of(&[("a.md", &text), ("b.md", &"猫が好き".repeat(300))]);
+    let hits = search(&folder, "when was the parser renamed?", Selection::default(), 10);
+    let excerpt = hits.hits[0].excerpt.clone().unwrap();
+    assert!(excerpt.contains("parser was renamed"), "{excerpt}");
+    let hits = search(&folder, "猫", Selection::default(), 10);
+    assert!(hits.hits[0].excerpt.clone().unwrap().chars().count() > 400);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn chunks_are_all_of_a_note(parts in vec("[a-z猫 .]{0,300}\n{0,2}(#{1,3} [a-z]{1,5}\n)?", 0..20)) {
+        let text = parts.concat();
+        let note = Note::parse("a.md", text.as_bytes());
+        let chunks = chunks(&note);
+        let mut end = 0;
+        for chunk in &chunks {
+            prop_assert!(chunk.text.len() <= MAX_CHUNK_BYTES && chunk.text.start >= end);
+            end = chunk.text.end;
+        }
+        let cut: String = chunks.iter().flat_map(|chunk| text[chunk.text.clone()].chars()).collect();
+        let letters = |text: &str| text.chars().filter(|c| *c == '猫').count();
+        prop_assert_eq!(letters(&cut), letters(&text));
+    }
+
+    #[test]
+    fn excerpts_are_parts_of_the_content_cut_between_words(words in vec("[a-z]{1,30}[ \n]{1,2}", 1..200), at in any::<prop::sample::Index>()) {
+        let text = words.concat();
+        let folder = Folder::of(&[("a.md", &text)]);
+        let wanted = words[at.index(words.len())].trim();
+        let hits = search(&folder, wanted, Selection::default(), 1);
+        let excerpt = hits.hits[0].excerpt.as_deref().unwrap();
+        prop_assert!(excerpt.chars().count() <= MAX_EXCERPT_CHARS);
+        let around = format!(" {} ", text.replace('\n', " "));
+        let excerpt = format!(" {} ", excerpt.replace('\n', " "));
+        prop_assert!(around.contains(&excerpt), "{:?}", excerpt);
+    }
+}
