@@ -54,7 +54,17 @@ fn version_5(namespace: Uuid, name: &[u8]) -> Uuid {
 
 /// Returns the path of a new note: `notes/SLUG-ID8.md`, of the title's words and the first eight digits of the id.
 pub fn file_name(title: &str, id: Uuid) -> String {
-    format!("{NOTES}{}{}", slug(title), id_suffix(id))
+    NOTES.to_owned() + &short_file_name(title, id)
+}
+
+/// Returns the name of a note's file: `SLUG-ID8.md`.
+pub(crate) fn short_file_name(title: &str, id: Uuid) -> String {
+    slug(title) + &id_suffix(id)
+}
+
+/// Returns the name of a note's file with the whole id, for the second of two with one short name.
+pub(crate) fn full_file_name(title: &str, id: Uuid) -> String {
+    format!("{}-{id}.md", slug(title))
 }
 
 /// Returns what the names of files that tools make for a note end with.

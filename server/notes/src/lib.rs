@@ -10,10 +10,12 @@
 //! | `identity` | ids of files that name none, names of new files, which files are notes |
 //! | `catalogue` | all notes of a library in SQLite, derived from their files |
 //! | `search` | chunks of notes, and the search of them |
+//! | `export` | notes in one file |
 //! | `render` | bytes of new notes, and changes of keys as splices |
 
 mod catalogue;
 mod error;
+mod export;
 mod identity;
 mod link;
 mod metadata;
@@ -27,6 +29,7 @@ mod tests;
 pub use self::{
     catalogue::{Catalogue, CatalogueError, Entry, Files, Followed, FoundLink, Selection, Snapshot},
     error::NoteError,
+    export::{Export, ExportError, Exported, Format, export},
     identity::{derived_id, file_name, is_note},
     link::Link,
     metadata::{Agent, Metadata},

@@ -20,7 +20,7 @@ pub struct Link {
     pub relation: String,
     /// When it was made.
     pub created_at: Option<DateTime<Utc>>,
-    /// Who made it.
+    /// Its maker.
     pub by: Option<String>,
     /// All else that is said about it.
     pub metadata: Map<String, Value>,

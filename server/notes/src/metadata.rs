@@ -40,13 +40,13 @@ pub struct Metadata {
     pub version: Option<u64>,
     /// When the note was made, in whole seconds.
     pub created_at: Option<DateTime<Utc>>,
-    /// Who made it.
+    /// Its maker.
     pub created_by: Option<String>,
     /// The agent that wrote it.
     pub agent: Option<Agent>,
     /// Why an AI's content is in the library.
     pub ai_justification: Option<String>,
-    /// Who approved it.
+    /// Its reviewer.
     pub reviewed_by: Option<String>,
     /// Whether it is for few eyes. A value that can't be understood counts as yes.
     pub sensitive: bool,
@@ -223,7 +223,7 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
 }
 
 /// Returns tags from a list, or from a text with commas or blanks between them.
-fn tags(value: &Value) -> Option<Vec<String>> {
+pub(crate) fn tags(value: &Value) -> Option<Vec<String>> {
     let all: Vec<String> = match value {
         Value::Array(items) => items.iter().map(scalar).collect::<Option<_>>()?,
         _ => scalar(value)?.split([',', ' ']).map(String::from).collect(),

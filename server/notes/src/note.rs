@@ -73,6 +73,17 @@ impl Note {
         &self.text[self.content_range()]
     }
 
+    /// Returns how many of the document's `length` bytes are front matter.
+    pub(crate) fn front_matter_bytes(&self, length: usize) -> usize {
+        // What is not UTF-8 has other positions in the text.
+        let is_text = !self.problems.contains(&Problem::NotUtf8);
+        if is_text {
+            self.content_range().start.min(length)
+        } else {
+            0
+        }
+    }
+
     pub(crate) fn content_range(&self) -> Range<usize> {
         self.outline.front_matter().end..self.text.len()
     }

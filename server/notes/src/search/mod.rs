@@ -6,7 +6,9 @@ mod query;
 
 use tabellion_retrieval::{Document, Facet, Text};
 
-pub(crate) use self::chunk::{MAX_CHUNK_BYTES, chunks};
+#[cfg(test)]
+pub(crate) use self::chunk::MAX_CHUNK_BYTES;
+pub(crate) use self::chunk::chunks;
 pub use self::{
     excerpt::MAX_EXCERPT_CHARS,
     query::{NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},

@@ -1,4 +1,5 @@
 mod catalogue;
+mod export;
 mod folder;
 mod note;
 mod render;

@@ -1,0 +1,173 @@
+//! Exports, read again.
+
+use std::{collections::BTreeMap, fs::File, io::Read as _};
+
+use chrono::DateTime;
+use proptest::{collection::vec, prelude::*};
+use serde_json::Value;
+use uuid::Uuid;
+use zip::ZipArchive;
+
+use super::{
+    folder::Folder,
+    values::{content, metadata},
+};
+use crate::{Export, Exported, Format, Metadata, Note, Selection, derived_id, render};
+
+fn exported(folder: &Folder, format: Format, parts: [bool; 2], selection: Selection) -> Exported {
+    let export = Export {
+        id: Uuid::from_u128(7),
+        created_at: DateTime::UNIX_EPOCH,
+        format,
+        selection,
+        include_content: parts[0],
+        include_links: parts[1],
+    };
+    let file = File::create(folder.beside("export")).unwrap();
+    let version = |entry: &crate::Entry| entry.metadata.current_version(false);
+    let outcome = folder
+        .catalogue
+        .read(|notes| Ok(crate::export(notes, &export, &version, file)));
+    outcome.unwrap().unwrap()
+}
+
+fn json(folder: &Folder) -> Value {
+    serde_json::from_reader(File::open(folder.beside("export")).unwrap()).unwrap()
+}
+
+fn zip(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
+    let mut zip = ZipArchive::new(File::open(folder.beside("export")).unwrap()).unwrap();
+    let names: Vec<String> = (0..zip.len())
+        .map(|n| zip.by_index(n).unwrap().name().unwrap().into_owned())
+        .collect();
+    let read = |name: String| {
+        let mut bytes = vec![];
+        zip.by_name(&name).unwrap().read_to_end(&mut bytes).unwrap();
+        (name, bytes)
+    };
+    names.into_iter().map(read).collect()
+}
+
+const BOTH: [bool; 2] = [true, true];
+
+fn vault() -> Folder {
+    let to = |path: &str, relation: &str| format!("{{to: {}, relation: {relation}}}", derived_id(path));
+    let links = [to("b.md", "cites"), to("c.md", "cites"), to("gone.md", "cites")].join(", ");
+    let text = format!("---\ntitle: Plan\ntags: [a b]\nlinks: [{links}]\ncreated_at: 2026-01-01\n---\nText");
+    Folder::of(&[
+        ("a.md", text.as_str()),
+        (
+            "b.md",
+            "---\ntitle: 'PLAN'\ntags: [x]\ncreated_at: 2026-01-02\n---\n",
+        ),
+        ("c.md", "---\ntitle: 'a/b: [c]'\ncreated_at: 2026-01-03\n---\n"),
+    ])
+}
+
+#[test]
+fn links_count_with_both_ends_in_the_export() {
+    let folder = vault();
+    for (parts, tags, counts) in [
+        (BOTH, None, (3, 2)),
+        ([false, false], None, (3, 2)),
+        (BOTH, Some("x"), (1, 0)),
+    ] {
+        let selection = || Selection {
+            tags: tags.into_iter().map(String::from).collect(),
+            ..Selection::default()
+        };
+        for format in [Format::Json, Format::Markdown, Format::Obsidian] {
+            let outcome = exported(&folder, format, parts, selection());
+            let size = std::fs::metadata(folder.beside("export")).unwrap().len();
+            assert_eq!(
+                (outcome.notes, outcome.links, outcome.bytes),
+                (counts.0, counts.1, size)
+            );
+        }
+        exported(&folder, Format::Json, parts, selection());
+        let json = json(&folder);
+        assert_eq!(json.get("links").is_some(), parts[1]);
+        assert_eq!(json["notes"][0].get("content").is_some(), parts[0]);
+        assert_eq!(json["notes"].as_array().unwrap().len(), counts.0);
+    }
+}
+
+#[test]
+fn a_vault_has_files_named_by_titles() {
+    let folder = vault();
+    exported(&folder, Format::Obsidian, BOTH, Selection::default());
+    let files = zip(&folder);
+    assert_eq!(
+        files.keys().collect::<Vec<_>>(),
+        ["PLAN (2).md", "Plan.md", "a b c.md"]
+    );
+    let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
+    assert!(text("Plan.md").ends_with("---\nText\n\n## Links\n\n### cites\n\n- [[PLAN (2)]]\n- [[a b c]]\n"));
+    assert!(
+        text("Plan.md").contains("tags:\n  - a-b\n"),
+        "{}",
+        text("Plan.md")
+    );
+    assert!(
+        text("a b c.md").contains("aliases:\n  - \"a/b: [c]\"\n") || text("a b c.md").contains("aliases:")
+    );
+}
+
+#[test]
+fn without_content_the_files_are_front_matter_alone() {
+    let folder = vault();
+    exported(&folder, Format::Markdown, [false, true], Selection::default());
+    let files = zip(&folder);
+    assert_eq!(files.len(), 4);
+    assert!(
+        files
+            .iter()
+            .filter(|(name, _)| name.ends_with(".md"))
+            .all(|(_, bytes)| bytes.ends_with(b"\n---\n"))
+    );
+    let empty = Folder::of(&[]);
+    exported(&empty, Format::Json, BOTH, Selection::default());
+    assert_eq!(
+        (json(&empty)["notes"].clone(), json(&empty)["links"].clone()),
+        (Value::Array(vec![]), Value::Array(vec![]))
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_exported_reads_back_equal(notes in vec((metadata(), content()), 1..6)) {
+        let folder = Folder::new();
+        for (number, (metadata, content)) in notes.iter().enumerate() {
+            let metadata = Metadata { id: Some(Uuid::from_u128(number as u128)), ..metadata.clone() };
+            folder.write(&format!("{number}.md"), render(&metadata, content).unwrap());
+        }
+        folder.follow();
+        let entries = folder.list(&Selection::default());
+        exported(&folder, Format::Json, BOTH, Selection::default());
+        for (entry, found) in entries.iter().zip(json(&folder)["notes"].as_array().unwrap()) {
+            let number: usize = entry.path.trim_end_matches(".md").parse().unwrap();
+            prop_assert_eq!(&found["id"], &Value::from(entry.id.to_string()));
+            prop_assert_eq!(found["content"].as_str(), Some(notes[number].1.as_str()));
+            for (key, value) in &notes[number].0.others {
+                prop_assert_eq!(&found["metadata"][key], value);
+            }
+        }
+        exported(&folder, Format::Markdown, [true, false], Selection::default());
+        let files = zip(&folder);
+        prop_assert_eq!(files.len(), notes.len());
+        for bytes in files.values() {
+            let path = format!("{}.md", Note::parse("", bytes).metadata.id.unwrap().as_u128());
+            prop_assert_eq!(bytes, &std::fs::read(folder.path(&path)).unwrap());
+        }
+        exported(&folder, Format::Obsidian, [true, false], Selection::default());
+        let files = zip(&folder);
+        prop_assert_eq!(files.len(), notes.len());
+        for bytes in files.values() {
+            let note = Note::parse("", bytes);
+            let number = note.metadata.id.unwrap().as_u128() as usize;
+            prop_assert_eq!(note.content(), &notes[number].1);
+        }
+    }
+}
