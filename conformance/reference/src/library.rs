@@ -94,8 +94,9 @@ impl Library {
             let (commit, committed) = self.last(path)?;
             let blob = id_of(&found.bytes);
             let dirty = committed.as_ref() != Some(&blob);
-            let is_passing =
-                || Ok(self.journal().exists() || self.last(path)?.0 != commit || is_git_writing());
+            let is_passing = || -> Result<bool, Failure> {
+                Ok(self.journal().exists() || self.last(path)?.0 != commit || is_git_writing())
+            };
             if dirty && !takes_it && is_passing()? {
                 thread::sleep(POLL_INTERVAL);
                 continue;

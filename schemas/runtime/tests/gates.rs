@@ -50,7 +50,7 @@ impl Bulletin for Board {
     ) -> Result<Staged<PostNoticeResponse>, ToolError> {
         let waits = cx.gates().requires_review();
         let old = cx.read(&req.path)?.map_or(0, |old| old.bytes.len());
-        let kept = if old == 0 { 100 } else { req.text.len() * 100 / old };
+        let kept = (req.text.len() * 100).checked_div(old).unwrap_or(100);
         cx.fact(Fact::Plan, json!({ "kept_percent": kept }));
         let path = if waits {
             format!("waiting/{}", req.path)

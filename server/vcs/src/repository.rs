@@ -82,7 +82,7 @@ impl GitRepository {
             .map_err(|error| cant_open(top, &error))?;
         let mut git = git.to_thread_local();
         let storage = git.config_snapshot().string("extensions.refStorage");
-        if storage.is_some_and(|storage| storage.to_string() != "files") {
+        if storage.is_some_and(|storage| *storage != b"files"[..]) {
             let what = "keeps its references in another form than files (`git refs migrate --ref-format=files` changes it)";
             return Err(VcsError::Unsupported {
                 path: top.to_owned(),

@@ -246,9 +246,11 @@ impl History {
         head: Option<ObjectId>,
         path: &str,
     ) -> Result<Option<ObjectId>, Failure> {
-        let touches = |commit: ObjectId| match CommitData::read(git, commit)? {
-            Some(data) => changes::touches(git, &data, path),
-            None => Ok(false),
+        let touches = |commit: ObjectId| -> Result<bool, ReadError> {
+            match CommitData::read(git, commit)? {
+                Some(data) => Ok(changes::touches(git, &data, path)?),
+                None => Ok(false),
+            }
         };
         self.ask(git, head, |known, cache| {
             let mut at = 0;
