@@ -22508,7 +22508,7 @@ mod schema {
           "maxLength": 128,
           "pattern": "^[A-Za-z0-9._:-]*$"
         },
-        "query": { "type": "string", "minLength": 1 },
+        "query": { "type": "string", "minLength": 1, "pattern": "\\S" },
         "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
         "after": { "type": "integer", "minimum": 0 }
       },
@@ -22572,7 +22572,7 @@ mod schema {
           "maxLength": 128,
           "pattern": "^[A-Za-z0-9._:-]*$"
         },
-        "query": { "type": "string", "minLength": 1 },
+        "query": { "type": "string", "minLength": 1, "pattern": "\\S" },
         "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
         "after": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
       },

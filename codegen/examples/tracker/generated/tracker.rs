@@ -3059,7 +3059,8 @@ mod schema {
     "query": {
       "type": "string",
       "description": "Words that the issues to list must have",
-      "minLength": 1
+      "minLength": 1,
+      "pattern": "\\S"
     },
     "limit": {
       "type": "integer",

@@ -273,7 +273,9 @@ impl Whole<'_> {
                 .and_then(|name| self.entity.fields.get(name));
             let schema = match (filter, field) {
                 (FilterOf::Other(OtherFilter::Item(_)), _) => json!({ "type": "string" }),
-                (FilterOf::Other(OtherFilter::Words(_)), _) => json!({ "type": "string", "minLength": 1 }),
+                (FilterOf::Other(OtherFilter::Words(_)), _) => {
+                    json!({ "type": "string", "minLength": 1, "pattern": "\\S" })
+                }
                 (_, Some(field)) => value(
                     &Field {
                         optional: false,
