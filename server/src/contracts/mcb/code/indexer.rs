@@ -24,6 +24,8 @@ use super::{super::values::text, OPERATION_ID, trees};
 /// How often it is looked whether a call's change is there, and for how long: a call may wait for a person's approval.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const APPROVAL_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long the end of a server waits for its runs to store the files that they have cut.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The rows that say what is to be indexed.
 pub(in super::super) trait Collections: Send + Sync {
@@ -34,7 +36,8 @@ pub(in super::super) trait Collections: Send + Sync {
     fn all(&self) -> Result<Vec<Row>, Failure>;
 }
 
-/// The index of code of a data folder, and the thread that follows the rows. Dropped, it ends its runs.
+/// The index of code of a data folder, and the thread that follows the rows. Dropped, it ends its runs, which store what they have: the
+/// next server goes on from there, also where no server lives as long as a run.
 pub(in super::super) struct Indexer(Arc<Inner>);
 
 struct Inner {
@@ -80,9 +83,7 @@ impl Indexer {
 
     /// Goes on with what a server that ended has left. Returns at once.
     pub(in super::super) fn resume(&self) {
-        if self.0.path.exists() {
-            self.0.look();
-        }
+        self.0.look();
     }
 
     /// Says that a call will leave a row with this operation, or without one that was there, and returns at once.
@@ -124,21 +125,19 @@ impl Indexer {
         }))
     }
 
-    /// Returns the state of the run that a row names, and what the index has of the collection.
+    /// Returns the state of the run that a row names, and what the index has of the collection. What was interrupted goes on: with this
+    /// server's next look at the rows, which begins now.
     pub(super) fn standing(&self, key: &str, operation: &str) -> Result<(State, Option<Status>), CodeError> {
         let status = self.0.index()?.status(key)?;
-        let state = match &status {
-            Some(status) if status.operation == operation => status.state,
-            _ => State::Interrupted,
+        let status = status.filter(|status| status.operation == operation);
+        let state = match status.as_ref().map(|status| status.state) {
+            None | Some(State::Interrupted) => {
+                self.0.look();
+                State::Indexing
+            }
+            Some(state) => state,
         };
-        let work = self.0.work.lock();
-        let is_here = work.awaited.contains_key(operation) || work.running.contains_key(key);
-        let state = if state == State::Interrupted && is_here {
-            State::Indexing
-        } else {
-            state
-        };
-        Ok((state, status.filter(|status| status.operation == operation)))
+        Ok((state, status))
     }
 
     /// Ends the run of a collection, if this process has one.
@@ -155,6 +154,8 @@ impl Drop for Indexer {
         work.ends = true;
         work.running.values().for_each(Stop::stop);
         self.0.changed.notify_all();
+        let until = Instant::now() + END_TIMEOUT;
+        while !work.running.is_empty() && !self.0.changed.wait_until(&mut work, until).timed_out() {}
     }
 }
 
@@ -226,6 +227,9 @@ impl Inner {
 
     /// Begins the runs that rows want, and removes what no row names.
     fn compare(self: &Arc<Self>) -> Result<(), Box<dyn std::error::Error>> {
+        if !self.path.exists() && self.collections.all()?.is_empty() {
+            return Ok(());
+        }
         let index = self.index()?;
         // Before the rows: what another process adds meanwhile has a row then.
         let indexed = index.keys()?;

@@ -194,6 +194,18 @@ fn a_new_server_goes_on_where_the_last_one_ended() {
 }
 
 #[test]
+fn a_new_server_makes_an_index_that_is_lost() {
+    let bench = bench();
+    start(&bench, json!({ "action": "start", "path": "shop" }));
+    settled(&bench);
+    let data = bench.close();
+    fs::remove_file(data.path().join("data/mcb-code.db")).unwrap();
+    let bench = Bench::over(data);
+    assert_eq!(settled(&bench)["collections"][0]["state"], "idle");
+    assert_eq!(found(&bench, "total", json!({}))[0], "src/price.rs");
+}
+
+#[test]
 fn branches_and_commits_are_indexed_without_a_checkout() {
     let bench = bench();
     let top = bench.folder().join("shop");
