@@ -38,7 +38,7 @@ fn of_rows(rest: &str) -> Result<Arc<Mapping>, AdapterError> {
 
 #[test]
 fn a_ledger_says_where_rows_are() {
-    let queries: String = ["org", "project", "issue", "comment", "access_key"]
+    let queries: String = ["org", "project", "issue", "claim", "comment", "access_key"]
         .map(|entity| format!("[ledger.rows.{entity}]\nquery = \"SELECT * FROM my_{entity}\"\n"))
         .concat();
     let file = "[ledger]\nfile = \"{data}/x.db\"\ncommand = [\"export\", \"{data}\"]\n";

@@ -197,7 +197,7 @@ async fn a_request_without_a_token_is_told_where_to_get_one() {
             let body: Value = serde_json::from_str(said.split("\r\n\r\n").nth(1).unwrap()).unwrap();
             assert_eq!(body["resource"], here);
             assert_eq!(body["authorization_servers"], json!([ISSUER]));
-            assert_eq!(body["scopes_supported"], json!(["read", "write"]));
+            assert_eq!(body["scopes_supported"], json!(["read", "write", "review"]));
             assert_eq!(body["bearer_methods_supported"], json!(["header"]));
         }
     }

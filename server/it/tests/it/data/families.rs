@@ -54,6 +54,9 @@ const OF_CODE: [&str; 14] = [
     "metrics-are-counted",
 ];
 
+/// Those of them that are of rules.
+const OF_RULES: [&str; 3] = ["rules-are-listed", "findings-are-data", "metrics-are-counted"];
+
 /// Runs checks against the program, which is started with these further arguments. They show that these guarantees hold.
 fn judge(only: &[&str], guarantees: &[&str], arguments: &[&str], reach: Reach, eras: Vec<Era>) {
     let serve = [TABELLION, "serve", "--contract", CONTRACT.id, "--data", "{data}"];
@@ -102,23 +105,34 @@ fn indexes_searches_comparisons_and_rules_hold_over_stdio() {
 
 #[test]
 fn indexes_searches_comparisons_and_rules_hold_over_http() {
+    let on_http = |checks: &[&str], guarantees: &[&str], mode| {
+        let serve = [
+            "--workspace",
+            "{workspace}",
+            "--http",
+            "127.0.0.1:{port}",
+            "--mode",
+            mode,
+        ];
+        let reach = Reach::Http("http://127.0.0.1:{port}/mcp".into());
+        judge(checks, guarantees, &serve, reach, vec![Era::Session]);
+    };
     // What a kill or restart leaves does not depend on the transport, and takes longest to find out.
-    let checks = [
+    let of_server = [
         "index/status",
         "index/incremental",
         "index/outside",
         "search",
         "vcs",
-        "validate",
     ];
-    let guarantees: Vec<&str> = OF_CODE.into_iter().filter(|id| *id != "index-survives").collect();
-    judge(
-        &checks,
-        &guarantees,
-        &["--workspace", "{workspace}", "--http", "127.0.0.1:{port}"],
-        Reach::Http("http://127.0.0.1:{port}/mcp".into()),
-        vec![Era::Session],
-    );
+    let not_of_server = [&["index-survives"], &OF_RULES[..]].concat();
+    let guarantees: Vec<&str> = OF_CODE
+        .into_iter()
+        .filter(|id| !not_of_server.contains(id))
+        .collect();
+    on_http(&of_server, &guarantees, "server-hybrid");
+    // Rules are for where the files are, so no server validates for other machines.
+    on_http(&["validate"], &OF_RULES, "client-hybrid");
 }
 
 #[test]
