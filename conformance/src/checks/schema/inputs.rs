@@ -116,8 +116,8 @@ fn judge_valid(bench: &Bench<'_>, case: &Case) -> Judgement {
         if rule.is_some_and(|rule| is_of_rows(contract, tool, rule)) {
             continue;
         }
-        // What the details give a reason for is refused because of what is there, not because of its form.
-        if callers::details(contract, &message).contains_key(REASON) {
+        // What an error body gives a reason for is refused because of what is there, not because of its form.
+        if contract.error_body.is_some() && callers::details(contract, &message).contains_key(REASON) {
             continue;
         }
         if let Reply::Refused(refusal) = bench.subject.adapter.reply(tool, &message) {

@@ -132,11 +132,13 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
         tools.chain(resources).chain(prompts)
     });
     let literals: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
-    // Where a repository's files are read and looked at, `index` is git's; an `agent` is a key of notes' front matter.
+    // Where a repository's files are read and looked at, `index` is git's; an `agent` is in notes' front matter
+    // and in tokens.
     let of_others = [
         ("server/library/src", "\"index\""),
         ("server/vcs/src", "\"index\""),
         ("server/notes/src", "\"agent\""),
+        ("server/http/src", "\"agent\""),
     ];
     let of_git = workspace().join("server/src/doctor");
     for folder in PRODUCT {
