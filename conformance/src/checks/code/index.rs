@@ -61,9 +61,9 @@ pub(super) const KILLED: Check = Check {
                is there for all, misses files for ever.",
     cases: |bench| {
         let mut dice = bench.dice("killed");
-        let delays: &[u64] = bench.pick(&[0, 1, 3, 6, 12, 24], &[0, 1, 2, 4, 8, 16, 32, 64, 128, 256]);
+        let delays: &[u64] = bench.pick(&[0, 1, 3, 6], &[0, 1, 2, 4, 8, 16, 32, 64, 128, 256]);
         let case = |delay: &u64| {
-            let tree = tree::random(&mut dice, 60);
+            let tree = tree::random(&mut dice, 240);
             let killed = Killed {
                 tree,
                 delays: vec![*delay; 1 + dice.usize(..2)],
