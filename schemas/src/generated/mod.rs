@@ -5,6 +5,9 @@
 pub mod braindrive_markdown;
 
 #[rustfmt::skip]
+pub mod brainforge;
+
+#[rustfmt::skip]
 pub mod learning_os;
 
 #[rustfmt::skip]
@@ -18,6 +21,7 @@ pub mod safe_markdown_editor;
 #[allow(dead_code, unreachable_pub, reason = "a program may leave a part unused")]
 pub static CONTRACTS: &[&tabellion_runtime::ContractSpec] = &[
     &braindrive_markdown::CONTRACT,
+    &brainforge::CONTRACT,
     &learning_os::CONTRACT,
     &mcb::CONTRACT,
     &safe_markdown_editor::CONTRACT,
