@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    ContractSpec, KnownCaller, ToolSpec,
+    Agent, ContractSpec, KnownCaller, ToolSpec,
     auth::{NEEDS, REASON},
     gates::{GATES, VIOLATIONS},
     spec::{AuthSpec, CallerKind, RoleSpec, ScopeWord},
 };
 
-use crate::{check::Bench, client::Client, judgement::Stop, scene::Scene};
+use crate::{check::Bench, client::Client, judgement::Stop, scene::Scene, target::CLIENT_NAME};
 
 /// Returns the caller that has this role and no more than it takes, as gates see it. Its identity is the suite's own word.
 pub(crate) fn caller(auth: &AuthSpec, role: &RoleSpec) -> KnownCaller {
@@ -19,7 +19,11 @@ pub(crate) fn caller(auth: &AuthSpec, role: &RoleSpec) -> KnownCaller {
         }
         CallerKind::Agent => {
             let scopes = vec![ScopeWord::Read, ScopeWord::Write];
-            KnownCaller::agent(auth, Default::default(), "a person", scopes)
+            let agent = Agent {
+                name: Some(CLIENT_NAME.into()),
+                version: Some(env!("CARGO_PKG_VERSION").into()),
+            };
+            KnownCaller::agent(auth, agent, "a person", scopes)
         }
     }
 }

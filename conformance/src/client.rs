@@ -18,6 +18,7 @@ use crate::{
     provenance,
     reply::Reply,
     request::Call,
+    target::CLIENT_NAME,
 };
 
 /// Reason why a check that needs two clients cannot run.
@@ -305,6 +306,6 @@ pub(crate) fn prepare(era: Era, params: &mut Value, capabilities: &Value) {
         meta["io.modelcontextprotocol/protocolVersion"] = era.revision().into();
         meta["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
         meta["io.modelcontextprotocol/clientInfo"] =
-            json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") });
+            json!({ "name": CLIENT_NAME, "version": env!("CARGO_PKG_VERSION") });
     }
 }

@@ -13,6 +13,7 @@ pub static CONTRACTS: &[&ContractSpec] = &[
     &tabellion_contracts::learning_os::CONTRACT,
     &tabellion_contracts::safe_markdown_editor::CONTRACT,
     &tabellion_contracts::mcb::CONTRACT,
+    &tabellion_contracts::brainforge::CONTRACT,
 ];
 
 /// The ids under which checks name the guarantees of contracts with rows, by kind.

@@ -35,6 +35,8 @@ use crate::{
 use process::Process;
 use streamable::{ReceivedMessage, Streamable};
 
+/// The name that the suite's clients say.
+pub(crate) const CLIENT_NAME: &str = env!("CARGO_PKG_NAME");
 /// Default timeout for an answer or an exit, after which a server counts as hung.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Timeout for the exit of a listening server after a request to end; then it is killed.
@@ -295,7 +297,7 @@ impl Target {
     /// # Errors
     /// As [`initialize`](Self::initialize).
     pub fn initialize_as(&mut self, revision: &str, capabilities: &Value) -> Result<Value, WireError> {
-        let client = json!({ "name": "tabellion-conformance", "version": env!("CARGO_PKG_VERSION") });
+        let client = json!({ "name": CLIENT_NAME, "version": env!("CARGO_PKG_VERSION") });
         let params =
             json!({ "protocolVersion": revision, "capabilities": capabilities, "clientInfo": client });
         let response = self.request("initialize", params)?;

@@ -73,7 +73,13 @@ mod versions;
 pub mod walk;
 mod working_tree;
 
-use std::{ops::ControlFlow, path::Path, sync::Arc, thread, time::Duration};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
 use self::{
     blocking::blocking,
@@ -250,6 +256,11 @@ impl Library {
     /// If the repository can't be read.
     pub fn head(&self) -> Result<Option<String>, Failure> {
         Ok(self.working_tree.head_now()?.map(|id| id.to_string()))
+    }
+
+    /// Returns the folder `name` for what is derived from the library, in the repository and no part of it; it need not exist.
+    pub fn derived(&self, name: &str) -> PathBuf {
+        self.working_tree.repository.own(name)
     }
 
     /// Fails if any change of the document at `path` to `size` bytes would be refused.

@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let start = Instant::now();
             let sequence = catalogue.follow(&library)?.sequence;
             followed.push(start.elapsed());
-            index.search(&catalogue, sequence, &query)?;
+            index.search(&catalogue, sequence, &query, None)?;
             times.push(start.elapsed());
         }
         times.sort();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::terminal::{self, Output, TerminalError, When};
+use crate::terminal::{self, Output, TerminalError, When, review};
 
 // Each command has these options once; groups of them would clash with the commands' names.
 /// Which library to look at.
@@ -117,6 +117,11 @@ pub(super) enum Command {
         #[command(flatten)]
         show: Show,
     },
+    /// Decide on what agents have written, for libraries with reviews (`--contract brainforge`)
+    Review {
+        #[command(subcommand)]
+        what: Review,
+    },
     /// Show where the next change goes, and which documents are not committed
     Status {
         #[command(flatten)]
@@ -149,6 +154,83 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
             library,
             show,
         } => terminal::undo(&library.folder, entry, *dry_run, show.into()),
+        Command::Review { what } => what.run(),
         Command::Status { library, show } => terminal::status(&library.folder, show.into()),
+    }
+}
+
+/// What a reviewer does.
+#[derive(Debug, Subcommand)]
+pub(super) enum Review {
+    /// List what waits, the oldest first
+    List {
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+    /// Show a proposal, and what approving it would change
+    Show {
+        /// Id of the review, or its beginning
+        id: String,
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+    /// Make a proposal part of the library
+    Approve {
+        #[command(flatten)]
+        decision: Decision,
+    },
+    /// Refuse a proposal, and say why
+    Reject {
+        #[command(flatten)]
+        decision: Decision,
+    },
+    /// Ask the author to revise a proposal, and say how
+    Revise {
+        #[command(flatten)]
+        decision: Decision,
+    },
+    /// Take a proposal of your own back
+    Withdraw {
+        #[command(flatten)]
+        decision: Decision,
+    },
+}
+
+/// A decision on a proposal.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Decision {
+    /// Id of the review, or its beginning
+    id: String,
+    /// What you say about it; needed to reject it or to have it revised
+    #[arg(short = 'm', long, value_name = "TEXT")]
+    notes: Option<String>,
+    #[command(flatten)]
+    library: Library,
+    #[command(flatten)]
+    show: Show,
+}
+
+impl Review {
+    fn run(&self) -> Result<(), TerminalError> {
+        match self {
+            Self::List { library, show } => review::list(&library.folder, show.into()),
+            Self::Show { id, library, show } => review::show(&library.folder, id, show.into()),
+            Self::Approve { decision } => decision.make("approve"),
+            Self::Reject { decision } => decision.make("reject"),
+            Self::Revise { decision } => decision.make("needs_revision"),
+            Self::Withdraw { decision } => decision.make("withdraw"),
+        }
+    }
+}
+
+impl Decision {
+    fn make(&self, on: &str) -> Result<(), TerminalError> {
+        let show = (&self.show).into();
+        review::decide(&self.library.folder, &self.id, on, self.notes.as_deref(), show)
     }
 }

@@ -5,6 +5,7 @@
 //! suite.
 
 mod braindrive_markdown;
+pub(crate) mod brainforge;
 mod failures;
 mod learning_os;
 mod mcb;
@@ -63,6 +64,11 @@ static ALL: &[Served] = &[
         spec: &tabellion_contracts::mcb::CONTRACT,
         implementation: Implementation::Rows(mcb::service),
         words: Some(mcb::words),
+    },
+    Served {
+        spec: &tabellion_contracts::brainforge::CONTRACT,
+        implementation: Implementation::Documents(|library, _| Some(brainforge::service(library))),
+        words: None,
     },
     #[cfg(feature = "fixtures")]
     Served {

@@ -10,6 +10,7 @@ mod init;
 mod log;
 pub(crate) mod page;
 mod pager;
+pub(crate) mod review;
 mod status;
 mod undo;
 

@@ -1,4 +1,4 @@
-//! Search by words: notes are cut into chunks, and a note is as good as its best chunk.
+//! Search by words and by meaning: notes are cut into chunks, and a note is as good as its best chunk.
 
 mod chunk;
 mod excerpt;
@@ -39,12 +39,20 @@ pub(crate) fn documents(note: &Note, created: i64) -> Vec<Document> {
             Text::weighted(&note.title, TITLE),
             Text::weighted(metadata.tags.join(" "), TAGS),
             Text::weighted(chunk.heading_path(), HEADINGS),
-            Text::plain(&note.text[chunk.text]),
+            Text::plain(&note.text[chunk.text.clone()]),
         ],
+        meaning: Some(meaning(note, &chunk)),
         facets: facets.clone(),
         time: Some(created),
         seq: place,
         ..Document::default()
     };
     (0..).zip(chunks(note)).map(document).collect()
+}
+
+/// Returns what is compared with the meaning of a query: a chunk's text below the title and the headings that it stands under.
+pub(crate) fn meaning(note: &Note, chunk: &chunk::Chunk) -> String {
+    let above = [note.title.clone(), chunk.heading_path()];
+    let above: Vec<String> = above.into_iter().filter(|text| !text.is_empty()).collect();
+    format!("{}\n{}", above.join(" › "), &note.text[chunk.text.clone()])
 }

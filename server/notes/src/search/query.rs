@@ -1,20 +1,21 @@
-//! A search of notes by their words.
+//! A search of notes by their words and their meaning.
 
 use std::{
     cmp::{Ordering, Reverse},
     path::Path,
 };
 
-use tabellion_retrieval::{Filters, Hit, Index, IndexError, Search};
+use tabellion_retrieval::{Filters, Hit, Index, IndexError, Nearness, Search, TextKey};
 
 use super::{
     TAG, TYPE, chunks,
     excerpt::{excerpt, query_terms},
+    meaning,
 };
 use crate::{Catalogue, CatalogueError, Entry, Selection, identity::parse_chunk_key};
 
 /// How documents are made of notes. A different name has the index made anew.
-const RECIPE: &str = "notes 1";
+const RECIPE: &str = "notes 2";
 /// Hits that are asked for beyond the limit, so that equal ones at its end are in order.
 const BEYOND: usize = 16;
 
@@ -38,9 +39,11 @@ pub struct NoteHits {
     pub hits: Vec<NoteHit>,
     /// Number of notes that match, without the limit.
     pub total: usize,
+    /// Whether what notes mean counted, beside their words.
+    pub by_meaning: bool,
 }
 
-/// A note that has a word of the query.
+/// A note that has a word of the query, or means something near to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoteHit {
     /// The note.
@@ -64,7 +67,7 @@ pub enum SearchError {
     Index(#[from] IndexError),
 }
 
-/// An index of the words of a catalogue's notes, in a file of its own.
+/// An index of a catalogue's notes, in a file of its own.
 #[derive(Debug)]
 pub struct NoteIndex(Index);
 
@@ -85,7 +88,45 @@ impl NoteIndex {
         self.0.update(catalogue, needed)
     }
 
-    /// Searches an index that has everything up to the catalogue's change `needed`; brings it up to date first.
+    /// Returns the keys of the texts whose meaning can be compared.
+    ///
+    /// # Errors
+    /// If the index can't be read.
+    pub fn texts(&self) -> Result<Vec<TextKey>, IndexError> {
+        self.0.texts()
+    }
+
+    /// Returns at most `max` of these texts that `wants` accepts. A note that was changed or removed since is left out.
+    ///
+    /// # Errors
+    /// If the index or the catalogue can't be read.
+    pub fn texts_of(
+        &self,
+        catalogue: &Catalogue,
+        wants: &dyn Fn(&TextKey) -> bool,
+        max: usize,
+    ) -> Result<Vec<String>, SearchError> {
+        let chunks_wanted = self.0.documents_of(wants, max)?;
+        let texts = catalogue.read(|notes| {
+            let mut texts = vec![];
+            for key in &chunks_wanted {
+                let Some((id, place)) = parse_chunk_key(key) else {
+                    continue;
+                };
+                let Some(entry) = notes.get(id)? else {
+                    continue;
+                };
+                let note = notes.note(&entry)?;
+                let chunk = chunks(&note).into_iter().nth(place as usize);
+                texts.extend(chunk.map(|chunk| meaning(&note, &chunk)));
+            }
+            Ok(texts)
+        });
+        Ok(texts?)
+    }
+
+    /// Searches an index that has everything up to the catalogue's change `needed`; brings it up to date first. By words, and by
+    /// meaning as far as `nearness` knows it.
     ///
     /// # Errors
     /// [`SearchError`].
@@ -94,12 +135,16 @@ impl NoteIndex {
         catalogue: &Catalogue,
         needed: i64,
         query: &NoteQuery,
+        nearness: Option<&dyn Nearness>,
     ) -> Result<NoteHits, SearchError> {
         let terms = query_terms(&query.text);
         let ids = query.selection.ids.as_ref();
         let mut asked = query.limit + BEYOND;
         loop {
-            let found = self.0.search(catalogue, needed, &search(query, asked))?;
+            let found = self
+                .0
+                .search_near(catalogue, needed, &search(query, asked), nearness)?;
+            let by_meaning = found.by_meaning;
             let is_all = found.hits.len() < asked;
             let (mut hits, total) = (found.hits, found.total);
             if !is_all && (ids.is_some() || ends_in_equals(&hits, query.limit)) {
@@ -137,7 +182,11 @@ impl NoteIndex {
                     })
                 });
                 let hits = hits.collect::<Result<_, CatalogueError>>()?;
-                Ok(NoteHits { hits, total })
+                Ok(NoteHits {
+                    hits,
+                    total,
+                    by_meaning,
+                })
             });
             return Ok(outcome?);
         }

@@ -17,7 +17,7 @@ fn search(folder: &Folder, text: &str, selection: Selection, limit: usize) -> No
         excerpts: true,
     };
     index
-        .search(&folder.catalogue, folder.follow().sequence, &query)
+        .search(&folder.catalogue, folder.follow().sequence, &query, None)
         .unwrap()
 }
 

@@ -1,0 +1,365 @@
+//! Creating, updating and linking notes.
+
+use serde_json::{Map, Value, json};
+use tabellion_contracts::brainforge::{
+    CreateLinkRequest, CreateLinkResponse, CreateNoteRequest, CreateNoteResponse, CreateStatus, ToolError,
+    UpdateNoteRequest, UpdateNoteResponse, UpdateStatus, tool,
+};
+use tabellion_notes::{Agent, Entry, Link, Metadata, Note, NoteError};
+use tabellion_runtime::{Change, Content, KnownCaller, ReadCx, Staged, WriteCx, spec::Fact, workflow::Event};
+use uuid::Uuid;
+
+use super::{
+    caller, draft, invalid, moment,
+    moments::Moment,
+    not_found, number, parse_id,
+    review::{self, Review},
+    shelf::Shelf,
+    versions, word,
+};
+
+/// `_meta` key of a response: the instance that decides on the change.
+const REVIEW: &str = "review_workflow_id";
+
+pub(super) fn create(
+    shelf: &Shelf,
+    cx: &WriteCx<'_>,
+    request: CreateNoteRequest,
+) -> Result<Staged<CreateNoteResponse>, ToolError> {
+    draft::check_content(&request.content)?;
+    let given = request.metadata.unwrap_or_default();
+    draft::check_metadata(&given)?;
+    let author = caller(cx)?;
+    let (call, waits) = (Moment::of(cx), cx.gates().requires_review());
+    let id = call.id("note");
+    let title = given.get("title").and_then(Value::as_str).map(String::from);
+    let title = title.unwrap_or_else(|| Note::parse("note.md", request.content.as_bytes()).title);
+    let review_id = waits.then(|| call.id("review"));
+    let path = review_id.map_or_else(|| tabellion_notes::file_name(&title, id), review::path_of);
+    let time = call.time(shelf.library(), &path)?;
+    let (mut metadata, _) = Metadata::of(given);
+    metadata.id = Some(id);
+    metadata.note_type = Some(word(&request.note_type));
+    metadata.version = Some(1);
+    metadata.created_at = Some(time);
+    metadata.created_by = Some(author.identity.to_string());
+    metadata.agent = agent(author);
+    metadata.ai_justification = request.ai_justification;
+    let text = match review_id {
+        None => tabellion_notes::render(&metadata, &request.content).map_err(unchangeable)?,
+        Some(review_id) => {
+            let review = Review {
+                metadata: metadata.members(),
+                content: request.content,
+                ..Review::new(review_id, author, id, 1)
+            };
+            review.to_text()?
+        }
+    };
+    let (operation, status) = if waits {
+        ("propose", CreateStatus::PendingReview)
+    } else {
+        ("create", CreateStatus::Created)
+    };
+    let change = Change::one(
+        path,
+        Content::Write(text.into()),
+        operation,
+        format!("{operation} {id}"),
+    );
+    let response = CreateNoteResponse {
+        note_id: Some(id.to_string()),
+        version: Some(1),
+        status: Some(status),
+        review_workflow_id: review_id.map(|id| id.to_string()),
+        created_at: Some(moment(time)),
+    };
+    Ok(cx.stage(change, |_| response).with_details(call.details(time)))
+}
+
+pub(super) fn update(
+    shelf: &Shelf,
+    cx: &WriteCx<'_>,
+    request: UpdateNoteRequest,
+) -> Result<Staged<UpdateNoteResponse>, ToolError> {
+    draft::check_content(&request.content)?;
+    let given = request.metadata.unwrap_or_default();
+    draft::check_metadata(&given)?;
+    let (author, id) = (caller(cx)?, parse_id(&request.note_id)?);
+    let reviews = review::of_note(shelf, cx, id)?;
+    let current = review::current_version(shelf, cx, id)?;
+    // All bytes of the version before are committed: either they are, or the change commits them first.
+    cx.fact(Fact::Plan, json!({ "keeps_previous": true }));
+    let proposal = Proposal {
+        shelf,
+        cx,
+        id,
+        content: request.content,
+        metadata: given,
+        reason: request.change_reason,
+        version: request.version,
+    };
+    let waits = cx.gates().requires_review();
+    let highest = reviews.iter().map(|review| review.proposed_version);
+    let next = highest.chain(current).max().unwrap_or(0) + 1;
+    match (reviews.into_iter().find(Review::is_open), current) {
+        (Some(review), _) if review.instance.author == *author.identity => {
+            proposal.revise(review, author, current, next)
+        }
+        (Some(review), current) if waits || current.is_none() => {
+            let message = "a proposal of this note waits for a reviewer; update it once that is decided on";
+            Err(invalid("pending_review", message).with(REVIEW, review.id.to_string()))
+        }
+        (_, None) => Err(not_found(id)),
+        (_, Some(current)) if proposal.version != current => Err(version_conflict(current, proposal.version)),
+        (_, Some(current)) if waits => proposal.propose(author, current, next),
+        (_, Some(current)) => proposal.make(current),
+    }
+}
+
+fn version_conflict(actual: u64, given: u64) -> ToolError {
+    let message = format!(
+        "the note's version is {actual}, not {given}: read it again, then repeat the change with `version` {actual}"
+    );
+    invalid("version_conflict", message)
+        .with("expected", given)
+        .with("actual", actual)
+}
+
+/// A change of a note that is asked for.
+struct Proposal<'a, 'c> {
+    shelf: &'a Shelf,
+    cx: &'a WriteCx<'c>,
+    id: Uuid,
+    content: String,
+    metadata: Map<String, Value>,
+    reason: Option<String>,
+    version: u64,
+}
+
+impl Proposal<'_, '_> {
+    /// Changes the note at once.
+    fn make(self, current: u64) -> Result<Staged<UpdateNoteResponse>, ToolError> {
+        let next = current + 1;
+        let mut members = self.metadata.clone();
+        members.insert("version".into(), json!(next));
+        let (path, text) = changed(self.shelf, self.cx, self.id, &self.content, &members)?;
+        let summary = self.reason.as_deref().and_then(|reason| reason.lines().next());
+        let summary = format!("update {}: {}", self.id, summary.unwrap_or("no reason given"));
+        let change = Change::one(path.clone(), Content::Write(text.into()), "update", summary);
+        self.staged(change, &path, next, UpdateStatus::Updated)
+    }
+
+    /// Lets the change wait.
+    fn propose(
+        self,
+        author: &KnownCaller,
+        current: u64,
+        next: u64,
+    ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
+        let review_id = Moment::of(self.cx).id("review");
+        let review = Review {
+            base_version: Some(current),
+            metadata: self.metadata.clone(),
+            reason: self.reason.clone(),
+            content: self.content.clone(),
+            ..Review::new(review_id, author, self.id, next)
+        };
+        self.waiting(&review, "propose")
+    }
+
+    /// Puts other content in the place of what waits already.
+    fn revise(
+        self,
+        mut review: Review,
+        author: &KnownCaller,
+        current: Option<u64>,
+        next: u64,
+    ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
+        if self.version != review.proposed_version {
+            return Err(version_conflict(review.proposed_version, self.version));
+        }
+        let event = Event {
+            on: "revise",
+            tool: Some(tool::UPDATE_NOTE),
+            given: &Map::new(),
+            holds: &[],
+            at: chrono::Utc::now(),
+        };
+        review.step(&event, author)?;
+        // A new note that waits can't have become another's; that of a note that is gone would be a new one.
+        if review.base_version.is_some() && current.is_none() {
+            return Err(not_found(self.id));
+        }
+        review.base_version = review.base_version.and(current);
+        review.proposed_version = next;
+        for (key, value) in &self.metadata {
+            if value.is_null() && review.base_version.is_none() {
+                review.metadata.remove(key);
+            } else {
+                review.metadata.insert(key.clone(), value.clone());
+            }
+        }
+        review.reason = self.reason.clone().or(review.reason);
+        review.content.clone_from(&self.content);
+        self.waiting(&review, "revise")
+    }
+
+    fn waiting(
+        self,
+        review: &Review,
+        operation: &'static str,
+    ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
+        self.cx.note(REVIEW, review.id.to_string());
+        let path = review.path();
+        let text = review.to_text()?;
+        let change = Change::one(
+            path.clone(),
+            Content::Write(text.into()),
+            operation,
+            format!("{operation} a change of {}", self.id),
+        );
+        self.staged(
+            change,
+            &path,
+            review.proposed_version,
+            UpdateStatus::PendingReview,
+        )
+    }
+
+    fn staged(
+        self,
+        change: Change,
+        path: &str,
+        next: u64,
+        status: UpdateStatus,
+    ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
+        let call = Moment::of(self.cx);
+        let time = call.time(self.shelf.library(), path)?;
+        let response = UpdateNoteResponse {
+            note_id: Some(self.id.to_string()),
+            new_version: Some(number(next)),
+            previous_version: Some(number(self.version)),
+            status: Some(status),
+            updated_at: Some(moment(time)),
+        };
+        Ok(self
+            .cx
+            .stage(change, |_| response)
+            .with_details(call.details(time)))
+    }
+}
+
+/// A note's document, which a call is about.
+struct Found {
+    entry: Entry,
+    text: String,
+    note: Note,
+}
+
+fn found(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Found, ToolError> {
+    let entry = shelf.note(id)?.ok_or_else(|| not_found(id))?;
+    let document = cx.read(&entry.path)?.ok_or_else(|| not_found(id))?;
+    let note = Note::parse(&entry.path, &document.bytes);
+    let text = String::from_utf8(document.bytes).map_err(|_| {
+        let message = format!(
+            "`{}` is not UTF-8, so that it can't be changed: convert it first",
+            entry.path
+        );
+        invalid("not_utf8", message)
+    })?;
+    Ok(Found { entry, text, note })
+}
+
+/// Returns the path and the text of a note with other content and other members. It says its own id from now on.
+pub(super) fn changed(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    id: Uuid,
+    content: &str,
+    members: &Map<String, Value>,
+) -> Result<(String, String), ToolError> {
+    let Found { entry, text, note } = found(shelf, cx, id)?;
+    let text = tabellion_notes::replace_body(&text, content).map_err(unchangeable)?;
+    let said = (note.metadata.id != Some(id)).then(|| ("id", Some(json!(id.to_string()))));
+    let members = members.iter().map(|(key, value)| {
+        let value = Some(value.clone()).filter(|value| !value.is_null());
+        (key.as_str(), value)
+    });
+    let all: Vec<_> = said.into_iter().chain(members).collect();
+    let text = tabellion_notes::set(&text, &all).map_err(unchangeable)?;
+    Ok((entry.path, text))
+}
+
+pub(super) fn unchangeable(error: NoteError) -> ToolError {
+    invalid("front_matter", error.to_string())
+}
+
+pub(super) fn link(
+    shelf: &Shelf,
+    cx: &WriteCx<'_>,
+    request: CreateLinkRequest,
+) -> Result<Staged<CreateLinkResponse>, ToolError> {
+    let (source, to) = (
+        parse_id(&request.source_note_id)?,
+        parse_id(&request.target_note_id)?,
+    );
+    if source == to {
+        let message = "a note can't be linked with itself: name two notes";
+        return Err(invalid("self_link", message));
+    }
+    let metadata = request.metadata.unwrap_or_default();
+    draft::check_metadata_size(&metadata)?;
+    let Found { entry, text, note } = found(shelf, cx, source)?;
+    if shelf.note(to)?.is_none() {
+        return Err(not_found(to));
+    }
+    let relation = word(&request.relation_type);
+    let is_same = |link: &&Link| link.to == to && link.relation == relation;
+    let call = Moment::of(cx);
+    let time = call.time(shelf.library(), &entry.path)?;
+    let (link, text) = match note.metadata.links.iter().find(is_same) {
+        Some(link) => (link.clone(), text),
+        None => {
+            let mut link = Link {
+                id: None,
+                to,
+                relation: relation.clone(),
+                created_at: Some(time),
+                by: Some(caller(cx)?.identity.to_string()),
+                metadata,
+            };
+            link.id = Some(link.id_from(source));
+            let mut members = vec![];
+            if note.metadata.id != Some(source) {
+                members.push(("id", Some(json!(source.to_string()))));
+            }
+            let current = versions::current(cx, &note)?;
+            if current > note.metadata.version.unwrap_or(1) {
+                // What a person has edited stays a version of its own.
+                members.push(("version", Some(json!(current))));
+            }
+            let text = tabellion_notes::set(&text, &members).map_err(unchangeable)?;
+            let text = tabellion_notes::add_link(&text, &link).map_err(unchangeable)?;
+            (link, text)
+        }
+    };
+    let response = CreateLinkResponse {
+        link_id: Some(link.id_from(source).to_string()),
+        source_note_id: Some(source.to_string()),
+        target_note_id: Some(to.to_string()),
+        relation_type: Some(relation.clone()),
+        created_at: Some(moment(link.created_at.unwrap_or(entry.created_at))),
+    };
+    let summary = format!("link {source} {relation} {to}");
+    let change = Change::one(entry.path, Content::Write(text.into()), "link", summary);
+    Ok(cx.stage(change, |_| response).with_details(call.details(time)))
+}
+
+fn agent(author: &KnownCaller) -> Option<Agent> {
+    let agent = author.agent.as_ref()?;
+    Some(Agent {
+        name: agent.name.clone()?,
+        version: agent.version.clone(),
+    })
+}

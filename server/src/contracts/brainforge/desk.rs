@@ -1,0 +1,280 @@
+//! A reviewer's desk: what waits in a library, and decisions on it, for people at the terminal.
+//!
+//! Both are tools that no client sees: the runtime dispatches them like every other, so that a decision is one transaction, one commit and
+//! one entry.
+
+use std::{future::Future, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tabellion_contracts::brainforge::{CONTRACT, ToolError};
+use tabellion_library::Library;
+use tabellion_meaning::Installed;
+use tabellion_runtime::{
+    Annotations, CallContext, ErrorAnswer, ReadCx, Rejection, Schema, Staged, ToolSpec, WriteCx, dispatch,
+    spec::ContractSpec,
+};
+use uuid::Uuid;
+
+use super::{
+    caller,
+    review::{self, Decision, Review},
+    shelf::Shelf,
+};
+
+static ANY: Schema = Schema::plain(r#"{ "type": "object" }"#);
+
+/// All errors of the contract.
+const ERRORS: &[&str] = &[
+    "MCP_AUTH_REQUIRED",
+    "MCP_INVALID_INPUT",
+    "MCP_CONSTITUTION_VIOLATION",
+    "MCP_RATE_LIMIT_EXCEEDED",
+    "MCP_UNAVAILABLE",
+    "MCP_INTERNAL_ERROR",
+];
+
+const fn annotations(read_only: bool) -> Annotations {
+    Annotations {
+        read_only,
+        destructive: !read_only,
+        idempotent: read_only,
+        open_world: false,
+    }
+}
+
+static LOOK: ToolSpec = ToolSpec {
+    name: "tabellion review list",
+    description: "What waits for a reviewer.",
+    annotations: annotations(true),
+    errors: ERRORS,
+    ..ToolSpec::new(&ANY, &ANY)
+};
+
+static DECIDE: ToolSpec = ToolSpec {
+    name: "tabellion review",
+    description: "A decision on what waits.",
+    annotations: annotations(false),
+    mutating: true,
+    commit: Some("/commit"),
+    errors: ERRORS,
+    ..ToolSpec::new(&ANY, &ANY)
+};
+
+/// What waits in a library.
+pub(crate) struct Desk {
+    shelf: Arc<Shelf>,
+    library: Arc<Library>,
+}
+
+/// Something that waits, or waited.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Waiting {
+    /// Id of the instance.
+    pub(crate) id: String,
+    pub(crate) note_id: String,
+    pub(crate) title: String,
+    pub(crate) state: String,
+    pub(crate) author: String,
+    /// When it was started (RFC 3339).
+    pub(crate) started_at: String,
+    pub(crate) proposed_version: u64,
+    /// Whether the note has changed since.
+    pub(crate) stale: bool,
+    /// Why the note changes, or why the content is there.
+    pub(crate) reason: Option<String>,
+    /// What a reviewer said last.
+    pub(crate) notes: Option<String>,
+    /// What approving would do, if it is open and was asked for alone.
+    pub(crate) document: Option<Document>,
+}
+
+/// The document of a note, as it is and as it would be.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Document {
+    pub(crate) path: String,
+    pub(crate) before: Option<String>,
+    pub(crate) after: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct LookRequest {
+    id: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct LookResponse {
+    waiting: Vec<Waiting>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct DecideRequest {
+    id: String,
+    on: String,
+    notes: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct DecideResponse {
+    commit: String,
+}
+
+/// Why nothing was shown or decided: a sentence for people.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct DeskError(String);
+
+impl Desk {
+    pub(crate) fn new(library: Arc<Library>) -> Self {
+        let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed));
+        Self::over(shelf, library)
+    }
+
+    pub(super) fn over(shelf: Arc<Shelf>, library: Arc<Library>) -> Self {
+        Self { shelf, library }
+    }
+
+    /// Returns the contract, whose roles reviewers have.
+    pub(crate) fn contract() -> &'static ContractSpec {
+        &CONTRACT
+    }
+
+    /// Returns what waits, oldest first; or the one with this id, or with an id that begins so, whether it waits or not.
+    ///
+    /// # Errors
+    /// If there is none like that, there are several, or the library can't be read.
+    pub(crate) async fn look(&self, call: &CallContext, id: Option<&str>) -> Result<Vec<Waiting>, DeskError> {
+        let answer = dispatch::read(
+            &LOOK,
+            self,
+            &*self.library,
+            call,
+            json!({ "id": id }),
+            |desk, cx, request| Box::pin(async move { desk.waiting(cx, &request) }),
+        );
+        let response: LookResponse = answered(answer).await?;
+        Ok(response.waiting)
+    }
+
+    /// Decides on what waits; returns the commit.
+    ///
+    /// # Errors
+    /// If the decision is not possible, or not for the caller, or the library can't be changed.
+    pub(crate) async fn decide(
+        &self,
+        call: &CallContext,
+        id: &str,
+        on: &str,
+        notes: Option<&str>,
+    ) -> Result<String, DeskError> {
+        let request = json!({ "id": id, "on": on, "notes": notes });
+        let answer = dispatch::mutate(
+            &DECIDE,
+            self,
+            &*self.library,
+            call,
+            request,
+            |desk, cx, request| Box::pin(async move { desk.staged(cx, request) }),
+        );
+        let response: Value = answered(answer).await?;
+        Ok(response["commit"].as_str().unwrap_or_default().to_owned())
+    }
+
+    fn waiting(&self, cx: &ReadCx<'_>, request: &LookRequest) -> Result<LookResponse, ToolError> {
+        let all = review::all(&self.shelf, cx)?;
+        let Some(id) = &request.id else {
+            let open = all.iter().filter(|review| review.is_open());
+            let waiting = open
+                .map(|review| self.shown(cx, review, false))
+                .collect::<Result<_, _>>()?;
+            return Ok(LookResponse { waiting });
+        };
+        let review = review::read(cx, chosen(&all, id)?)?;
+        Ok(LookResponse {
+            waiting: vec![self.shown(cx, &review, true)?],
+        })
+    }
+
+    fn shown(&self, cx: &ReadCx<'_>, review: &Review, with_document: bool) -> Result<Waiting, ToolError> {
+        let current = review::current_version(&self.shelf, cx, review.note_id)?;
+        let is_stale = review.is_open() && review.is_stale(current);
+        let document = if with_document && review.is_open() && !is_stale {
+            let (path, after) = review::published(&self.shelf, cx, review, caller(cx)?)?;
+            let before = cx.read(&path)?;
+            Some(Document {
+                before: before.map(|document| String::from_utf8_lossy(&document.bytes).into_owned()),
+                path,
+                after,
+            })
+        } else {
+            None
+        };
+        let justification = review.metadata.get("ai_justification").and_then(Value::as_str);
+        Ok(Waiting {
+            id: review.id.to_string(),
+            note_id: review.note_id.to_string(),
+            title: match self.shelf.note(review.note_id)? {
+                Some(entry) => entry.title,
+                None => review.title(),
+            },
+            state: review.instance.state.clone(),
+            author: review.instance.author.clone(),
+            started_at: review.started_at().to_owned(),
+            proposed_version: review.proposed_version,
+            stale: is_stale,
+            reason: review.reason.clone().or_else(|| justification.map(String::from)),
+            notes: review.notes.clone(),
+            document,
+        })
+    }
+
+    fn staged(&self, cx: &WriteCx<'_>, request: DecideRequest) -> Result<Staged<DecideResponse>, ToolError> {
+        let all = review::all(&self.shelf, cx)?;
+        let decision = Decision {
+            id: chosen(&all, &request.id)?,
+            on: request.on,
+            notes: request.notes,
+        };
+        let change = review::decide(&self.shelf, cx, &decision)?;
+        // A version counts as a tool's if its commit has details.
+        let details = [
+            ("review_workflow_id", decision.id.to_string()),
+            ("decision", decision.on),
+        ];
+        let details = details.map(|(key, value)| (key.to_owned(), value.into()));
+        let staged = cx.stage(change, |receipt| DecideResponse {
+            commit: receipt.commit().to_string(),
+        });
+        Ok(staged.with_details(details.into_iter().collect()))
+    }
+}
+
+/// Returns the id of the only instance whose id begins with `text`.
+fn chosen(all: &[Arc<Review>], text: &str) -> Result<Uuid, ToolError> {
+    let mut found = all
+        .iter()
+        .filter(|review| review.id.to_string().starts_with(text));
+    match (found.next(), found.next()) {
+        (Some(review), None) => Ok(review.id),
+        (None, _) => {
+            let message =
+                format!("there is no review `{text}`; `tabellion review list` lists those that wait");
+            Err(super::invalid("not_found", message))
+        }
+        (Some(_), Some(_)) => {
+            let message = format!("several reviews begin with `{text}`; say more of the id");
+            Err(super::invalid("ambiguous", message))
+        }
+    }
+}
+
+async fn answered<T: for<'d> Deserialize<'d>>(
+    answer: impl Future<Output = Result<tabellion_runtime::Answer, Rejection>>,
+) -> Result<T, DeskError> {
+    let defect = |what: String| DeskError(format!("a defect of this program: {what}"));
+    match answer.await {
+        Ok(answer) => serde_json::from_value(answer.response).map_err(|error| defect(error.to_string())),
+        Err(Rejection::Declared(ErrorAnswer { message, .. })) => Err(DeskError(message)),
+        Err(other) => Err(defect(format!("{other:?}"))),
+    }
+}

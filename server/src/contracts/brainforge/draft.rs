@@ -1,0 +1,96 @@
+//! What a request says of a note: its members, checked.
+
+use serde_json::{Map, Value};
+use tabellion_contracts::brainforge::ToolError;
+
+use super::invalid;
+
+/// Maximum bytes of a note's content.
+const MAX_CONTENT_BYTES: usize = 1 << 20;
+/// Maximum bytes of metadata as JSON.
+const MAX_METADATA_BYTES: usize = 16 << 10;
+/// Maximum number of tags, and of characters of one.
+const MAX_TAGS: usize = 10;
+const MAX_TAG_CHARS: usize = 100;
+/// Maximum characters of other texts.
+const MAX_TITLE_CHARS: usize = 200;
+const MAX_SOURCE_CHARS: usize = 2000;
+
+/// Keys that tools set and no request says.
+const KEPT: [&str; 12] = [
+    "id",
+    "version",
+    "links",
+    "type",
+    "created_at",
+    "created_by",
+    "agent",
+    "ai_justification",
+    "reviewed_by",
+    "status",
+    "note_id",
+    "review_workflow_id",
+];
+
+/// Checks content: its size, and that it does not begin with front matter.
+pub(super) fn check_content(content: &str) -> Result<(), ToolError> {
+    if content.len() > MAX_CONTENT_BYTES {
+        let message = format!(
+            "`content` has {} bytes, and at most {MAX_CONTENT_BYTES} are allowed; divide it into several notes",
+            content.len()
+        );
+        return Err(invalid("too_large", message));
+    }
+    // Rendering a note says the same, but not before it waits.
+    tabellion_notes::render(&tabellion_notes::Metadata::default(), content)
+        .map(drop)
+        .map_err(|error| invalid("front_matter", error.to_string()))
+}
+
+/// Checks metadata: that it is small, leaves alone what tools set, and has values that fit.
+pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolError> {
+    check_metadata_size(metadata)?;
+    if let Some(key) = metadata.keys().find(|key| KEPT.contains(&key.as_str())) {
+        let message = format!("`metadata.{key}` can't be set: leave it out");
+        return Err(invalid("immutable", message).with("key", key.as_str()));
+    }
+    for (key, max) in [("title", MAX_TITLE_CHARS), ("source", MAX_SOURCE_CHARS)] {
+        match metadata.get(key) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) if text.chars().count() <= max => {}
+            Some(_) => {
+                let message = format!("`metadata.{key}` is a text of at most {max} characters");
+                return Err(invalid("metadata", message).with("key", key));
+            }
+        }
+    }
+    let is_tag = |tag: &Value| {
+        tag.as_str()
+            .is_some_and(|tag| !tag.trim().is_empty() && tag.chars().count() <= MAX_TAG_CHARS)
+    };
+    match metadata.get("tags") {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(tags)) if tags.len() <= MAX_TAGS && tags.iter().all(is_tag) => {}
+        Some(_) => {
+            let message = format!(
+                "`metadata.tags` is a list of at most {MAX_TAGS} texts of at most {MAX_TAG_CHARS} characters each"
+            );
+            return Err(invalid("metadata", message).with("key", "tags"));
+        }
+    }
+    match metadata.get("sensitive") {
+        None | Some(Value::Null | Value::Bool(_)) => Ok(()),
+        Some(_) => Err(invalid("metadata", "`metadata.sensitive` is true or false").with("key", "sensitive")),
+    }
+}
+
+/// Checks the size of metadata.
+pub(super) fn check_metadata_size(metadata: &Map<String, Value>) -> Result<(), ToolError> {
+    let bytes = serde_json::to_vec(metadata).map_or(usize::MAX, |json| json.len());
+    if bytes <= MAX_METADATA_BYTES {
+        return Ok(());
+    }
+    let message =
+        format!("`metadata` has {bytes} bytes as JSON, and at most {MAX_METADATA_BYTES} are allowed");
+    Err(invalid("too_large", message))
+}

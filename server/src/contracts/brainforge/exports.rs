@@ -1,0 +1,169 @@
+//! Exports: files beside the index, until they expire.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+    time::SystemTime,
+};
+
+use chrono::{TimeDelta, Utc};
+use serde_json::{Value, json};
+use tabellion_contracts::brainforge::{
+    CONTRACT, ExportFormat, ExportLibraryRequest, ExportLibraryResponse, ToolError, tool,
+};
+use tabellion_notes::{Entry, Export, Exported, Format, Selection};
+use tabellion_runtime::{
+    ReadCx,
+    gates::{self, judge},
+    spec::{Fact, GateTime},
+};
+use url::Url;
+use uuid::Uuid;
+
+use super::{
+    count, invalid, moment, not_found, parse_id,
+    shelf::{Shelf, io},
+    versions, word,
+};
+
+/// How long an export can be fetched.
+const LIFETIME: TimeDelta = TimeDelta::hours(24);
+
+pub(super) fn export(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    request: ExportLibraryRequest,
+) -> Result<ExportLibraryResponse, ToolError> {
+    let selection = selection(shelf, &request)?;
+    let (format, extension) = match request.format {
+        ExportFormat::Json => (Format::Json, "json"),
+        ExportFormat::Markdown => (Format::Markdown, "zip"),
+        ExportFormat::Obsidian => (Format::Obsidian, "zip"),
+    };
+    let (id, now) = (Uuid::new_v4(), Utc::now());
+    let folder = shelf.exports()?;
+    remove_expired(&folder);
+    let path = folder.join(format!("{id}.{extension}"));
+    let export = Export {
+        id,
+        created_at: now,
+        format,
+        selection,
+        include_content: request.include_content,
+        include_links: request.include_links,
+    };
+    let written = write(shelf, cx, &export, &path);
+    let (exported, sensitive) = written.inspect_err(|_| remove(&path))?;
+    let facts = json!({ "notes": exported.notes, "bytes": exported.bytes, "sensitive": sensitive });
+    if !may_leave(cx, &facts) {
+        // The runtime refuses it.
+        remove(&path);
+    }
+    cx.fact(Fact::Export, facts);
+    Ok(ExportLibraryResponse {
+        export_id: Some(id.to_string()),
+        format: Some(word(&request.format)),
+        note_count: Some(count(exported.notes)),
+        link_count: Some(count(exported.links)),
+        file_size_bytes: Some(i64::try_from(exported.bytes).unwrap_or(i64::MAX)),
+        download_url: Url::from_file_path(&path).ok().map(String::from),
+        expires_at: Some(moment(now + LIFETIME)),
+    })
+}
+
+/// Returns which notes are meant. Ids of notes that do not exist are refused.
+fn selection(shelf: &Shelf, request: &ExportLibraryRequest) -> Result<Selection, ToolError> {
+    let Some(filters) = &request.filters else {
+        return Ok(Selection::default());
+    };
+    let ids: Option<Vec<Uuid>> = match &filters.note_ids {
+        Some(ids) => Some(ids.iter().map(|id| parse_id(id)).collect::<Result<_, _>>()?),
+        None => None,
+    };
+    let known = shelf.read(|notes| {
+        let ids = ids.iter().flatten();
+        ids.map(|id| Ok((*id, notes.get(*id)?.is_some())))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let missing: Vec<Uuid> = known
+        .iter()
+        .filter(|(_, is_there)| !is_there)
+        .map(|(id, _)| *id)
+        .collect();
+    match missing[..] {
+        [] => {}
+        [id] => return Err(not_found(id)),
+        _ => {
+            let ids: Vec<String> = missing.iter().map(Uuid::to_string).collect();
+            let message = format!(
+                "there are no notes {}; `semantic_search` finds notes and their ids",
+                ids.join(", ")
+            );
+            return Err(invalid("not_found", message).with("note_ids", ids));
+        }
+    }
+    Ok(Selection {
+        ids,
+        note_type: filters.note_type.as_ref().map(word),
+        tags: filters.tags.clone().unwrap_or_default(),
+        ..Selection::default()
+    })
+}
+
+/// Writes the file; returns what it has, and how many of its notes are sensitive.
+fn write(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    export: &Export,
+    path: &Path,
+) -> Result<(Exported, usize), ToolError> {
+    let file = File::create_new(path)
+        .map_err(|error| io(format!("can't create the export `{}`: {error}", path.display())))?;
+    let written = shelf.read(|notes| {
+        let entries = notes.list(&export.selection, None, usize::MAX)?;
+        let sensitive = entries.iter().filter(|entry| entry.metadata.sensitive).count();
+        let version = |entry: &Entry| {
+            let current = notes
+                .note(entry)
+                .ok()
+                .and_then(|note| versions::current(cx, &note).ok());
+            current.unwrap_or_else(|| entry.metadata.current_version(false))
+        };
+        Ok((tabellion_notes::export(notes, export, &version, file), sensitive))
+    })?;
+    let (exported, sensitive) = written;
+    Ok((exported.map_err(|error| io(error.to_string()))?, sensitive))
+}
+
+/// Returns whether the gates let an export out.
+fn may_leave(cx: &ReadCx<'_>, export: &Value) -> bool {
+    let Some(spec) = CONTRACT.operation(tool::EXPORT_LIBRARY) else {
+        return false;
+    };
+    let mut facts = gates::facts(spec, cx.call().caller.as_deref(), &json!({}));
+    facts.insert(Fact::Export.to_string(), export.clone());
+    judge(spec, GateTime::After, &Value::Object(facts)).is_approved()
+}
+
+/// Removes exports that can't be fetched any more. What can't be removed is tried again at the next export.
+fn remove_expired(folder: &Path) {
+    let now = SystemTime::now();
+    let Ok(files) = fs::read_dir(folder) else {
+        return;
+    };
+    for file in files.flatten() {
+        let modified = file.metadata().and_then(|metadata| metadata.modified());
+        let age = modified
+            .ok()
+            .and_then(|modified| now.duration_since(modified).ok());
+        if age.is_some_and(|age| age.as_secs() > LIFETIME.num_seconds().unsigned_abs()) {
+            remove(&file.path());
+        }
+    }
+}
+
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        tracing::warn!(path = %path.display(), %error, "an export can't be removed");
+    }
+}

@@ -1,0 +1,297 @@
+//! BrainForge: notes that people and agents write, search, link and export. What an agent writes waits for a person.
+//!
+//! Notes are the Markdown files of a library, and what waits is in `workflows/`. A call that changes something is one commit, of the note,
+//! of what waits, or of both.
+//!
+//! | module | does |
+//! |---|---|
+//! | `shelf` | the catalogue of notes and their index, kept up to the files |
+//! | `draft` | what a request says of a note, checked |
+//! | `versions` | numbers of versions, from git's history |
+//! | `review` | what waits, as documents, and decisions on it |
+//! | `desk` | the same, for people at the terminal |
+//! | `moments` | times and ids that a repeated call has again |
+//! | `changes` | creating, updating and linking notes |
+//! | `exports` | exports as files, until they expire |
+//! | `offers` | resources |
+
+mod changes;
+pub(crate) mod desk;
+mod draft;
+mod exports;
+mod moments;
+mod offers;
+mod review;
+mod shelf;
+#[cfg(test)]
+mod tests;
+mod versions;
+
+use std::{sync::Arc, time::Instant};
+
+use chrono::{DateTime, FixedOffset, Utc};
+use serde_json::Value;
+use tabellion_contracts::brainforge::{
+    BrainForge, CreateLinkRequest, CreateLinkResponse, CreateNoteRequest, CreateNoteResponse,
+    ExportLibraryRequest, ExportLibraryResponse, IndexResource, IndexVariables, NoteLinksResource,
+    NoteLinksVariables, NoteResource, NoteSummary, NoteVariables, NoteVersionsResource,
+    NoteVersionsVariables, SearchResult, SemanticSearchRequest, SemanticSearchResponse, Service,
+    TagsResource, ToolError, UpdateNoteRequest, UpdateNoteResponse, VersionOfNoteResource,
+    VersionOfNoteVariables, WaitingResource,
+};
+use tabellion_library::Library;
+use tabellion_meaning::Installed;
+use tabellion_notes::{Entry, NoteQuery, Selection};
+use tabellion_runtime::{Contract, Failure, FailureKind, KnownCaller, ReadCx, Staged, WriteCx};
+use uuid::Uuid;
+
+use self::shelf::Shelf;
+
+/// `_meta` key of a response: whether a search was by words and meaning, or by words alone.
+const RANKING: &str = "tabellion/ranking";
+
+/// Returns the contract, served from `library`.
+pub(super) fn service(library: Arc<Library>) -> Arc<dyn Contract> {
+    let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed));
+    Arc::new(Service::new(Forge { shelf }, library))
+}
+
+/// The implementation.
+struct Forge {
+    shelf: Arc<Shelf>,
+}
+
+impl BrainForge for Forge {
+    async fn semantic_search(
+        &self,
+        cx: &ReadCx<'_>,
+        request: SemanticSearchRequest,
+    ) -> Result<SemanticSearchResponse, ToolError> {
+        let begun = Instant::now();
+        let filters = request.filters;
+        let selection = filters.map_or_else(Selection::default, |filters| Selection {
+            note_type: filters.note_type.map(|note_type| word(&note_type)),
+            tags: filters.tags.unwrap_or_default(),
+            created_after: filters.created_after.map(|time| time.to_utc()),
+            created_before: filters.created_before.map(|time| time.to_utc()),
+            ids: None,
+        });
+        if let (Some(after), Some(before)) = (selection.created_after, selection.created_before)
+            && after > before
+        {
+            let message = "`created_after` is later than `created_before`: exchange them";
+            return Err(invalid("range", message));
+        }
+        let query = NoteQuery {
+            text: request.query,
+            selection,
+            limit: request.limit as usize,
+            excerpts: request.include_excerpts,
+        };
+        let found = self.shelf.search(&query)?;
+        let ranking = if found.by_meaning { "hybrid" } else { "lexical" };
+        cx.note(RANKING, ranking);
+        let results = found.hits.into_iter().map(|hit| SearchResult {
+            note_id: Some(hit.entry.id.to_string()),
+            similarity_score: Some(hit.score),
+            metadata: Some(summary(&hit.entry)),
+            excerpt: hit.excerpt,
+        });
+        Ok(SemanticSearchResponse {
+            results: Some(results.collect()),
+            total_results: Some(count(found.total)),
+            search_time_ms: Some(begun.elapsed().as_millis().try_into().unwrap_or(i64::MAX)),
+        })
+    }
+
+    async fn create_note(
+        &self,
+        cx: &WriteCx<'_>,
+        request: CreateNoteRequest,
+    ) -> Result<Staged<CreateNoteResponse>, ToolError> {
+        changes::create(&self.shelf, cx, request)
+    }
+
+    async fn update_note(
+        &self,
+        cx: &WriteCx<'_>,
+        request: UpdateNoteRequest,
+    ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
+        changes::update(&self.shelf, cx, request)
+    }
+
+    async fn create_link(
+        &self,
+        cx: &WriteCx<'_>,
+        request: CreateLinkRequest,
+    ) -> Result<Staged<CreateLinkResponse>, ToolError> {
+        changes::link(&self.shelf, cx, request)
+    }
+
+    async fn export_library(
+        &self,
+        cx: &ReadCx<'_>,
+        request: ExportLibraryRequest,
+    ) -> Result<ExportLibraryResponse, ToolError> {
+        exports::export(&self.shelf, cx, request)
+    }
+
+    async fn tags_resource(&self, _: &ReadCx<'_>) -> Result<TagsResource, ToolError> {
+        offers::tags(&self.shelf)
+    }
+
+    async fn tags_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
+        self.notes_version()
+    }
+
+    async fn waiting_resource(&self, cx: &ReadCx<'_>) -> Result<WaitingResource, ToolError> {
+        offers::waiting(&self.shelf, cx)
+    }
+
+    async fn waiting_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
+        // What waits may become stale by a change of a note.
+        Ok(format!(
+            "{} {}",
+            self.notes_version()?,
+            self.shelf.reviews_version()?
+        ))
+    }
+
+    async fn note_resource(
+        &self,
+        cx: &ReadCx<'_>,
+        variables: NoteVariables,
+    ) -> Result<NoteResource, ToolError> {
+        offers::note(&self.shelf, cx, &variables.note_id)
+    }
+
+    async fn note_version(&self, _: &ReadCx<'_>, variables: NoteVariables) -> Result<String, ToolError> {
+        self.version_of(&variables.note_id)
+    }
+
+    async fn complete_note_note_id(&self, _: &ReadCx<'_>, value: &str) -> Result<Vec<String>, ToolError> {
+        offers::ids(&self.shelf, value)
+    }
+
+    async fn note_versions_resource(
+        &self,
+        cx: &ReadCx<'_>,
+        variables: NoteVersionsVariables,
+    ) -> Result<NoteVersionsResource, ToolError> {
+        offers::versions(&self.shelf, cx, &variables.note_id)
+    }
+
+    async fn note_versions_version(
+        &self,
+        _: &ReadCx<'_>,
+        variables: NoteVersionsVariables,
+    ) -> Result<String, ToolError> {
+        self.version_of(&variables.note_id)
+    }
+
+    async fn version_of_note_resource(
+        &self,
+        cx: &ReadCx<'_>,
+        variables: VersionOfNoteVariables,
+    ) -> Result<VersionOfNoteResource, ToolError> {
+        offers::version(&self.shelf, cx, &variables.note_id, &variables.version)
+    }
+
+    async fn version_of_note_version(
+        &self,
+        _: &ReadCx<'_>,
+        variables: VersionOfNoteVariables,
+    ) -> Result<String, ToolError> {
+        self.version_of(&variables.note_id)
+    }
+
+    async fn note_links_resource(
+        &self,
+        _: &ReadCx<'_>,
+        variables: NoteLinksVariables,
+    ) -> Result<NoteLinksResource, ToolError> {
+        offers::links(&self.shelf, &variables.note_id)
+    }
+
+    async fn note_links_version(&self, _: &ReadCx<'_>, _: NoteLinksVariables) -> Result<String, ToolError> {
+        self.notes_version()
+    }
+
+    async fn index_resource(
+        &self,
+        _: &ReadCx<'_>,
+        variables: IndexVariables,
+    ) -> Result<IndexResource, ToolError> {
+        offers::index(&self.shelf, &variables)
+    }
+
+    async fn index_version(&self, _: &ReadCx<'_>, _: IndexVariables) -> Result<String, ToolError> {
+        self.notes_version()
+    }
+
+    async fn complete_index_tag(&self, _: &ReadCx<'_>, value: &str) -> Result<Vec<String>, ToolError> {
+        offers::tags_like(&self.shelf, value)
+    }
+}
+
+impl Forge {
+    fn notes_version(&self) -> Result<String, ToolError> {
+        Ok(self.shelf.follow()?.to_string())
+    }
+
+    /// Returns what changes with a note and with the commits of its library.
+    fn version_of(&self, id: &str) -> Result<String, ToolError> {
+        Ok(self.shelf.version_tag(parse_id(id)?)?)
+    }
+}
+
+fn summary(entry: &Entry) -> NoteSummary {
+    NoteSummary {
+        title: Some(entry.title.clone()),
+        note_type: entry.metadata.note_type.clone(),
+        tags: Some(entry.metadata.tags.clone()),
+        created_at: Some(moment(entry.created_at)),
+    }
+}
+
+/// Returns a value of an enumeration as its word on the wire.
+fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+fn moment(time: DateTime<Utc>) -> DateTime<FixedOffset> {
+    time.fixed_offset()
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn number(version: u64) -> i64 {
+    i64::try_from(version).unwrap_or(i64::MAX)
+}
+
+/// Returns the refusal of a request, with its reason for programs.
+fn invalid(reason: &str, message: impl Into<String>) -> ToolError {
+    ToolError::mcp_invalid_input(message).with("reason", reason)
+}
+
+fn not_found(id: Uuid) -> ToolError {
+    let message = format!("there is no note {id}; `semantic_search` finds notes and their ids");
+    invalid("not_found", message).with("note_id", id.to_string())
+}
+
+fn parse_id(text: &str) -> Result<Uuid, ToolError> {
+    Uuid::try_parse(text).map_err(|_| invalid("not_found", format!("`{text}` is no id of a note")))
+}
+
+/// Returns the caller, which the runtime has made sure of.
+fn caller<'c>(cx: &'c ReadCx<'_>) -> Result<&'c KnownCaller, ToolError> {
+    let caller = cx.call().caller.as_deref();
+    let unknown =
+        || Failure::new(FailureKind::Unauthenticated, "the caller is unknown").with("reason", "missing");
+    Ok(caller.ok_or_else(unknown)?)
+}

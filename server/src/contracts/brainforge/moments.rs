@@ -1,0 +1,74 @@
+//! Times and ids that a call has again when it is repeated under its idempotency key.
+//!
+//! A repeated call is answered by the method, on the state that the first call found. What is not in that state is taken from the log: each
+//! change keeps its time as a detail.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use tabellion_library::Library;
+use tabellion_runtime::{Failure, ReadCx, Snapshot};
+use uuid::{Builder, Uuid};
+
+/// Details in the log: the time of the call, and the digest of its idempotency key.
+const AT: &str = "at";
+const CALL: &str = "call";
+
+/// What identifies a call, and the ids that it gives.
+pub(super) struct Moment {
+    /// Digest of the idempotency key, if the call has one.
+    call: Option<Uuid>,
+}
+
+impl Moment {
+    pub(super) fn of(cx: &ReadCx<'_>) -> Self {
+        let key = cx.call().idempotency_key.as_ref();
+        Self {
+            call: key.map(|key| digest(&format!("call\0{}", &**key))),
+        }
+    }
+
+    /// Returns an id for what the call makes; `purpose` tells several apart.
+    pub(super) fn id(&self, purpose: &str) -> Uuid {
+        match self.call {
+            Some(call) => digest(&format!("{purpose}\0{call}")),
+            None => Uuid::new_v4(),
+        }
+    }
+
+    /// Returns now, in whole seconds; the time of the first call if this one is its repetition. `path` is of a document that it changes.
+    pub(super) fn time(&self, library: &Library, path: &str) -> Result<DateTime<Utc>, Failure> {
+        let now = || DateTime::from_timestamp(Utc::now().timestamp(), 0).unwrap_or_default();
+        let Some(call) = self.call else {
+            return Ok(now());
+        };
+        let history = Snapshot::history(library, path, &|_| false)?;
+        let entries = history
+            .versions
+            .iter()
+            .rev()
+            .filter_map(|version| version.entry.as_ref());
+        let mut entries = entries.filter(|entry| entry.details.get(CALL) == Some(&call.to_string().into()));
+        let time =
+            entries.find_map(|entry| DateTime::parse_from_rfc3339(entry.details.get(AT)?.as_str()?).ok());
+        Ok(time.map_or_else(now, |time| time.to_utc()))
+    }
+
+    /// Returns the details that let a repetition have the same time.
+    pub(super) fn details(&self, time: DateTime<Utc>) -> Map<String, Value> {
+        let mut details = Map::new();
+        if let Some(call) = self.call {
+            details.insert(CALL.into(), call.to_string().into());
+            details.insert(AT.into(), time.to_rfc3339_opts(SecondsFormat::Secs, true).into());
+        }
+        details
+    }
+}
+
+/// Returns the id that follows from a text.
+pub(super) fn digest(text: &str) -> Uuid {
+    let digest = Sha256::digest(text.as_bytes());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    Builder::from_custom_bytes(bytes).into_uuid()
+}

@@ -1,0 +1,180 @@
+//! Resources: notes, their versions and links, the index, tags, and what waits.
+
+use tabellion_contracts::brainforge::{
+    IndexResource, IndexVariables, IndexedNote, NoteLink, NoteLinksResource, NoteResource, NoteVersion,
+    NoteVersionsResource, TagCount, TagsResource, ToolError, VersionOfNoteResource, WaitingResource,
+    WaitingReview,
+};
+use tabellion_notes::{Entry, FoundLink, Note, Selection};
+use tabellion_runtime::ReadCx;
+
+use super::{count, invalid, moment, not_found, number, parse_id, review, shelf::Shelf, versions};
+
+/// Number of notes on a page of the index.
+const PAGE: usize = 100;
+/// Maximum number of completions.
+const MAX_COMPLETIONS: usize = 100;
+
+fn entry(shelf: &Shelf, id: &str) -> Result<Entry, ToolError> {
+    let id = parse_id(id)?;
+    shelf.note(id)?.ok_or_else(|| not_found(id))
+}
+
+pub(super) fn tags(shelf: &Shelf) -> Result<TagsResource, ToolError> {
+    let tags = shelf.read(|notes| notes.tags())?;
+    let tags = tags.into_iter().map(|(tag, notes)| TagCount {
+        tag,
+        notes: notes.into(),
+    });
+    Ok(TagsResource { tags: tags.collect() })
+}
+
+pub(super) fn tags_like(shelf: &Shelf, value: &str) -> Result<Vec<String>, ToolError> {
+    let tags = shelf.read(|notes| notes.tags())?;
+    let like = tags
+        .into_iter()
+        .map(|(tag, _)| tag)
+        .filter(|tag| tag.starts_with(value));
+    Ok(like.take(MAX_COMPLETIONS).collect())
+}
+
+pub(super) fn ids(shelf: &Shelf, value: &str) -> Result<Vec<String>, ToolError> {
+    let entries = shelf.read(|notes| notes.list(&Selection::default(), None, usize::MAX))?;
+    let ids = entries.into_iter().map(|entry| entry.id.to_string());
+    Ok(ids
+        .filter(|id| id.starts_with(value))
+        .take(MAX_COMPLETIONS)
+        .collect())
+}
+
+pub(super) fn waiting(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<WaitingResource, ToolError> {
+    let mut instances = vec![];
+    for review in review::all(shelf, cx)? {
+        if !review.is_open() {
+            continue;
+        }
+        let current = review::current_version(shelf, cx, review.note_id)?;
+        instances.push(WaitingReview {
+            review_workflow_id: review.id.to_string(),
+            note_id: review.note_id.to_string(),
+            proposed_version: number(review.proposed_version),
+            state: review.instance.state.clone(),
+            title: review.title(),
+            author: review.instance.author.clone(),
+            started_at: review.started_at().to_owned(),
+            stale: review.is_stale(current),
+        });
+    }
+    Ok(WaitingResource { instances })
+}
+
+pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResource, ToolError> {
+    let entry = entry(shelf, id)?;
+    let document = cx.read(&entry.path)?.ok_or_else(|| not_found(entry.id))?;
+    let note = Note::parse(&entry.path, &document.bytes);
+    Ok(NoteResource {
+        note_id: entry.id.to_string(),
+        title: note.title.clone(),
+        note_type: note.metadata.note_type.clone(),
+        tags: note.metadata.tags.clone(),
+        version: number(versions::current(cx, &note)?),
+        created_at: moment(entry.created_at),
+        updated_at: moment(entry.modified_at),
+        created_by: note.metadata.created_by.clone(),
+        source: note.metadata.source.clone(),
+        path: entry.path,
+        content: note.content().to_owned(),
+    })
+}
+
+pub(super) fn versions(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteVersionsResource, ToolError> {
+    let entry = entry(shelf, id)?;
+    let versions = versions::all(cx, &entry.path)?;
+    let versions = versions.into_iter().rev().map(|version| NoteVersion {
+        version: number(version.number),
+        commit: version.commit,
+        at: version.at,
+        by: version.by,
+        summary: version.summary,
+        size: count(version.bytes.len()),
+    });
+    Ok(NoteVersionsResource {
+        versions: versions.collect(),
+    })
+}
+
+pub(super) fn version(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    id: &str,
+    asked: &str,
+) -> Result<VersionOfNoteResource, ToolError> {
+    let entry = entry(shelf, id)?;
+    let versions = versions::all(cx, &entry.path)?;
+    let found = versions
+        .into_iter()
+        .find(|version| version.number.to_string() == asked);
+    let found = found.ok_or_else(|| {
+        let message = format!("the note has no version `{asked}`; `note://{id}/versions` lists them");
+        invalid("not_found", message)
+    })?;
+    let note = Note::parse(&entry.path, &found.bytes);
+    Ok(VersionOfNoteResource {
+        note_id: entry.id.to_string(),
+        version: number(found.number),
+        content: note.content().to_owned(),
+    })
+}
+
+pub(super) fn links(shelf: &Shelf, id: &str) -> Result<NoteLinksResource, ToolError> {
+    let id = parse_id(id)?;
+    let found = shelf.read(|notes| {
+        let Some(entry) = notes.get(id)? else {
+            return Ok(None);
+        };
+        Ok(Some((notes.links_from(&entry), notes.links_to(id)?)))
+    })?;
+    let (out, to) = found.ok_or_else(|| not_found(id))?;
+    let shown = |links: Vec<FoundLink>| links.into_iter().map(link).collect();
+    Ok(NoteLinksResource {
+        out: shown(out),
+        in_: shown(to),
+    })
+}
+
+fn link(found: FoundLink) -> NoteLink {
+    let link = found.link;
+    NoteLink {
+        link_id: found.id.to_string(),
+        source_note_id: found.source.to_string(),
+        target_note_id: link.to.to_string(),
+        relation_type: link.relation,
+        created_at: link.created_at.map(moment),
+        metadata: Some(link.metadata).filter(|metadata| !metadata.is_empty()),
+    }
+}
+
+pub(super) fn index(shelf: &Shelf, variables: &IndexVariables) -> Result<IndexResource, ToolError> {
+    let after = variables.after.as_deref().map(parse_id).transpose()?;
+    let selection = Selection {
+        note_type: variables.note_type.clone(),
+        tags: variables.tag.iter().cloned().collect(),
+        ..Selection::default()
+    };
+    let entries = shelf.read(|notes| {
+        let after = after.map(|id| notes.get(id)).transpose()?.flatten();
+        notes.list(&selection, after.as_ref(), PAGE + 1)
+    })?;
+    let next = (entries.len() > PAGE).then(|| entries[PAGE - 1].id.to_string());
+    let notes = entries.into_iter().take(PAGE).map(|entry| IndexedNote {
+        note_id: entry.id.to_string(),
+        title: entry.title,
+        note_type: entry.metadata.note_type,
+        tags: entry.metadata.tags,
+        created_at: moment(entry.created_at),
+    });
+    Ok(IndexResource {
+        notes: notes.collect(),
+        next,
+    })
+}

@@ -1,0 +1,282 @@
+//! What waits for a person: a document in `workflows/` each, and decisions on it.
+//!
+//! Front matter has the state, the history and what is proposed of the note's metadata; the body is the proposed content, as long as the
+//! proposal is open.
+
+use chrono::Utc;
+use serde_json::{Map, Value, json};
+use tabellion_contracts::brainforge::{AgentNoteReviewEffect, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
+use tabellion_markdown::FrontMatter;
+use tabellion_notes::{Metadata, Note};
+use tabellion_runtime::{
+    Change, Content, Edit, Failure, FailureKind, KnownCaller, ReadCx,
+    spec::Unless,
+    workflow::{self, Event, Instance},
+};
+use uuid::Uuid;
+
+use super::{invalid, shelf::Shelf, versions};
+
+/// Folder of what waits.
+pub(super) const FOLDER: &str = "workflows";
+
+/// A proposal of a note, or of a change to one, and what was decided on it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Review {
+    /// Id of the instance.
+    pub(super) id: Uuid,
+    /// State, author and history.
+    pub(super) instance: Instance,
+    /// The note.
+    pub(super) note_id: Uuid,
+    /// Number of the version that it will be.
+    pub(super) proposed_version: u64,
+    /// Number of the version that it changes; `None` for a new note.
+    pub(super) base_version: Option<u64>,
+    /// Front matter of a new note; else the members that change, of which `null` removes one.
+    pub(super) metadata: Map<String, Value>,
+    /// Why the note changes.
+    pub(super) reason: Option<String>,
+    /// What the reviewer said last.
+    pub(super) notes: Option<String>,
+    /// The proposed content; empty once it was decided on.
+    pub(super) content: String,
+}
+
+/// Returns the path of an instance's document.
+pub(super) fn path_of(id: Uuid) -> String {
+    format!("{FOLDER}/{id}.md")
+}
+
+impl Review {
+    /// Starts a review.
+    pub(super) fn new(id: Uuid, author: &KnownCaller, note_id: Uuid, proposed_version: u64) -> Self {
+        Self {
+            id,
+            instance: Instance::start(&WORKFLOW_AGENT_NOTE_REVIEW, author, Utc::now()),
+            note_id,
+            proposed_version,
+            base_version: None,
+            metadata: Map::new(),
+            reason: None,
+            notes: None,
+            content: String::new(),
+        }
+    }
+
+    /// Reads an instance's document; `None` if it is none.
+    pub(super) fn parse(path: &str, bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let front_matter = FrontMatter::parse(text).ok()?;
+        let mut members = front_matter.values();
+        let content = front_matter.body().to_owned();
+        let id = path
+            .strip_prefix(FOLDER)?
+            .strip_prefix('/')?
+            .strip_suffix(".md")?;
+        let number = |value: Option<Value>| value.and_then(|value| value.as_u64());
+        let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(String::from));
+        let instance = json!({
+            "workflow": members.get("workflow"),
+            "version": members.get("workflow_version"),
+            "state": members.get("state"),
+            "author": members.get("author"),
+            "history": members.get("history"),
+        });
+        Some(Self {
+            id: Uuid::try_parse(id).ok()?,
+            instance: serde_json::from_value(instance).ok()?,
+            note_id: Uuid::try_parse(&text(members.remove("note_id"))?).ok()?,
+            proposed_version: number(members.remove("proposed_version"))?,
+            base_version: number(members.remove("base_version")),
+            metadata: match members.remove("metadata") {
+                Some(Value::Object(metadata)) => metadata,
+                _ => Map::new(),
+            },
+            reason: text(members.remove("reason")),
+            notes: text(members.remove("notes")),
+            content,
+        })
+    }
+
+    /// Returns the instance's document.
+    pub(super) fn to_text(&self) -> Result<String, ToolError> {
+        let instance = &self.instance;
+        let all = [
+            ("workflow", Some(json!(instance.workflow))),
+            ("workflow_version", Some(json!(instance.version))),
+            ("state", Some(json!(instance.state))),
+            ("author", Some(json!(instance.author))),
+            ("note_id", Some(json!(self.note_id.to_string()))),
+            ("proposed_version", Some(json!(self.proposed_version))),
+            ("base_version", self.base_version.map(|version| json!(version))),
+            ("reason", self.reason.as_ref().map(|reason| json!(reason))),
+            ("notes", self.notes.as_ref().map(|notes| json!(notes))),
+            (
+                "metadata",
+                Some(json!(self.metadata)).filter(|_| !self.metadata.is_empty()),
+            ),
+            ("history", Some(json!(instance.history))),
+        ];
+        let mut text = String::new();
+        for (key, value) in all {
+            if let Some(value) = value {
+                let front_matter = FrontMatter::parse(&text).map_err(unwritable)?;
+                text = front_matter.set(key, &value).map_err(unwritable)?;
+            }
+        }
+        Ok(text + &self.content)
+    }
+
+    pub(super) fn path(&self) -> String {
+        path_of(self.id)
+    }
+
+    /// Returns whether nobody has decided on it yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.instance.outcome(&WORKFLOW_AGENT_NOTE_REVIEW).is_none()
+    }
+
+    /// Returns when it was started (RFC 3339).
+    pub(super) fn started_at(&self) -> &str {
+        self.instance.history.first().map_or("", |passage| &passage.at)
+    }
+
+    /// Returns the title that the note will have.
+    pub(super) fn title(&self) -> String {
+        let said = self.metadata.get("title").and_then(Value::as_str);
+        said.map_or_else(
+            || Note::parse("note.md", self.content.as_bytes()).title,
+            String::from,
+        )
+    }
+
+    /// Returns whether the note has changed since it was proposed. `current` is its version now; `None` if there is none.
+    pub(super) fn is_stale(&self, current: Option<u64>) -> bool {
+        self.base_version != current
+    }
+
+    /// Takes one step.
+    pub(super) fn step(&mut self, event: &Event<'_>, actor: &KnownCaller) -> Result<(), ToolError> {
+        let next = workflow::step(&WORKFLOW_AGENT_NOTE_REVIEW, &self.instance, event, actor);
+        self.instance = next.map_err(Failure::from)?;
+        Ok(())
+    }
+}
+
+fn unwritable(error: impl std::fmt::Display) -> ToolError {
+    ToolError::mcp_internal_error(format!("what waits can't be written: {error}"))
+}
+
+/// Returns a review as its document is now.
+pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<Review, ToolError> {
+    let path = path_of(id);
+    let document = cx.read(&path)?;
+    let review = document.and_then(|document| Review::parse(&path, &document.bytes));
+    review.ok_or_else(|| {
+        let message = format!("there is no review {id}; `tabellion review list` lists those that wait");
+        invalid("not_found", message).with("review_workflow_id", id.to_string())
+    })
+}
+
+/// Returns what has ever been proposed for a note, each as its document is now.
+pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Vec<Review>, ToolError> {
+    let all = all(shelf, cx)?;
+    let of_note = all.iter().filter(|review| review.note_id == note_id);
+    of_note.map(|review| read(cx, review.id)).collect()
+}
+
+/// Returns what has ever waited, oldest first.
+pub(super) fn all(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<Vec<std::sync::Arc<Review>>, Failure> {
+    shelf.reviews(&|path| Ok(cx.read(path)?.map(|document| document.bytes)))
+}
+
+/// Returns the version that a note has now; `None` if there is no such note.
+pub(super) fn current_version(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Option<u64>, Failure> {
+    let Some(entry) = shelf.note(note_id)? else {
+        return Ok(None);
+    };
+    let Some(document) = cx.read(&entry.path)? else {
+        return Ok(None);
+    };
+    versions::current(cx, &Note::parse(&entry.path, &document.bytes)).map(Some)
+}
+
+/// A decision on what waits.
+#[derive(Debug, Clone)]
+pub(super) struct Decision {
+    /// Id of the instance.
+    pub(super) id: Uuid,
+    /// Name of the event: `approve`, `reject`, `needs_revision`, `withdraw`.
+    pub(super) on: String,
+    /// What the reviewer says about it.
+    pub(super) notes: Option<String>,
+}
+
+/// Returns the change that a decision makes: of what waits and, if it is approved, of the note.
+pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Result<Change, ToolError> {
+    let actor = super::caller(cx)?;
+    let mut review = read(cx, decision.id)?;
+    let current = current_version(shelf, cx, review.note_id)?;
+    let mut given = Map::new();
+    if let Some(notes) = &decision.notes {
+        given.insert("notes".into(), json!(notes));
+    }
+    let stale = [Unless::Stale];
+    let event = Event {
+        on: &decision.on,
+        tool: None,
+        given: &given,
+        holds: if review.is_stale(current) { &stale } else { &[] },
+        at: Utc::now(),
+    };
+    let transition = workflow::transition(&WORKFLOW_AGENT_NOTE_REVIEW, &review.instance, &event, actor);
+    let transition = transition.map_err(Failure::from)?;
+    let effect = transition.effect.and_then(AgentNoteReviewEffect::parse);
+    review.step(&event, actor)?;
+    review.notes = decision.notes.clone().or(review.notes);
+    let note = match effect {
+        Some(AgentNoteReviewEffect::Publish) => Some(published(shelf, cx, &review, actor)?),
+        None => None,
+    };
+    if !review.is_open() {
+        review.content.clear();
+    }
+    let write = |path: String, text: String| Edit {
+        path,
+        content: Content::Write(text.into_bytes()),
+    };
+    let mut edits = vec![write(review.path(), review.to_text()?)];
+    edits.extend(note.map(|(path, text)| write(path, text)));
+    let summary = format!("{} {} of {}", decision.on, review.id, review.note_id);
+    let change = Change::new(edits, transition.on, summary);
+    Ok(change.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?)
+}
+
+/// Returns the path and the text of the note that an approved proposal becomes.
+pub(super) fn published(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    review: &Review,
+    reviewer: &KnownCaller,
+) -> Result<(String, String), ToolError> {
+    if review.base_version.is_none() {
+        let (mut metadata, _) = Metadata::of(review.metadata.clone());
+        metadata.version = Some(review.proposed_version);
+        metadata.reviewed_by = Some(reviewer.identity.to_string());
+        let path = tabellion_notes::file_name(&review.title(), review.note_id);
+        if cx.read(&path)?.is_some() {
+            let message = format!("`{path}`, the file of the new note, exists; rename that file first");
+            return Err(Failure::new(FailureKind::Conflict, message)
+                .with("reason", "path_taken")
+                .into());
+        }
+        let text =
+            tabellion_notes::render(&metadata, &review.content).map_err(super::changes::unchangeable)?;
+        return Ok((path, text));
+    }
+    let mut members = review.metadata.clone();
+    members.insert("version".into(), json!(review.proposed_version));
+    members.insert("reviewed_by".into(), json!(&*reviewer.identity));
+    super::changes::changed(shelf, cx, review.note_id, &review.content, &members)
+}

@@ -1,0 +1,232 @@
+//! The catalogue of a library's notes and their index, kept up to the files.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::PathBuf,
+    sync::{Arc, OnceLock, Weak},
+};
+
+use parking_lot::Mutex;
+use tabellion_library::{
+    Library,
+    path::{LibraryDir, LibraryPath},
+    walk::FolderError,
+};
+use tabellion_meaning::{Corpus, CorpusError, Meaning, Models, Wanted};
+use tabellion_notes::{
+    Catalogue, CatalogueError, Entry, NoteHits, NoteIndex, NoteQuery, SearchError, Snapshot,
+};
+use tabellion_retrieval::{Nearness, TextKey};
+use tabellion_runtime::{Failure, FailureKind};
+use uuid::Uuid;
+
+use super::review::{FOLDER, Review};
+use crate::contracts::failures;
+
+/// Folder of what is derived from a library's notes, and names of the files there.
+const DERIVED: &str = "notes";
+const CATALOGUE: &str = "catalogue.db";
+const INDEX: &str = "index.db";
+const VECTORS: &str = "vectors.db";
+const EXPORTS: &str = "exports";
+
+/// What is known of a library's notes. Opens its files when they are first needed.
+pub(super) struct Shelf {
+    library: Arc<Library>,
+    folder: PathBuf,
+    opened: OnceLock<(Catalogue, NoteIndex)>,
+    meaning: Meaning,
+    reviews: Mutex<HashMap<String, (Vec<u8>, Arc<Review>)>>,
+}
+
+impl Shelf {
+    /// Makes the shelf of a library. Vectors are made by one of `models`.
+    pub(super) fn new(library: Arc<Library>, models: Box<dyn Models>) -> Arc<Self> {
+        let folder = library.derived(DERIVED);
+        let shelf = Arc::new(Self {
+            meaning: Meaning::new(folder.join(VECTORS), models),
+            library,
+            folder,
+            opened: OnceLock::new(),
+            reviews: Mutex::default(),
+        });
+        let corpus: Weak<Self> = Arc::downgrade(&shelf);
+        shelf.meaning.add(corpus);
+        shelf
+    }
+
+    pub(super) fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// Returns the folder of exports, which is created if it is missing.
+    pub(super) fn exports(&self) -> Result<PathBuf, Failure> {
+        let folder = self.folder.join(EXPORTS);
+        fs::create_dir_all(&folder).map_err(|error| {
+            io(format!(
+                "can't create the folder of exports `{}`: {error}",
+                folder.display()
+            ))
+        })?;
+        Ok(folder)
+    }
+
+    fn opened(&self) -> Result<&(Catalogue, NoteIndex), Failure> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        fs::create_dir_all(&self.folder)
+            .map_err(|error| io(format!("can't create `{}`: {error}", self.folder.display())))?;
+        let catalogue = Catalogue::open(&self.folder.join(CATALOGUE)).map_err(of_catalogue)?;
+        let index = NoteIndex::open(&self.folder.join(INDEX)).map_err(|error| io(error.to_string()))?;
+        Ok(self.opened.get_or_init(|| (catalogue, index)))
+    }
+
+    /// Brings the catalogue up to the files; returns the number of its last change.
+    pub(super) fn follow(&self) -> Result<i64, Failure> {
+        let (catalogue, _) = self.opened()?;
+        let followed = catalogue.follow(&*self.library).map_err(of_catalogue)?;
+        for (path, reason) in &followed.unreadable {
+            tracing::warn!(%path, %reason, "a note can't be read");
+        }
+        if followed.read > 0 {
+            self.meaning.wake();
+        }
+        Ok(followed.sequence)
+    }
+
+    /// Reads one state of the catalogue, which is brought up to the files first.
+    pub(super) fn read<T>(
+        &self,
+        read: impl FnOnce(&Snapshot<'_>) -> Result<T, CatalogueError>,
+    ) -> Result<T, Failure> {
+        self.follow()?;
+        let (catalogue, _) = self.opened()?;
+        catalogue.read(read).map_err(of_catalogue)
+    }
+
+    /// Returns the note with this id, if there is one.
+    pub(super) fn note(&self, id: Uuid) -> Result<Option<Entry>, Failure> {
+        self.read(|notes| notes.get(id))
+    }
+
+    pub(super) fn search(&self, query: &NoteQuery) -> Result<NoteHits, Failure> {
+        let needed = self.follow()?;
+        let (catalogue, index) = self.opened()?;
+        let search = |near: Option<&dyn Nearness>| index.search(catalogue, needed, query, near);
+        let found = self.meaning.near(&query.text, search);
+        found.map_err(|error| match error {
+            SearchError::Catalogue(error) => of_catalogue(error),
+            other => io(other.to_string()),
+        })
+    }
+
+    /// Returns what changes with a note's file, and with each commit.
+    pub(super) fn version_tag(&self, id: Uuid) -> Result<String, Failure> {
+        let entry = self.note(id)?;
+        let head = self.library.head()?.unwrap_or_default();
+        let file = match entry.and_then(|entry| LibraryPath::parse(&entry.path).ok()) {
+            Some(path) => self.library.version_tag(&path)?,
+            None => String::new(),
+        };
+        Ok(format!("{head} {file}"))
+    }
+
+    /// Returns what changes with the documents of what waits.
+    pub(super) fn reviews_version(&self) -> Result<String, Failure> {
+        let mut stats = self.review_stats()?;
+        stats.sort();
+        let text: Vec<String> = stats
+            .iter()
+            .map(|(path, stat)| format!("{path} {stat:?}"))
+            .collect();
+        Ok(super::moments::digest(&text.join("\n")).to_string())
+    }
+
+    fn review_stats(&self) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+        let folder = LibraryDir::parse(FOLDER).map_err(failures::path)?;
+        let stats = match self.library.stats(&folder) {
+            Err(FolderError::NotFound { .. }) => vec![],
+            stats => stats.map_err(failures::folder)?,
+        };
+        let stats = stats.into_iter().map(|(path, stat)| {
+            let key = format!("{stat:?}").into_bytes();
+            (path.as_str().to_owned(), key)
+        });
+        Ok(stats.collect())
+    }
+
+    /// Returns what has ever waited, as its documents were when this process last saw them change. `read` reads a document.
+    ///
+    /// A document that was changed so recently that its stat fields might not show a further change can be older than it is on the
+    /// disk: whoever decides on one reads it again.
+    pub(super) fn reviews(
+        &self,
+        read: &dyn Fn(&str) -> Result<Option<Vec<u8>>, Failure>,
+    ) -> Result<Vec<Arc<Review>>, Failure> {
+        let stats = self.review_stats()?;
+        let mut known = self.reviews.lock();
+        known.retain(|path, _| stats.iter().any(|(there, _)| there == path));
+        for (path, stat) in stats {
+            if known.get(&path).is_some_and(|(seen, _)| *seen == stat) {
+                continue;
+            }
+            match read(&path)?.and_then(|bytes| Review::parse(&path, &bytes)) {
+                Some(review) => {
+                    known.insert(path, (stat, Arc::new(review)));
+                }
+                None => {
+                    known.remove(&path);
+                    tracing::warn!(%path, "this document in `workflows` is none of a review");
+                }
+            }
+        }
+        let mut all: Vec<_> = known.values().map(|(_, review)| Arc::clone(review)).collect();
+        all.sort_by(|a, b| (a.started_at(), a.id).cmp(&(b.started_at(), b.id)));
+        Ok(all)
+    }
+}
+
+impl Corpus for Shelf {
+    fn wanted(&self, has: &dyn Fn(&TextKey) -> bool, max: usize) -> Result<Vec<Wanted>, CorpusError> {
+        let Some((catalogue, index)) = self.opened.get() else {
+            return Ok(vec![]);
+        };
+        let needed = self.follow_quietly()?;
+        index.update(catalogue, needed)?;
+        let texts = index.texts_of(catalogue, &|text| !has(text), max)?;
+        let wanted = texts.into_iter().map(|text| Wanted {
+            key: TextKey::of(&text),
+            text,
+        });
+        Ok(wanted.collect())
+    }
+
+    fn keys(&self) -> Result<Vec<TextKey>, CorpusError> {
+        match self.opened.get() {
+            Some((_, index)) => Ok(index.texts()?),
+            None => Ok(vec![]),
+        }
+    }
+}
+
+impl Shelf {
+    /// Follows the library without waking the thread that asks for it.
+    fn follow_quietly(&self) -> Result<i64, CorpusError> {
+        let (catalogue, _) = self.opened()?;
+        Ok(catalogue.follow(&*self.library)?.sequence)
+    }
+}
+
+fn of_catalogue(error: CatalogueError) -> Failure {
+    let kind = match error {
+        CatalogueError::Busy => FailureKind::Busy,
+        _ => FailureKind::Io,
+    };
+    Failure::new(kind, error.to_string())
+}
+
+pub(super) fn io(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Io, message.into())
+}

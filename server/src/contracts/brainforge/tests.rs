@@ -1,0 +1,717 @@
+//! Calls of the contract and decisions of reviewers, beside a model of what they may do.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use proptest::{collection::vec, prelude::*, sample::Index};
+use serde_json::{Value, json};
+use tabellion_contracts::brainforge::{CONTRACT, Service, tool};
+use tabellion_embed::ModelError;
+use tabellion_library::{Library, Options};
+use tabellion_meaning::{Embedder, Models};
+use tabellion_runtime::{
+    Agent, CallContext, Contract, IdempotencyKey, KnownCaller, Rejection, spec::ScopeWord,
+};
+use tempfile::TempDir;
+
+use super::{Forge, desk::Desk, moments::digest, shelf::Shelf};
+
+/// No model, whatever is installed.
+struct NoModel;
+
+impl Models for NoModel {
+    fn fingerprint(&self) -> &str {
+        "none"
+    }
+
+    fn is_installed(&self) -> bool {
+        false
+    }
+
+    fn open(&self) -> Result<Arc<dyn Embedder>, ModelError> {
+        unreachable!("it is not installed")
+    }
+}
+
+/// The contract over a library that goes with it.
+struct Bench {
+    folder: TempDir,
+    contract: Arc<dyn Contract>,
+    desk: Desk,
+    calls: AtomicU64,
+}
+
+/// Who calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Owner,
+    Agent(&'static str),
+    Reviewer,
+    Reader,
+}
+
+impl By {
+    fn known(self) -> KnownCaller {
+        let auth = CONTRACT.auth.unwrap();
+        match self {
+            Self::Owner => KnownCaller::human(auth, "ada", vec![ScopeWord::Write]),
+            Self::Reviewer => KnownCaller::human(auth, "rita", vec![ScopeWord::Review]),
+            Self::Reader => KnownCaller::human(auth, "bob", vec![ScopeWord::Read]),
+            Self::Agent(name) => {
+                let agent = Agent {
+                    name: Some(name.into()),
+                    version: Some("1".into()),
+                };
+                KnownCaller::agent(auth, agent, "ada", vec![ScopeWord::Read, ScopeWord::Write])
+            }
+        }
+    }
+
+    fn context(self) -> CallContext {
+        CallContext {
+            caller: Some(Arc::new(self.known())),
+            ..CallContext::default()
+        }
+    }
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .build();
+    runtime.unwrap().block_on(future)
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Arc::new(Library::open(folder.path(), Options::default()).unwrap());
+        let shelf = Shelf::new(Arc::clone(&library), Box::new(NoModel));
+        let forge = Forge {
+            shelf: Arc::clone(&shelf),
+        };
+        Self {
+            contract: Arc::new(Service::new(forge, Arc::clone(&library) as _)),
+            desk: Desk::over(shelf, library),
+            folder,
+            calls: AtomicU64::new(0),
+        }
+    }
+
+    fn try_call(&self, by: By, tool: &str, request: Value) -> Result<Value, Value> {
+        // Each call is counted by itself, so that no limit is reached.
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        let context = CallContext {
+            counted_as: Some(call.to_string().into()),
+            ..by.context()
+        };
+        self.call_in(&context, tool, request)
+    }
+
+    fn call_in(&self, context: &CallContext, tool: &str, request: Value) -> Result<Value, Value> {
+        match run(self.contract.call(context, tool, request)) {
+            Ok(answer) => Ok(answer.response),
+            Err(Rejection::Declared(error)) => {
+                Err(json!({ "code": error.name, "message": error.message, "details": error.data }))
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn call(&self, by: By, tool: &str, request: Value) -> Value {
+        self.try_call(by, tool, request).unwrap()
+    }
+
+    /// Makes a call that is refused; returns the code and the reason.
+    #[track_caller]
+    fn refusal(&self, by: By, tool: &str, request: Value) -> (String, String) {
+        let error = self.try_call(by, tool, request).unwrap_err();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&error["code"]), text(&error["details"]["reason"]))
+    }
+
+    fn decide(&self, by: By, id: &str, on: &str) -> Result<String, String> {
+        let decided = run(self.desk.decide(&by.context(), id, on, Some("a remark")));
+        decided.map_err(|error| error.to_string())
+    }
+
+    fn note(&self, by: By, word: &str) -> Value {
+        self.call(by, tool::CREATE_NOTE, created(word))
+    }
+
+    fn resource(&self, by: By, template: &str, variables: Value) -> Result<Value, Rejection> {
+        run(self.contract.read_instance(&by.context(), template, variables)).map(|answer| answer.response)
+    }
+
+    /// Returns the Markdown files and their texts.
+    fn files(&self) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::new();
+        for folder in ["", "notes", "workflows"] {
+            let Ok(entries) = fs::read_dir(self.folder.path().join(folder)) else {
+                continue;
+            };
+            for path in entries.map(|entry| entry.unwrap().path()) {
+                if path.extension().is_some_and(|extension| extension == "md") {
+                    let name = path
+                        .strip_prefix(self.folder.path())
+                        .unwrap()
+                        .to_str()
+                        .unwrap()
+                        .to_owned();
+                    files.insert(name, fs::read_to_string(&path).unwrap());
+                }
+            }
+        }
+        files
+    }
+
+    fn path(&self, id: &str) -> PathBuf {
+        let note = self
+            .resource(By::Owner, "note", json!({ "note_id": id }))
+            .unwrap();
+        self.folder.path().join(note["path"].as_str().unwrap())
+    }
+
+    /// Returns the contents of all notes, as an export has them.
+    fn exported(&self) -> Vec<String> {
+        let answer = self.call(By::Owner, tool::EXPORT_LIBRARY, json!({}));
+        let path = answer["download_url"]
+            .as_str()
+            .unwrap()
+            .strip_prefix("file://")
+            .unwrap();
+        let export: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        let notes = export["notes"].as_array().unwrap();
+        let contents = notes
+            .iter()
+            .map(|note| note["content"].as_str().unwrap().to_owned());
+        contents.collect()
+    }
+}
+
+fn content(word: &str) -> String {
+    format!("# Note\n\nThe word here is {word}, and nothing else.\n")
+}
+
+fn created(word: &str) -> Value {
+    json!({ "content": content(word), "note_type": "permanent", "ai_justification": "asked to" })
+}
+
+fn updated(id: &str, version: u64, word: &str) -> Value {
+    json!({ "note_id": id, "version": version, "content": content(word), "change_reason": "it changed" })
+}
+
+const AGENT: By = By::Agent("helper");
+
+#[test]
+fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
+    let bench = Bench::new();
+    let note = bench.note(By::Owner, "first");
+    let other = bench.note(By::Owner, "second");
+    let waiting = bench.note(AGENT, "third");
+    let id = |answer: &Value| answer["note_id"].as_str().unwrap().to_owned();
+    let (note, other, waiting) = (id(&note), id(&other), id(&waiting));
+    let link = |from: &str, to: &str| json!({ "source_note_id": from, "target_note_id": to, "relation_type": "cites" });
+    let with = |mut request: Value, key: &str, value: Value| {
+        request[key] = value;
+        request
+    };
+    let nobody = digest("nobody").to_string();
+    let before = bench.files();
+    let long = "x".repeat((1 << 20) + 1);
+    for (by, tool, request, code, reason) in [
+        (
+            By::Owner,
+            tool::UPDATE_NOTE,
+            updated(&note, 2, "x"),
+            "MCP_INVALID_INPUT",
+            "version_conflict",
+        ),
+        (
+            By::Owner,
+            tool::UPDATE_NOTE,
+            updated(&nobody, 1, "x"),
+            "MCP_INVALID_INPUT",
+            "not_found",
+        ),
+        (
+            By::Owner,
+            tool::UPDATE_NOTE,
+            updated(&waiting, 1, "x"),
+            "MCP_INVALID_INPUT",
+            "pending_review",
+        ),
+        (
+            By::Agent("other"),
+            tool::UPDATE_NOTE,
+            updated(&waiting, 1, "x"),
+            "MCP_INVALID_INPUT",
+            "pending_review",
+        ),
+        (
+            AGENT,
+            tool::UPDATE_NOTE,
+            updated(&waiting, 2, "x"),
+            "MCP_INVALID_INPUT",
+            "version_conflict",
+        ),
+        (
+            By::Owner,
+            tool::UPDATE_NOTE,
+            with(updated(&note, 1, "x"), "metadata", json!({ "created_by": "me" })),
+            "MCP_INVALID_INPUT",
+            "immutable",
+        ),
+        (
+            By::Owner,
+            tool::CREATE_NOTE,
+            with(created("x"), "metadata", json!({ "reviewed_by": "me" })),
+            "MCP_INVALID_INPUT",
+            "immutable",
+        ),
+        (
+            By::Owner,
+            tool::UPDATE_NOTE,
+            with(updated(&note, 1, "x"), "metadata", json!({ "tags": "many" })),
+            "MCP_INVALID_INPUT",
+            "metadata",
+        ),
+        (
+            By::Owner,
+            tool::CREATE_NOTE,
+            with(
+                created("x"),
+                "content",
+                "---\ntitle: x\n---\ntext that is long".into(),
+            ),
+            "MCP_INVALID_INPUT",
+            "front_matter",
+        ),
+        (
+            By::Owner,
+            tool::CREATE_NOTE,
+            with(created("x"), "content", long.into()),
+            "MCP_INVALID_INPUT",
+            "too_large",
+        ),
+        (
+            By::Owner,
+            tool::CREATE_LINK,
+            link(&note, &note),
+            "MCP_INVALID_INPUT",
+            "self_link",
+        ),
+        (
+            By::Owner,
+            tool::CREATE_LINK,
+            link(&note, &nobody),
+            "MCP_INVALID_INPUT",
+            "not_found",
+        ),
+        (
+            By::Owner,
+            tool::CREATE_LINK,
+            link(&waiting, &note),
+            "MCP_INVALID_INPUT",
+            "not_found",
+        ),
+        (
+            By::Owner,
+            tool::CREATE_LINK,
+            link(&note, &waiting),
+            "MCP_INVALID_INPUT",
+            "not_found",
+        ),
+        (
+            By::Owner,
+            tool::EXPORT_LIBRARY,
+            json!({ "filters": { "note_ids": [other, waiting] } }),
+            "MCP_INVALID_INPUT",
+            "not_found",
+        ),
+        (
+            By::Owner,
+            tool::SEMANTIC_SEARCH,
+            json!({ "query": "word", "filters": { "created_after": "2026-02-01T00:00:00Z", "created_before": "2026-01-01T00:00:00Z" } }),
+            "MCP_INVALID_INPUT",
+            "range",
+        ),
+        (
+            AGENT,
+            tool::UPDATE_NOTE,
+            json!({ "note_id": note, "version": 1, "content": content("x") }),
+            "MCP_CONSTITUTION_VIOLATION",
+            "",
+        ),
+        (
+            By::Reader,
+            tool::EXPORT_LIBRARY,
+            json!({}),
+            "MCP_CONSTITUTION_VIOLATION",
+            "",
+        ),
+        (
+            By::Reader,
+            tool::CREATE_NOTE,
+            created("x"),
+            "MCP_AUTH_REQUIRED",
+            "role",
+        ),
+        (
+            By::Reviewer,
+            tool::CREATE_NOTE,
+            created("x"),
+            "MCP_AUTH_REQUIRED",
+            "role",
+        ),
+    ] {
+        let shown: String = request.to_string().chars().take(200).collect();
+        assert_eq!(
+            bench.refusal(by, tool, request),
+            (code.into(), reason.into()),
+            "{by:?} {tool} {shown}"
+        );
+    }
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn nobody_decides_on_their_own_and_agents_decide_on_nothing() {
+    let bench = Bench::new();
+    let own = json!({ "content": content("own"), "ai_justification": "a machine wrote it" });
+    let waiting = [
+        bench.call(By::Owner, tool::CREATE_NOTE, own),
+        bench.note(AGENT, "agents"),
+    ];
+    let [own, agents] = waiting
+        .each_ref()
+        .map(|answer| answer["review_workflow_id"].as_str().unwrap());
+    let before = bench.files();
+    for (by, id, on, says) in [
+        (By::Owner, own, "approve", "needs the role reviewer"),
+        (AGENT, agents, "approve", "needs the role reviewer"),
+        (By::Reviewer, agents, "withdraw", "needs the role author"),
+        (By::Reviewer, agents, "revise", "happens by a call"),
+        (By::Reviewer, "00000000", "approve", "there is no review"),
+    ] {
+        let refused = bench.decide(by, id, on).unwrap_err();
+        assert!(refused.contains(says), "{by:?} {on}: {refused}");
+    }
+    assert_eq!(bench.files(), before);
+    assert!(bench.decide(AGENT, agents, "withdraw").is_ok());
+    assert!(bench.decide(By::Reviewer, own, "approve").is_ok());
+    assert!(bench.exported()[0].contains("own"));
+    assert_eq!(bench.exported().len(), 1);
+}
+
+#[test]
+fn versions_are_gits_history_and_a_hand_edit_is_one() {
+    let bench = Bench::new();
+    let answer = bench.note(By::Owner, "first");
+    let id = answer["note_id"].as_str().unwrap();
+    let path = bench.path(id);
+    let other = bench.note(By::Owner, "other")["note_id"].clone();
+    let edit = |word: &str| {
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text + word + "\n").unwrap();
+    };
+    let version = || {
+        bench
+            .resource(By::Owner, "note", json!({ "note_id": id }))
+            .unwrap()["version"]
+            .clone()
+    };
+    edit("by hand");
+    edit("and again");
+    assert_eq!(version(), 2);
+    let link = json!({ "source_note_id": id, "target_note_id": other, "relation_type": "supports" });
+    let first = bench.call(By::Owner, tool::CREATE_LINK, link.clone());
+    assert_eq!(
+        bench.call(AGENT, tool::CREATE_LINK, link),
+        first,
+        "one link, however often it is asked for"
+    );
+    assert_eq!(version(), 2, "a link is no version, and hides none");
+    bench.call(By::Owner, tool::UPDATE_NOTE, updated(id, 2, "third"));
+    let versions = bench
+        .resource(By::Owner, "note_versions", json!({ "note_id": id }))
+        .unwrap();
+    let numbers: Vec<_> = versions["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["version"].clone())
+        .collect();
+    assert_eq!(numbers, [3, 2, 1]);
+    for (number, has) in [("1", "first"), ("2", "and again"), ("3", "third")] {
+        let version = json!({ "note_id": id, "version": number });
+        let version = bench.resource(By::Owner, "version_of_note", version).unwrap();
+        assert!(
+            version["content"].as_str().unwrap().contains(has),
+            "{number}: {version}"
+        );
+    }
+    let links = bench
+        .resource(By::Owner, "note_links", json!({ "note_id": other }))
+        .unwrap();
+    assert_eq!(links["in"][0]["link_id"], first["link_id"]);
+}
+
+#[test]
+fn a_repeated_call_is_answered_as_the_first() {
+    let bench = Bench::new();
+    let keyed = |by: By, key: &str| CallContext {
+        idempotency_key: Some(IdempotencyKey::parse(key).unwrap()),
+        ..by.context()
+    };
+    let note = bench
+        .call_in(&keyed(By::Owner, "a"), tool::CREATE_NOTE, created("first"))
+        .unwrap();
+    let id = note["note_id"].as_str().unwrap();
+    for (by, key, tool, request) in [
+        (By::Owner, "a", tool::CREATE_NOTE, created("first")),
+        (AGENT, "b", tool::CREATE_NOTE, created("second")),
+        (By::Owner, "c", tool::UPDATE_NOTE, updated(id, 1, "third")),
+        (AGENT, "d", tool::UPDATE_NOTE, updated(id, 2, "fourth")),
+    ] {
+        let first = bench.call_in(&keyed(by, key), tool, request.clone()).unwrap();
+        let files = bench.files();
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        let again = bench.call_in(&keyed(by, key), tool, request).unwrap();
+        assert_eq!((first, files), (again, bench.files()), "{tool} {key}");
+    }
+}
+
+#[test]
+fn files_of_people_are_notes_until_a_tool_changes_them_and_stay_theirs() {
+    let bench = Bench::new();
+    let path = bench.folder.path().join("Plan.md");
+    fs::write(
+        &path,
+        "---\ncolour: red # mine\n---\n# Plan\n\nThe plan is old.\n",
+    )
+    .unwrap();
+    let found = bench.call(AGENT, tool::SEMANTIC_SEARCH, json!({ "query": "plan" }));
+    let id = found["results"][0]["note_id"].as_str().unwrap().to_owned();
+    assert_eq!(found["results"][0]["excerpt"], "The plan is old.");
+    bench.call(By::Owner, tool::UPDATE_NOTE, updated(&id, 1, "new"));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.starts_with("---\ncolour: red # mine\n"), "{text}");
+    assert!(
+        text.contains(&format!("id: {id}\n")) && text.contains("version: 2\n"),
+        "{text}"
+    );
+    let quiet = json!({ "query": "new", "include_excerpts": false });
+    let found = bench.call(By::Reader, tool::SEMANTIC_SEARCH, quiet);
+    assert_eq!(found["results"][0]["note_id"], *id);
+    assert_eq!(found["results"][0].get("excerpt"), None);
+}
+
+#[test]
+fn sensitive_notes_leave_with_an_owner_alone() {
+    let bench = Bench::new();
+    let mut secret = created("secret");
+    secret["metadata"] = json!({ "sensitive": true });
+    bench.call(By::Owner, tool::CREATE_NOTE, secret);
+    assert_eq!(
+        bench.refusal(AGENT, tool::EXPORT_LIBRARY, json!({})).0,
+        "MCP_CONSTITUTION_VIOLATION"
+    );
+    let exports = fs::read_dir(bench.folder.path().join(".git/tabellion/notes/exports")).unwrap();
+    assert_eq!(exports.count(), 0, "what is refused is removed");
+    assert_eq!(bench.exported().len(), 1);
+}
+
+/// A step of a program.
+#[derive(Debug, Clone)]
+enum Step {
+    Create(By),
+    /// An update of some note; the version is wrong if `wrong` says so.
+    Update {
+        by: By,
+        note: Index,
+        wrong: bool,
+    },
+    Decide {
+        note: Index,
+        on: &'static str,
+    },
+    EditByHand(Index),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let by = prop_oneof![Just(By::Owner), Just(AGENT), Just(By::Agent("other"))];
+    let on = prop_oneof![3 => Just("approve"), 1 => Just("reject"), 2 => Just("needs_revision")];
+    let step = prop_oneof![
+        2 => by.clone().prop_map(Step::Create),
+        5 => (by, any::<Index>(), prop::bool::weighted(0.1))
+            .prop_map(|(by, note, wrong)| Step::Update { by, note, wrong }),
+        4 => (any::<Index>(), on).prop_map(|(note, on)| Step::Decide { note, on }),
+        1 => any::<Index>().prop_map(Step::EditByHand),
+    ];
+    vec(step, 1..20)
+}
+
+/// What a note should be.
+#[derive(Debug, Clone)]
+struct Known {
+    id: String,
+    /// Number and word of the canonical version; the number counts a hand edit.
+    canonical: Option<(u64, String)>,
+    highest: u64,
+    open: Option<Open>,
+}
+
+/// What should wait.
+#[derive(Debug, Clone)]
+struct Open {
+    review: String,
+    by: By,
+    number: u64,
+    base: Option<u64>,
+    word: String,
+    is_returned: bool,
+}
+
+impl Known {
+    fn current(&self) -> Option<u64> {
+        self.canonical.as_ref().map(|(number, _)| *number)
+    }
+
+    /// Returns what an update should answer: the status and the number, or the reason of its refusal.
+    fn update(&mut self, by: By, version: u64, word: &str) -> Result<(&'static str, u64), &'static str> {
+        let current = self.current();
+        let next = self.highest.max(current.unwrap_or(0)) + 1;
+        match &mut self.open {
+            Some(open) if open.by == by => {
+                if open.number != version {
+                    return Err("version_conflict");
+                }
+                open.base = open.base.and(current);
+                open.number = next;
+                open.word = word.into();
+                open.is_returned = false;
+                self.highest = next;
+                return Ok(("pending_review", next));
+            }
+            Some(_) if by != By::Owner || current.is_none() => return Err("pending_review"),
+            _ => {}
+        }
+        let current = current.ok_or("not_found")?;
+        if version != current {
+            return Err("version_conflict");
+        }
+        if by == By::Owner {
+            self.canonical = Some((current + 1, word.into()));
+            return Ok(("updated", current + 1));
+        }
+        self.highest = next;
+        self.open = Some(Open {
+            review: String::new(),
+            by,
+            number: next,
+            base: Some(current),
+            word: word.into(),
+            is_returned: false,
+        });
+        Ok(("pending_review", next))
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn what_nobody_approved_is_nowhere_to_be_found(program in steps()) {
+        let bench = Bench::new();
+        let mut notes: Vec<Known> = vec![];
+        for (number, step) in program.into_iter().enumerate() {
+            let word = format!("word{number}x");
+            match step {
+                Step::Create(by) => {
+                    let answer = bench.note(by, &word);
+                    let waits = by != By::Owner;
+                    prop_assert_eq!(&answer["status"], if waits { "pending_review" } else { "created" });
+                    let review = answer["review_workflow_id"].as_str().unwrap_or_default().to_owned();
+                    let open = Open { review, by, number: 1, base: None, word: word.clone(), is_returned: false };
+                    notes.push(Known {
+                        id: answer["note_id"].as_str().unwrap().to_owned(),
+                        canonical: (!waits).then(|| (1, word)),
+                        highest: if waits { 1 } else { 0 },
+                        open: waits.then_some(open),
+                    });
+                }
+                Step::Update { by, note, wrong } if !notes.is_empty() => {
+                    let note = note.get_mut(&mut notes);
+                    let own = note.open.as_ref().filter(|open| open.by == by).map(|open| open.number);
+                    let version = own.or(note.current()).unwrap_or(1) + u64::from(wrong);
+                    let context = CallContext { counted_as: Some(word.as_str().into()), ..by.context() };
+                    let answer = run(bench.contract.call(&context, tool::UPDATE_NOTE, updated(&note.id, version, &word)));
+                    let expected = note.update(by, version, &word);
+                    match answer {
+                        Ok(answer) => {
+                            let found = answer.response["status"].as_str().zip(answer.response["new_version"].as_u64());
+                            prop_assert_eq!(found, expected.ok());
+                            if let Some(open) = &mut note.open && expected.is_ok_and(|(status, _)| status == "pending_review") {
+                                open.review = answer.meta["review_workflow_id"].as_str().unwrap().to_owned();
+                            }
+                        }
+                        Err(Rejection::Declared(error)) => {
+                            prop_assert_eq!(error.data["reason"].as_str(), expected.err(), "{}", error.message);
+                        }
+                        Err(other) => panic!("{other:?}"),
+                    }
+                }
+                Step::Decide { note, on } if !notes.is_empty() => {
+                    let note = note.get_mut(&mut notes);
+                    let Some(open) = note.open.clone() else { continue };
+                    let is_stale = open.base != note.current();
+                    let decided = bench.decide(By::Reviewer, &open.review, on);
+                    let is_possible = !open.is_returned && !(on == "approve" && is_stale);
+                    prop_assert_eq!(decided.is_ok(), is_possible, "{}: {:?}", on, decided);
+                    match on {
+                        _ if !is_possible => {}
+                        "approve" => {
+                            note.canonical = Some((open.number, open.word));
+                            note.open = None;
+                        }
+                        "reject" => note.open = None,
+                        _ => note.open = Some(Open { is_returned: true, ..open }),
+                    }
+                }
+                Step::EditByHand(note) if !notes.is_empty() => {
+                    let note = note.get_mut(&mut notes);
+                    let Some((current, old)) = note.canonical.clone() else { continue };
+                    let path = bench.path(&note.id);
+                    let text = fs::read_to_string(&path).unwrap();
+                    fs::write(&path, text.replace(&old, &word)).unwrap();
+                    // Several edits after one change of a tool are one version.
+                    let said = text.lines().find_map(|line| line.strip_prefix("version: ")?.parse().ok());
+                    note.canonical = Some((said.map_or(current, |said: u64| said + 1), word));
+                }
+                _ => {}
+            }
+            let mut expected: Vec<String> = notes.iter().filter_map(|note| note.canonical.as_ref()).map(|(_, word)| content(word)).collect();
+            let mut found = bench.exported();
+            expected.sort();
+            found.sort();
+            prop_assert_eq!(found, expected);
+            for note in &notes {
+                let shown = bench.resource(By::Reader, "note", json!({ "note_id": note.id })).ok();
+                prop_assert_eq!(shown.and_then(|shown| shown["version"].as_u64()), note.current());
+                if let Some(open) = &note.open {
+                    let found = bench.call(By::Reviewer, tool::SEMANTIC_SEARCH, json!({ "query": open.word }));
+                    prop_assert!(!found.to_string().contains(&open.word), "{}", found);
+                }
+            }
+        }
+    }
+}

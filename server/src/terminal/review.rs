@@ -1,0 +1,135 @@
+//! `tabellion review`: what agents have written and nobody has decided on yet, and decisions on it.
+
+use std::{path::Path, sync::Arc};
+
+use serde_json::json;
+use tabellion_markdown::diff;
+use tabellion_runtime::{Agent, CallContext};
+
+use super::{
+    Output, Page, TerminalError, counted,
+    log::short,
+    open,
+    page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
+};
+use crate::{
+    contracts::brainforge::desk::{Desk, Waiting},
+    serve,
+};
+
+/// Characters of an id that tell reviews apart.
+const SHORT_ID: usize = 8;
+/// The role that a person at the terminal has here.
+const REVIEWER: &str = "reviewer";
+
+/// Lists what waits.
+pub(crate) fn list(folder: &Path, output: Output) -> Result<(), TerminalError> {
+    let waiting = look(folder, None)?;
+    if output.json {
+        return Ok(page::json(&json!({ "waiting": waiting }))?);
+    }
+    let mut page = Page::new(output);
+    for review in &waiting {
+        title(&mut page, review);
+    }
+    if waiting.is_empty() {
+        page.line("nothing waits for a review");
+    } else {
+        page.put(FAINT, &format!("{}; ", counted(waiting.len(), "proposal")));
+        page.put(FAINT, "`tabellion review show ID` shows one").line("");
+    }
+    Ok(page.show()?)
+}
+
+/// Shows a proposal, and what approving it would change.
+pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError> {
+    let reviews = look(folder, Some(id))?;
+    if output.json {
+        return Ok(page::json(&json!({ "reviews": reviews }))?);
+    }
+    let mut page = Page::new(output);
+    for review in &reviews {
+        title(&mut page, review);
+        page.line(&format!("note      {}", review.note_id));
+        page.line(&format!("version   {}", review.proposed_version));
+        for (name, text) in [("reason", &review.reason), ("notes", &review.notes)] {
+            if let Some(text) = text {
+                page.line(&format!("{name:<9} {}", page::visible(text)));
+            }
+        }
+        page.line("");
+        if let Some(document) = &review.document {
+            let (path, before, after) = (&document.path, document.before.as_deref(), &document.after);
+            page.diff(&diff::unified_sides(path, before, Some(after)));
+        }
+        if review.stale {
+            page.put(WARNING, "stale")
+                .line(": the note has changed since; have it revised, or reject it");
+        }
+    }
+    Ok(page.show()?)
+}
+
+/// Decides on a proposal: `on` is the event of the workflow.
+pub(crate) fn decide(
+    folder: &Path,
+    id: &str,
+    on: &str,
+    notes: Option<&str>,
+    output: Output,
+) -> Result<(), TerminalError> {
+    let desk = Desk::new(open(folder)?);
+    let runtime = serve::runtime()?;
+    let decided = runtime.block_on(desk.decide(&call()?, id, on, notes));
+    let commit = decided.map_err(|error| refusal(&error))?;
+    let reviews = runtime.block_on(desk.look(&call()?, Some(id)));
+    let reviews = reviews.map_err(|error| refusal(&error))?;
+    if output.json {
+        return Ok(page::json(&json!({ "commit": commit, "reviews": reviews }))?);
+    }
+    let mut page = Page::new(output);
+    for review in &reviews {
+        page.put(STRONG, &review.state);
+        page.put(NAME, &format!(" {}", page::visible(&review.title)));
+        page.line(&format!(" in {}", short(&commit)));
+    }
+    Ok(page.show()?)
+}
+
+fn look(folder: &Path, id: Option<&str>) -> Result<Vec<Waiting>, TerminalError> {
+    let desk = Desk::new(open(folder)?);
+    let runtime = serve::runtime()?;
+    let waiting = runtime.block_on(desk.look(&call()?, id));
+    waiting.map_err(|error| refusal(&error))
+}
+
+fn refusal(error: &impl std::fmt::Display) -> TerminalError {
+    TerminalError::new(page::visible(&error.to_string()))
+}
+
+/// Returns the context of a call by the person at the terminal.
+fn call() -> Result<CallContext, TerminalError> {
+    let caller = serve::local_caller(Some(REVIEWER)).of(Desk::contract(), Agent::default());
+    let caller = caller.ok_or_else(|| TerminalError::new("the contract has no reviewers"))?;
+    Ok(CallContext {
+        client: Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into()),
+        caller: Some(Arc::new(caller)),
+        ..CallContext::default()
+    })
+}
+
+/// Adds one line: id, state, title, author and time.
+fn title(page: &mut Page, review: &Waiting) {
+    let id: String = review.id.chars().take(SHORT_ID).collect();
+    page.put(TITLE, &id);
+    page.put(NAME, &format!("  {}", page::visible(&review.title)));
+    page.put(
+        FAINT,
+        &format!("  {} · {}", review.state, page::visible(&review.author)),
+    );
+    page.put(FAINT, &format!(" · {}", review.started_at));
+    if review.stale {
+        page.put(WARNING, "  stale");
+    }
+    page.line("");
+}
