@@ -1,4 +1,4 @@
-//! `tabellion review`: what agents have written and nobody has decided on yet, and decisions on it.
+//! `tabellion review`: what agents have written and still waits, and decisions on it.
 
 use std::{path::Path, sync::Arc};
 

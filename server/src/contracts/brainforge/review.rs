@@ -132,7 +132,7 @@ impl Review {
         path_of(self.id)
     }
 
-    /// Returns whether nobody has decided on it yet.
+    /// Returns whether it still waits for a decision.
     pub(super) fn is_open(&self) -> bool {
         self.instance.outcome(&WORKFLOW_AGENT_NOTE_REVIEW).is_none()
     }

@@ -17,6 +17,7 @@ use tabellion_meaning::{Corpus, CorpusError, Meaning, Models, Wanted};
 use tabellion_notes::{
     Catalogue, CatalogueError, Entry, NoteHits, NoteIndex, NoteQuery, SearchError, Snapshot,
 };
+use tabellion_platform::FileStat;
 use tabellion_retrieval::{Nearness, TextKey};
 use tabellion_runtime::{Failure, FailureKind};
 use uuid::Uuid;
@@ -31,13 +32,22 @@ const INDEX: &str = "index.db";
 const VECTORS: &str = "vectors.db";
 const EXPORTS: &str = "exports";
 
+/// Reads a document; nothing if there is none.
+pub(super) type ReadDocument<'r> = dyn Fn(&str) -> Result<Option<Vec<u8>>, Failure> + 'r;
+
+/// A review, and the stat fields of its document when it was read.
+struct Seen {
+    stat: FileStat,
+    review: Arc<Review>,
+}
+
 /// What is known of a library's notes. Opens its files when they are first needed.
 pub(super) struct Shelf {
     library: Arc<Library>,
     folder: PathBuf,
     opened: OnceLock<(Catalogue, NoteIndex)>,
     meaning: Meaning,
-    reviews: Mutex<HashMap<String, (Vec<u8>, Arc<Review>)>>,
+    reviews: Mutex<HashMap<String, Seen>>,
 }
 
 impl Shelf {
@@ -136,7 +146,7 @@ impl Shelf {
     /// Returns what changes with the documents of what waits.
     pub(super) fn reviews_version(&self) -> Result<String, Failure> {
         let mut stats = self.review_stats()?;
-        stats.sort();
+        stats.sort_by(|(a, _), (b, _)| a.cmp(b));
         let text: Vec<String> = stats
             .iter()
             .map(|(path, stat)| format!("{path} {stat:?}"))
@@ -144,37 +154,34 @@ impl Shelf {
         Ok(super::moments::digest(&text.join("\n")).to_string())
     }
 
-    fn review_stats(&self) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    fn review_stats(&self) -> Result<Vec<(String, FileStat)>, Failure> {
         let folder = LibraryDir::parse(FOLDER).map_err(failures::path)?;
         let stats = match self.library.stats(&folder) {
             Err(FolderError::NotFound { .. }) => vec![],
             stats => stats.map_err(failures::folder)?,
         };
-        let stats = stats.into_iter().map(|(path, stat)| {
-            let key = format!("{stat:?}").into_bytes();
-            (path.as_str().to_owned(), key)
-        });
+        let stats = stats
+            .into_iter()
+            .map(|(path, stat)| (path.as_str().to_owned(), stat));
         Ok(stats.collect())
     }
 
     /// Returns what has ever waited, as its documents were when this process last saw them change. `read` reads a document.
     ///
     /// A document that was changed so recently that its stat fields might not show a further change can be older than it is on the
-    /// disk: whoever decides on one reads it again.
-    pub(super) fn reviews(
-        &self,
-        read: &dyn Fn(&str) -> Result<Option<Vec<u8>>, Failure>,
-    ) -> Result<Vec<Arc<Review>>, Failure> {
+    /// disk: a decision on one reads it again.
+    pub(super) fn reviews(&self, read: &ReadDocument<'_>) -> Result<Vec<Arc<Review>>, Failure> {
         let stats = self.review_stats()?;
         let mut known = self.reviews.lock();
         known.retain(|path, _| stats.iter().any(|(there, _)| there == path));
         for (path, stat) in stats {
-            if known.get(&path).is_some_and(|(seen, _)| *seen == stat) {
+            if known.get(&path).is_some_and(|seen| seen.stat == stat) {
                 continue;
             }
             match read(&path)?.and_then(|bytes| Review::parse(&path, &bytes)) {
                 Some(review) => {
-                    known.insert(path, (stat, Arc::new(review)));
+                    let review = Arc::new(review);
+                    known.insert(path, Seen { stat, review });
                 }
                 None => {
                     known.remove(&path);
@@ -182,7 +189,7 @@ impl Shelf {
                 }
             }
         }
-        let mut all: Vec<_> = known.values().map(|(_, review)| Arc::clone(review)).collect();
+        let mut all: Vec<_> = known.values().map(|seen| Arc::clone(&seen.review)).collect();
         all.sort_by(|a, b| (a.started_at(), a.id).cmp(&(b.started_at(), b.id)));
         Ok(all)
     }

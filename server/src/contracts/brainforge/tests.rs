@@ -48,7 +48,7 @@ struct Bench {
     calls: AtomicU64,
 }
 
-/// Who calls.
+/// A caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     Owner,
@@ -224,7 +224,7 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
         request[key] = value;
         request
     };
-    let nobody = digest("nobody").to_string();
+    let unknown = digest("unknown").to_string();
     let before = bench.files();
     let long = "x".repeat((1 << 20) + 1);
     for (by, tool, request, code, reason) in [
@@ -238,7 +238,7 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
         (
             By::Owner,
             tool::UPDATE_NOTE,
-            updated(&nobody, 1, "x"),
+            updated(&unknown, 1, "x"),
             "MCP_INVALID_INPUT",
             "not_found",
         ),
@@ -312,7 +312,7 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
         (
             By::Owner,
             tool::CREATE_LINK,
-            link(&note, &nobody),
+            link(&note, &unknown),
             "MCP_INVALID_INPUT",
             "not_found",
         ),
@@ -384,7 +384,7 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
 }
 
 #[test]
-fn nobody_decides_on_their_own_and_agents_decide_on_nothing() {
+fn authors_do_not_decide_on_their_own_and_agents_decide_on_nothing() {
     let bench = Bench::new();
     let own = json!({ "content": content("own"), "ai_justification": "a machine wrote it" });
     let waiting = [
@@ -630,7 +630,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn what_nobody_approved_is_nowhere_to_be_found(program in steps()) {
+    fn what_was_not_approved_is_not_to_be_found(program in steps()) {
         let bench = Bench::new();
         let mut notes: Vec<Known> = vec![];
         for (number, step) in program.into_iter().enumerate() {
@@ -644,7 +644,7 @@ proptest! {
                     let open = Open { review, by, number: 1, base: None, word: word.clone(), is_returned: false };
                     notes.push(Known {
                         id: answer["note_id"].as_str().unwrap().to_owned(),
-                        canonical: (!waits).then(|| (1, word)),
+                        canonical: (!waits).then_some((1, word)),
                         highest: if waits { 1 } else { 0 },
                         open: waits.then_some(open),
                     });
@@ -675,7 +675,7 @@ proptest! {
                     let Some(open) = note.open.clone() else { continue };
                     let is_stale = open.base != note.current();
                     let decided = bench.decide(By::Reviewer, &open.review, on);
-                    let is_possible = !open.is_returned && !(on == "approve" && is_stale);
+                    let is_possible = !(open.is_returned || on == "approve" && is_stale);
                     prop_assert_eq!(decided.is_ok(), is_possible, "{}: {:?}", on, decided);
                     match on {
                         _ if !is_possible => {}
