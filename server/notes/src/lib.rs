@@ -29,10 +29,10 @@ mod tests;
 pub use self::{
     catalogue::{Catalogue, CatalogueError, Entry, Files, Followed, FoundLink, Selection, Snapshot},
     error::NoteError,
-    export::{Export, ExportError, Exported, Format, export},
+    export::{Export, ExportError, ExportFiles, Exported, Format, export},
     identity::{derived_id, file_name, is_note},
     link::Link,
-    metadata::{Agent, Metadata},
+    metadata::{Agent, KEPT_KEYS, Metadata},
     note::{MAX_TITLE_CHARS, Note},
     problem::Problem,
     render::{add_link, render, replace_body, set},

@@ -23,6 +23,19 @@ pub(crate) const KEYS: [&str; 13] = [
     "links",
 ];
 
+/// Keys that tools set, and no request says.
+pub const KEPT_KEYS: [&str; 9] = [
+    "id",
+    "type",
+    "version",
+    "created_at",
+    "created_by",
+    "agent",
+    "ai_justification",
+    "reviewed_by",
+    "links",
+];
+
 /// What a note's front matter says. A key that is absent, or null, says nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {

@@ -54,6 +54,9 @@ const CREATE: &str = "
 pub(crate) fn open(path: &Path) -> Result<Connection, CatalogueError> {
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(CatalogueError::at(folder))?;
+    }
     create(&lock).map_err(CatalogueError::at(&lock))?;
     let _held = lock_file(&lock).map_err(CatalogueError::at(&lock))?;
     create(path).map_err(CatalogueError::at(path))?;

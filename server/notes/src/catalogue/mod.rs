@@ -75,7 +75,7 @@ pub struct Followed {
 }
 
 impl Catalogue {
-    /// Opens the catalogue in the file `path`, whose folder exists. A file that is missing, damaged or of a different version becomes
+    /// Opens the catalogue in the file `path`; its folder is created if it is missing. A file that is missing, damaged or of a different version becomes
     /// an empty catalogue.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! [`export`] returns.
 
 mod archive;
+mod files;
 mod json;
 mod obsidian;
 
@@ -17,6 +18,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 use zip::result::ZipError;
 
+pub use self::files::ExportFiles;
 use crate::{CatalogueError, Entry, FoundLink, NoteError, Selection, Snapshot};
 
 /// The form of an export.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use tabellion_contracts::brainforge::ToolError;
+use tabellion_notes::KEPT_KEYS;
 
 use super::invalid;
 
@@ -15,22 +16,6 @@ const MAX_TAG_CHARS: usize = 100;
 /// Maximum characters of other texts.
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_SOURCE_CHARS: usize = 2000;
-
-/// Keys that tools set and no request says.
-const KEPT: [&str; 12] = [
-    "id",
-    "version",
-    "links",
-    "type",
-    "created_at",
-    "created_by",
-    "agent",
-    "ai_justification",
-    "reviewed_by",
-    "status",
-    "note_id",
-    "review_workflow_id",
-];
 
 /// Checks content: its size, and that it does not begin with front matter.
 pub(super) fn check_content(content: &str) -> Result<(), ToolError> {
@@ -50,7 +35,7 @@ pub(super) fn check_content(content: &str) -> Result<(), ToolError> {
 /// Checks metadata: that it is small, leaves alone what tools set, and has values that fit.
 pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolError> {
     check_metadata_size(metadata)?;
-    if let Some(key) = metadata.keys().find(|key| KEPT.contains(&key.as_str())) {
+    if let Some(key) = metadata.keys().find(|key| KEPT_KEYS.contains(&key.as_str())) {
         let message = format!("`metadata.{key}` can't be set: leave it out");
         return Err(invalid("immutable", message).with("key", key.as_str()));
     }

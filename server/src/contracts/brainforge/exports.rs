@@ -1,12 +1,8 @@
 //! Exports: files beside the index, until they expire.
 
-use std::{
-    fs::{self, File},
-    path::Path,
-    time::SystemTime,
-};
+use std::{fs::File, path::Path, time::Duration};
 
-use chrono::{TimeDelta, Utc};
+use chrono::Utc;
 use serde_json::{Value, json};
 use tabellion_contracts::brainforge::{
     CONTRACT, ExportFormat, ExportLibraryRequest, ExportLibraryResponse, ToolError, tool,
@@ -27,7 +23,7 @@ use super::{
 };
 
 /// How long an export can be fetched.
-const LIFETIME: TimeDelta = TimeDelta::hours(24);
+pub(super) const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn export(
     shelf: &Shelf,
@@ -41,9 +37,8 @@ pub(super) fn export(
         ExportFormat::Obsidian => (Format::Obsidian, "zip"),
     };
     let (id, now) = (Uuid::new_v4(), Utc::now());
-    let folder = shelf.exports()?;
-    remove_expired(&folder);
-    let path = folder.join(format!("{id}.{extension}"));
+    let file = shelf.exports().create(&format!("{id}.{extension}"));
+    let (path, file) = file.map_err(|error| io(format!("can't create the file of the export: {error}")))?;
     let export = Export {
         id,
         created_at: now,
@@ -52,12 +47,12 @@ pub(super) fn export(
         include_content: request.include_content,
         include_links: request.include_links,
     };
-    let written = write(shelf, cx, &export, &path);
-    let (exported, sensitive) = written.inspect_err(|_| remove(&path))?;
+    let written = write(shelf, cx, &export, file);
+    let (exported, sensitive) = written.inspect_err(|_| remove(shelf, &path))?;
     let facts = json!({ "notes": exported.notes, "bytes": exported.bytes, "sensitive": sensitive });
     if !may_leave(cx, &facts) {
         // The runtime refuses it.
-        remove(&path);
+        remove(shelf, &path);
     }
     cx.fact(Fact::Export, facts);
     Ok(ExportLibraryResponse {
@@ -115,10 +110,8 @@ fn write(
     shelf: &Shelf,
     cx: &ReadCx<'_>,
     export: &Export,
-    path: &Path,
+    file: File,
 ) -> Result<(Exported, usize), ToolError> {
-    let file = File::create_new(path)
-        .map_err(|error| io(format!("can't create the export `{}`: {error}", path.display())))?;
     let written = shelf.read(|notes| {
         let entries = notes.list(&export.selection, None, usize::MAX)?;
         let sensitive = entries.iter().filter(|entry| entry.metadata.sensitive).count();
@@ -145,25 +138,8 @@ fn may_leave(cx: &ReadCx<'_>, export: &Value) -> bool {
     judge(spec, GateTime::After, &Value::Object(facts)).is_approved()
 }
 
-/// Removes exports that can't be fetched any more. What can't be removed is tried again at the next export.
-fn remove_expired(folder: &Path) {
-    let now = SystemTime::now();
-    let Ok(files) = fs::read_dir(folder) else {
-        return;
-    };
-    for file in files.flatten() {
-        let modified = file.metadata().and_then(|metadata| metadata.modified());
-        let age = modified
-            .ok()
-            .and_then(|modified| now.duration_since(modified).ok());
-        if age.is_some_and(|age| age.as_secs() > LIFETIME.num_seconds().unsigned_abs()) {
-            remove(&file.path());
-        }
-    }
-}
-
-fn remove(path: &Path) {
-    if let Err(error) = fs::remove_file(path) {
+fn remove(shelf: &Shelf, path: &Path) {
+    if let Err(error) = shelf.exports().remove(path) {
         tracing::warn!(path = %path.display(), %error, "an export can't be removed");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fs,
     path::PathBuf,
     sync::{Arc, OnceLock, Weak},
 };
@@ -15,14 +14,17 @@ use tabellion_library::{
 };
 use tabellion_meaning::{Corpus, CorpusError, Meaning, Models, Wanted};
 use tabellion_notes::{
-    Catalogue, CatalogueError, Entry, NoteHits, NoteIndex, NoteQuery, SearchError, Snapshot,
+    Catalogue, CatalogueError, Entry, ExportFiles, NoteHits, NoteIndex, NoteQuery, SearchError, Snapshot,
 };
 use tabellion_platform::FileStat;
 use tabellion_retrieval::{Nearness, TextKey};
 use tabellion_runtime::{Failure, FailureKind};
 use uuid::Uuid;
 
-use super::review::{FOLDER, Review};
+use super::{
+    exports::LIFETIME,
+    review::{FOLDER, Review},
+};
 use crate::contracts::failures;
 
 /// Folder of what is derived from a library's notes, and names of the files there.
@@ -45,6 +47,7 @@ struct Seen {
 pub(super) struct Shelf {
     library: Arc<Library>,
     folder: PathBuf,
+    exports: ExportFiles,
     opened: OnceLock<(Catalogue, NoteIndex)>,
     meaning: Meaning,
     reviews: Mutex<HashMap<String, Seen>>,
@@ -56,6 +59,7 @@ impl Shelf {
         let folder = library.derived(DERIVED);
         let shelf = Arc::new(Self {
             meaning: Meaning::new(folder.join(VECTORS), models),
+            exports: ExportFiles::new(folder.join(EXPORTS), LIFETIME),
             library,
             folder,
             opened: OnceLock::new(),
@@ -70,24 +74,14 @@ impl Shelf {
         &self.library
     }
 
-    /// Returns the folder of exports, which is created if it is missing.
-    pub(super) fn exports(&self) -> Result<PathBuf, Failure> {
-        let folder = self.folder.join(EXPORTS);
-        fs::create_dir_all(&folder).map_err(|error| {
-            io(format!(
-                "can't create the folder of exports `{}`: {error}",
-                folder.display()
-            ))
-        })?;
-        Ok(folder)
+    pub(super) fn exports(&self) -> &ExportFiles {
+        &self.exports
     }
 
     fn opened(&self) -> Result<&(Catalogue, NoteIndex), Failure> {
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
         }
-        fs::create_dir_all(&self.folder)
-            .map_err(|error| io(format!("can't create `{}`: {error}", self.folder.display())))?;
         let catalogue = Catalogue::open(&self.folder.join(CATALOGUE)).map_err(of_catalogue)?;
         let index = NoteIndex::open(&self.folder.join(INDEX)).map_err(|error| io(error.to_string()))?;
         Ok(self.opened.get_or_init(|| (catalogue, index)))
