@@ -9,7 +9,7 @@ use tabellion_contracts::brainforge::{
 };
 use tabellion_notes::{Entry, Export, Exported, Format, Selection};
 use tabellion_runtime::{
-    ReadCx,
+    Failure, FailureKind, ReadCx, Transport,
     gates::{self, judge},
     spec::{Fact, GateTime},
 };
@@ -30,6 +30,13 @@ pub(super) fn export(
     cx: &ReadCx<'_>,
     request: ExportLibraryRequest,
 ) -> Result<ExportLibraryResponse, ToolError> {
+    if cx.call().origin.transport == Transport::Http {
+        let message = "exports are files of the server, which can't be downloaded over HTTP: export with \
+            `tabellion call brainforge export_library` where the library is";
+        return Err(Failure::new(FailureKind::Refused, message)
+            .with("reason", "transport")
+            .into());
+    }
     let selection = selection(shelf, &request)?;
     let (format, extension) = match request.format {
         ExportFormat::Json => (Format::Json, "json"),
