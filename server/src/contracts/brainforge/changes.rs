@@ -86,6 +86,7 @@ pub(super) fn update(
     let given = request.metadata.unwrap_or_default();
     draft::check_metadata(&given)?;
     let (author, id) = (caller(cx)?, parse_id(&request.note_id)?);
+    shelf.follow()?;
     let reviews = review::of_note(shelf, cx, id)?;
     let current = review::current_version(shelf, cx, id)?;
     // All bytes of the version before are committed: either they are, or the change commits them first.
@@ -210,6 +211,10 @@ impl Proposal<'_, '_> {
         review: &Review,
         operation: &'static str,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
+        if review.base_version.is_some() {
+            // What could not be published does not wait.
+            changed(self.shelf, self.cx, self.id, &self.content, &review.metadata)?;
+        }
         self.cx.note(REVIEW, review.id.to_string());
         let path = review.path();
         let text = review.to_text()?;
@@ -257,8 +262,9 @@ struct Found {
     note: Note,
 }
 
+/// Returns the document of a note. The catalogue has followed the files in this call.
 fn found(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Found, ToolError> {
-    let entry = shelf.note(id)?.ok_or_else(|| not_found(id))?;
+    let entry = shelf.known(id)?.ok_or_else(|| not_found(id))?;
     let document = cx.read(&entry.path)?.ok_or_else(|| not_found(id))?;
     let note = Note::parse(&entry.path, &document.bytes);
     let text = String::from_utf8(document.bytes).map_err(|_| {
@@ -310,8 +316,9 @@ pub(super) fn link(
     }
     let metadata = request.metadata.unwrap_or_default();
     draft::check_metadata_size(&metadata)?;
+    shelf.follow()?;
     let Found { entry, text, note } = found(shelf, cx, source)?;
-    if shelf.note(to)?.is_none() {
+    if shelf.known(to)?.is_none() {
         return Err(not_found(to));
     }
     let relation = word(&request.relation_type);

@@ -181,6 +181,7 @@ impl Desk {
     }
 
     fn waiting(&self, cx: &ReadCx<'_>, request: &LookRequest) -> Result<LookResponse, ToolError> {
+        self.shelf.follow()?;
         let all = review::all(&self.shelf, cx)?;
         let Some(id) = &request.id else {
             let open = all.iter().filter(|review| review.is_open());
@@ -213,7 +214,7 @@ impl Desk {
         Ok(Waiting {
             id: review.id.to_string(),
             note_id: review.note_id.to_string(),
-            title: match self.shelf.note(review.note_id)? {
+            title: match self.shelf.known(review.note_id)? {
                 Some(entry) => entry.title,
                 None => review.title(),
             },

@@ -48,6 +48,7 @@ pub(super) fn ids(shelf: &Shelf, value: &str) -> Result<Vec<String>, ToolError> 
 }
 
 pub(super) fn waiting(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<WaitingResource, ToolError> {
+    shelf.follow()?;
     let mut instances = vec![];
     for review in review::all(shelf, cx)? {
         if !review.is_open() {

@@ -191,9 +191,9 @@ pub(super) fn all(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<Vec<std::sync::Arc<R
     shelf.reviews(&|path| Ok(cx.read(path)?.map(|document| document.bytes)))
 }
 
-/// Returns the version that a note has now; `None` if there is no such note.
+/// Returns the version that a note has now; `None` if there is no such note. The catalogue has followed the files in this call.
 pub(super) fn current_version(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Option<u64>, Failure> {
-    let Some(entry) = shelf.note(note_id)? else {
+    let Some(entry) = shelf.known(note_id)? else {
         return Ok(None);
     };
     let Some(document) = cx.read(&entry.path)? else {
@@ -217,6 +217,7 @@ pub(super) struct Decision {
 pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Result<Change, ToolError> {
     let actor = super::caller(cx)?;
     let mut review = read(cx, decision.id)?;
+    shelf.follow()?;
     let current = current_version(shelf, cx, review.note_id)?;
     let mut given = Map::new();
     if let Some(notes) = &decision.notes {

@@ -112,7 +112,14 @@ impl Shelf {
 
     /// Returns the note with this id, if there is one.
     pub(super) fn note(&self, id: Uuid) -> Result<Option<Entry>, Failure> {
-        self.read(|notes| notes.get(id))
+        self.follow()?;
+        self.known(id)
+    }
+
+    /// Returns the note with this id as it was when the catalogue last followed the files.
+    pub(super) fn known(&self, id: Uuid) -> Result<Option<Entry>, Failure> {
+        let (catalogue, _) = self.opened()?;
+        catalogue.read(|notes| notes.get(id)).map_err(of_catalogue)
     }
 
     pub(super) fn search(&self, query: &NoteQuery) -> Result<NoteHits, Failure> {
