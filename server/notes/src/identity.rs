@@ -68,7 +68,6 @@ pub(crate) fn full_file_name(title: &str, id: Uuid) -> String {
 }
 
 /// Returns what the names of files that tools make for a note end with.
-/// Returns what the names of files that tools make for a note end with.
 pub(crate) fn id_suffix(id: Uuid) -> String {
     format!("-{}.md", &id.simple().to_string()[..8])
 }
