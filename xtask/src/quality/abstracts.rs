@@ -38,7 +38,8 @@ struct Claim {
 /// Stores the texts in `folder` as observations, and searches for each query.
 pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     let (texts, queries) = read(folder)?;
-    let mut agent = Agent::start(options, NAME, None)?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let mut agent = Agent::start(options, &name, None)?;
     agent.add_project(NAME)?;
     let mut run = Run::of(queries, texts.len());
     let begun = Instant::now();

@@ -109,7 +109,10 @@ impl Agent {
         let data = json!({ "name": project, "path": project });
         let request =
             json!({ "action": "create", "resource": "project", "project_id": project, "data": data });
-        self.call("project", request)?;
+        let kept = json!({ "action": "get", "resource": "project", "project_id": project });
+        if self.call("project", kept).is_err() {
+            self.call("project", request)?;
+        }
         Ok(())
     }
 

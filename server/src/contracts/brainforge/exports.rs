@@ -30,13 +30,6 @@ pub(super) fn export(
     cx: &ReadCx<'_>,
     request: ExportLibraryRequest,
 ) -> Result<ExportLibraryResponse, ToolError> {
-    if cx.call().origin.transport == Transport::Http {
-        let message = "exports are files of the server, which can't be downloaded over HTTP: export with \
-            `tabellion call brainforge export_library` where the library is";
-        return Err(Failure::new(FailureKind::Refused, message)
-            .with("reason", "transport")
-            .into());
-    }
     let selection = selection(shelf, &request)?;
     let (format, extension) = match request.format {
         ExportFormat::Json => (Format::Json, "json"),
@@ -60,6 +53,13 @@ pub(super) fn export(
     if !may_leave(cx, &facts) {
         // The runtime refuses it.
         remove(shelf, &path);
+    } else if cx.call().origin.transport == Transport::Http {
+        remove(shelf, &path);
+        let message = "exports are files of the server, which can't be downloaded over HTTP: export with \
+            `tabellion call brainforge export_library` where the library is";
+        return Err(Failure::new(FailureKind::Refused, message)
+            .with("reason", "transport")
+            .into());
     }
     cx.fact(Fact::Export, facts);
     Ok(ExportLibraryResponse {
