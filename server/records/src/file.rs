@@ -127,6 +127,7 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     let folder = absolute(folder)?;
     let missing: Vec<_> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
     for folder in missing.iter().rev() {
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
