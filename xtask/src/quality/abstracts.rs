@@ -51,6 +51,10 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
         } else {
             format!("{title}. {text}")
         };
+        // One of Cranfield's abstracts has no text, and nothing is stored that says nothing.
+        if content.trim().is_empty() {
+            continue;
+        }
         by_observation.insert(agent.remember(NAME, id, &[], &content)?, id.as_str());
     }
     agent.settle(&texts.last().ok_or("the collection has no texts")?.id)?;
