@@ -110,11 +110,13 @@ impl Metadata {
         (Self { others, ..metadata }, problems)
     }
 
-    /// Returns the note's version: the number that its front matter says (1 if it says none), and one more if `is_edited`, that is if
-    /// the file's bytes are not those of the last commit of a tool at its path. However often a person edited it since, that is one
-    /// version; the next change by a tool has the number after it.
-    pub fn current_version(&self, is_edited: bool) -> u64 {
-        self.version.unwrap_or(1).saturating_add(u64::from(is_edited))
+    /// Returns the note's version: the number that its front matter says, 1 if it says none. If a person has edited the file since a
+    /// tool last changed it, `left` is the number that the tool left, and the version is one more than the larger of both: however
+    /// often a person edited it, and whatever number they wrote, no number is given twice. The next change by a tool has the number
+    /// after it.
+    pub fn current_version(&self, left: Option<u64>) -> u64 {
+        let said = self.version.unwrap_or(1);
+        left.map_or(said, |left| said.max(left).saturating_add(1))
     }
 
     /// Returns the members of front matter that say this, in the order of new notes.

@@ -10,6 +10,8 @@ mod failures;
 mod learning_os;
 mod mcb;
 mod safe_markdown_editor;
+#[cfg(test)]
+mod testing;
 
 use std::{env, path::PathBuf, sync::Arc};
 

@@ -24,7 +24,7 @@ fn exported(folder: &Folder, format: Format, parts: [bool; 2], selection: Select
         include_links: parts[1],
     };
     let file = File::create(folder.beside("export")).unwrap();
-    let version = |entry: &crate::Entry| entry.metadata.current_version(false);
+    let version = |entry: &crate::Entry| entry.metadata.current_version(None);
     let outcome = folder
         .catalogue
         .read(|notes| Ok(crate::export(notes, &export, &version, file)));

@@ -140,11 +140,9 @@ fn ids_names_and_versions() {
         assert_eq!(file_name(title, id), format!("notes/{slug}{suffix}"));
     }
     let versions =
-        |text: &str| [false, true].map(|is_edited| parse(text).metadata.current_version(is_edited));
-    assert_eq!(
-        (versions("by hand"), versions("---\nversion: 4\n---\n")),
-        ([1, 2], [4, 5])
-    );
+        |text: &str| [None, Some(3), Some(7)].map(|left| parse(text).metadata.current_version(left));
+    assert_eq!(versions("by hand"), [1, 4, 8]);
+    assert_eq!(versions("---\nversion: 4\n---\n"), [4, 5, 8]);
     let notes = ["a.md", "workflows.md", "notes/workflows/a.md", "workflows/a.md"].map(is_note);
     assert_eq!(notes, [true, true, true, false]);
 }

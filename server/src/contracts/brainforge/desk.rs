@@ -24,15 +24,8 @@ use super::{
 
 static ANY: Schema = Schema::plain(r#"{ "type": "object" }"#);
 
-/// All errors of the contract.
-const ERRORS: &[&str] = &[
-    "MCP_AUTH_REQUIRED",
-    "MCP_INVALID_INPUT",
-    "MCP_CONSTITUTION_VIOLATION",
-    "MCP_RATE_LIMIT_EXCEEDED",
-    "MCP_UNAVAILABLE",
-    "MCP_INTERNAL_ERROR",
-];
+/// A decision fails as a call of the contract's tools does.
+const ERRORS: &[&str] = CONTRACT.tools[0].errors;
 
 const fn annotations(read_only: bool) -> Annotations {
     Annotations {
@@ -182,7 +175,7 @@ impl Desk {
 
     fn waiting(&self, cx: &ReadCx<'_>, request: &LookRequest) -> Result<LookResponse, ToolError> {
         self.shelf.follow()?;
-        let all = review::all(&self.shelf, cx)?;
+        let all = self.shelf.reviews()?;
         let Some(id) = &request.id else {
             let open = all.iter().filter(|review| review.is_open());
             let waiting = open
@@ -230,7 +223,7 @@ impl Desk {
     }
 
     fn staged(&self, cx: &WriteCx<'_>, request: DecideRequest) -> Result<Staged<DecideResponse>, ToolError> {
-        let all = review::all(&self.shelf, cx)?;
+        let all = self.shelf.reviews()?;
         let decision = Decision {
             id: chosen(&all, &request.id)?,
             on: request.on,

@@ -1,6 +1,6 @@
 //! Exports: files beside the index, until they expire.
 
-use std::{fs::File, path::Path, time::Duration};
+use std::{cell::RefCell, fs::File, path::Path, time::Duration};
 
 use chrono::Utc;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::{
     count, invalid, moment, not_found, parse_id,
-    shelf::{Shelf, io},
+    shelf::{Shelf, io, of_catalogue},
     versions, word,
 };
 
@@ -122,17 +122,24 @@ fn write(
     let written = shelf.read(|notes| {
         let entries = notes.list(&export.selection, None, usize::MAX)?;
         let sensitive = entries.iter().filter(|entry| entry.metadata.sensitive).count();
+        let failure = RefCell::new(None);
         let version = |entry: &Entry| {
-            let current = notes
-                .note(entry)
-                .ok()
-                .and_then(|note| versions::current(cx, &note).ok());
-            current.unwrap_or_else(|| entry.metadata.current_version(false))
+            let note = notes.note(entry).map_err(of_catalogue);
+            let version = note.and_then(|note| versions::current(cx, &note));
+            version.unwrap_or_else(|error| {
+                failure.replace(Some(error));
+                0
+            })
         };
-        Ok((tabellion_notes::export(notes, export, &version, file), sensitive))
+        let exported = tabellion_notes::export(notes, export, &version, file);
+        Ok((exported, sensitive, failure.into_inner()))
     })?;
-    let (exported, sensitive) = written;
-    Ok((exported.map_err(|error| io(error.to_string()))?, sensitive))
+    let (exported, sensitive, failure) = written;
+    match failure {
+        // What has a number that is made up is no export.
+        Some(failure) => Err(failure.into()),
+        None => Ok((exported.map_err(|error| io(error.to_string()))?, sensitive)),
+    }
 }
 
 /// Returns whether the gates let an export out.

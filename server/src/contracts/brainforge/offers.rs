@@ -50,7 +50,7 @@ pub(super) fn ids(shelf: &Shelf, value: &str) -> Result<Vec<String>, ToolError> 
 pub(super) fn waiting(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<WaitingResource, ToolError> {
     shelf.follow()?;
     let mut instances = vec![];
-    for review in review::all(shelf, cx)? {
+    for review in shelf.reviews()? {
         if !review.is_open() {
             continue;
         }

@@ -168,27 +168,27 @@ fn unwritable(error: impl std::fmt::Display) -> ToolError {
     ToolError::mcp_internal_error(format!("what waits can't be written: {error}"))
 }
 
-/// Returns a review as its document is now.
-pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<Review, ToolError> {
+/// Returns a review as its document is in the call's state; `None` if it is not there.
+fn find(cx: &ReadCx<'_>, id: Uuid) -> Result<Option<Review>, Failure> {
     let path = path_of(id);
     let document = cx.read(&path)?;
-    let review = document.and_then(|document| Review::parse(&path, &document.bytes));
-    review.ok_or_else(|| {
+    Ok(document.and_then(|document| Review::parse(&path, &document.bytes)))
+}
+
+/// As [`find`]; one that is not there is an error.
+pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<Review, ToolError> {
+    find(cx, id)?.ok_or_else(|| {
         let message = format!("there is no review {id}; `tabellion review list` lists those that wait");
         invalid("not_found", message).with("review_workflow_id", id.to_string())
     })
 }
 
-/// Returns what has ever been proposed for a note, each as its document is now.
-pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Vec<Review>, ToolError> {
-    let all = all(shelf, cx)?;
+/// Returns what had been proposed for a note in the call's state.
+pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Vec<Review>, Failure> {
+    let all = shelf.reviews()?;
     let of_note = all.iter().filter(|review| review.note_id == note_id);
-    of_note.map(|review| read(cx, review.id)).collect()
-}
-
-/// Returns what has ever waited, oldest first.
-pub(super) fn all(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<Vec<std::sync::Arc<Review>>, Failure> {
-    shelf.reviews(&|path| Ok(cx.read(path)?.map(|document| document.bytes)))
+    let found = of_note.map(|review| find(cx, review.id));
+    found.filter_map(Result::transpose).collect()
 }
 
 /// Returns the version that a note has now; `None` if there is no such note. The catalogue has followed the files in this call.

@@ -34,13 +34,10 @@ const INDEX: &str = "index.db";
 const VECTORS: &str = "vectors.db";
 const EXPORTS: &str = "exports";
 
-/// Reads a document; nothing if there is none.
-pub(super) type ReadDocument<'r> = dyn Fn(&str) -> Result<Option<Vec<u8>>, Failure> + 'r;
-
-/// A review, and the stat fields of its document when it was read.
+/// A document of `workflows`: its stat fields when it was read, and the review, if it is that of one.
 struct Seen {
     stat: FileStat,
-    review: Arc<Review>,
+    review: Option<Arc<Review>>,
 }
 
 /// What is known of a library's notes. Opens its files when they are first needed.
@@ -147,50 +144,50 @@ impl Shelf {
     /// Returns what changes with the documents of what waits.
     pub(super) fn reviews_version(&self) -> Result<String, Failure> {
         let mut stats = self.review_stats()?;
-        stats.sort_by(|(a, _), (b, _)| a.cmp(b));
+        stats.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
         let text: Vec<String> = stats
             .iter()
-            .map(|(path, stat)| format!("{path} {stat:?}"))
+            .map(|(path, stat)| format!("{} {stat:?}", path.as_str()))
             .collect();
         Ok(super::moments::digest(&text.join("\n")).to_string())
     }
 
-    fn review_stats(&self) -> Result<Vec<(String, FileStat)>, Failure> {
+    fn review_stats(&self) -> Result<Vec<(LibraryPath, FileStat)>, Failure> {
         let folder = LibraryDir::parse(FOLDER).map_err(failures::path)?;
-        let stats = match self.library.stats(&folder) {
-            Err(FolderError::NotFound { .. }) => vec![],
-            stats => stats.map_err(failures::folder)?,
-        };
-        let stats = stats
-            .into_iter()
-            .map(|(path, stat)| (path.as_str().to_owned(), stat));
-        Ok(stats.collect())
+        match self.library.stats(&folder) {
+            Err(FolderError::NotFound { .. }) => Ok(vec![]),
+            stats => Ok(stats.map_err(failures::folder)?),
+        }
     }
 
-    /// Returns what has ever waited, as its documents were when this process last saw them change. `read` reads a document.
+    /// Returns what has ever waited, oldest first, as its documents were when this process last saw them change.
     ///
     /// A document that was changed so recently that its stat fields might not show a further change can be older than it is on the
-    /// disk: a decision on one reads it again.
-    pub(super) fn reviews(&self, read: &ReadDocument<'_>) -> Result<Vec<Arc<Review>>, Failure> {
+    /// disk, and a repeated call is answered on an earlier state: a call that decides on one reads it again, in its own state.
+    pub(super) fn reviews(&self) -> Result<Vec<Arc<Review>>, Failure> {
         let stats = self.review_stats()?;
         let mut known = self.reviews.lock();
-        known.retain(|path, _| stats.iter().any(|(there, _)| there == path));
+        let mut before = std::mem::take(&mut *known);
         for (path, stat) in stats {
-            if known.get(&path).is_some_and(|seen| seen.stat == stat) {
-                continue;
-            }
-            match read(&path)?.and_then(|bytes| Review::parse(&path, &bytes)) {
-                Some(review) => {
-                    let review = Arc::new(review);
-                    known.insert(path, Seen { stat, review });
-                }
+            let name = path.as_str();
+            let seen = match before.remove(name).filter(|seen| seen.stat == stat) {
+                Some(seen) => seen,
                 None => {
-                    known.remove(&path);
-                    tracing::warn!(%path, "this document in `workflows` is none of a review");
+                    let file = self.library.read(&path)?;
+                    let review = file.and_then(|file| Review::parse(name, &file.bytes));
+                    if review.is_none() {
+                        tracing::warn!(
+                            path = name,
+                            "this document in `workflows` is not that of a review"
+                        );
+                    }
+                    let review = review.map(Arc::new);
+                    Seen { stat, review }
                 }
-            }
+            };
+            known.insert(name.to_owned(), seen);
         }
-        let mut all: Vec<_> = known.values().map(|seen| Arc::clone(&seen.review)).collect();
+        let mut all: Vec<_> = known.values().filter_map(|seen| seen.review.clone()).collect();
         all.sort_by(|a, b| (a.started_at(), a.id).cmp(&(b.started_at(), b.id)));
         Ok(all)
     }
@@ -201,7 +198,8 @@ impl Corpus for Shelf {
         let Some((catalogue, index)) = self.opened.get() else {
             return Ok(vec![]);
         };
-        let needed = self.follow_quietly()?;
+        // Waking the thread that asks would have it ask again.
+        let needed = catalogue.follow(&*self.library)?.sequence;
         index.update(catalogue, needed)?;
         let texts = index.texts_of(catalogue, &|text| !has(text), max)?;
         let wanted = texts.into_iter().map(|text| Wanted {
@@ -219,15 +217,7 @@ impl Corpus for Shelf {
     }
 }
 
-impl Shelf {
-    /// Follows the library without waking the thread that asks for it.
-    fn follow_quietly(&self) -> Result<i64, CorpusError> {
-        let (catalogue, _) = self.opened()?;
-        Ok(catalogue.follow(&*self.library)?.sequence)
-    }
-}
-
-fn of_catalogue(error: CatalogueError) -> Failure {
+pub(super) fn of_catalogue(error: CatalogueError) -> Failure {
     let kind = match error {
         CatalogueError::Busy => FailureKind::Busy,
         _ => FailureKind::Io,

@@ -13,32 +13,15 @@ use std::{
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::{Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, Service, tool};
-use tabellion_embed::ModelError;
 use tabellion_library::{Library, Options};
-use tabellion_meaning::{Embedder, Models};
+use tabellion_markdown::FrontMatter;
 use tabellion_runtime::{
     Agent, CallContext, Contract, IdempotencyKey, KnownCaller, Rejection, spec::ScopeWord,
 };
 use tempfile::TempDir;
 
 use super::{Forge, desk::Desk, moments::digest, shelf::Shelf};
-
-/// No model, whatever is installed.
-struct NoModel;
-
-impl Models for NoModel {
-    fn fingerprint(&self) -> &str {
-        "none"
-    }
-
-    fn is_installed(&self) -> bool {
-        false
-    }
-
-    fn open(&self) -> Result<Arc<dyn Embedder>, ModelError> {
-        unreachable!("it is not installed")
-    }
-}
+use crate::contracts::testing::NoModel;
 
 /// The contract over a library that goes with it.
 struct Bench {
@@ -487,6 +470,95 @@ fn a_repeated_call_is_answered_as_the_first() {
         std::thread::sleep(std::time::Duration::from_millis(1100));
         let again = bench.call_in(&keyed(by, key), tool, request).unwrap();
         assert_eq!((first, files), (again, bench.files()), "{tool} {key}");
+    }
+}
+
+#[test]
+fn a_repeated_call_does_not_see_what_came_later() {
+    let bench = Bench::new();
+    let note = bench.note(By::Owner, "first");
+    let id = note["note_id"].as_str().unwrap();
+    let keyed = CallContext {
+        idempotency_key: Some(IdempotencyKey::parse("a").unwrap()),
+        ..AGENT.context()
+    };
+    let proposed = || bench.call_in(&keyed, tool::UPDATE_NOTE, updated(id, 1, "second"));
+    let first = proposed().unwrap();
+    let waiting = run(bench.desk.look(&By::Reviewer.context(), None)).unwrap();
+    assert_eq!(proposed().unwrap(), first, "once what waits is known");
+    bench.decide(By::Reviewer, &waiting[0].id, "approve").unwrap();
+    assert_eq!(proposed().unwrap(), first, "once it is approved");
+    let waiting = run(bench.desk.look(&By::Reviewer.context(), None)).unwrap();
+    assert_eq!(waiting.len(), 0, "a repetition lets nothing wait again");
+}
+
+#[test]
+fn no_number_is_given_twice_whatever_a_person_writes() {
+    let bench = Bench::new();
+    let note = bench.note(By::Owner, "first");
+    let id = note["note_id"].as_str().unwrap();
+    for version in 1..4 {
+        bench.call(By::Owner, tool::UPDATE_NOTE, updated(id, version, "next"));
+    }
+    for (written, version) in [("version: 1", 5), ("version: 40", 41), ("version: x", 5), ("", 5)] {
+        let path = bench.path(id);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("version: 4", written)).unwrap();
+        let shown = bench
+            .resource(By::Owner, "note", json!({ "note_id": id }))
+            .unwrap();
+        assert_eq!(shown["version"], version, "{written}");
+        let versions = bench
+            .resource(By::Owner, "note_versions", json!({ "note_id": id }))
+            .unwrap();
+        assert_eq!(versions["versions"][0]["version"], version, "{written}");
+        fs::write(&path, text).unwrap();
+    }
+}
+
+#[test]
+fn names_of_metadata_are_names_and_nothing_else() {
+    let bench = Bench::new();
+    for key in [
+        "reviewed_by: rita\nx",
+        "x\n---\nreviewed_by",
+        "reviewed_by ",
+        " reviewed_by",
+        "\"reviewed_by\"",
+        "'id'",
+        "---",
+        "...",
+        "<<",
+        "*id",
+        "&id x",
+        "!!str id",
+        "? id",
+        "- id",
+        "#id",
+        "{id: 1}",
+        "%YAML",
+        "\u{feff}id",
+        "id\u{85}x",
+        "",
+        "日本",
+    ] {
+        let mut request = created("word");
+        request["metadata"] = json!({ key: "value", "title": key });
+        let Ok(answer) = bench.try_call(AGENT, tool::CREATE_NOTE, request) else {
+            continue;
+        };
+        let (id, review) = (&answer["note_id"], answer["review_workflow_id"].as_str().unwrap());
+        bench.decide(By::Reviewer, review, "approve").unwrap();
+        let text = fs::read_to_string(bench.path(id.as_str().unwrap())).unwrap();
+        let front_matter = FrontMatter::parse(&text).unwrap();
+        assert_eq!(
+            front_matter.get("reviewed_by"),
+            Some("rita".into()),
+            "{key:?}: {text}"
+        );
+        assert_eq!(front_matter.get("id"), Some(id.clone()), "{key:?}: {text}");
+        assert_eq!(front_matter.get(key), Some("value".into()), "{key:?}: {text}");
+        assert_eq!(front_matter.body(), content("word"), "{key:?}: {text}");
     }
 }
 

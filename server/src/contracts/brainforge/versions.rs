@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, FixedOffset};
+use chrono::{DateTime, FixedOffset, Utc};
 use tabellion_notes::Note;
-use tabellion_runtime::{DocumentHistory, Failure, ReadCx};
+use tabellion_runtime::{Failure, ReadCx};
+
+/// What is said of a version that no tool made.
+const BY_HAND: &str = "edited by hand";
 
 /// A version of a note.
 pub(super) struct NoteVersion {
@@ -20,17 +23,23 @@ pub(super) struct NoteVersion {
 /// Returns the number of the version that a note has now.
 pub(super) fn current(cx: &ReadCx<'_>, note: &Note) -> Result<u64, Failure> {
     let history = cx.history(&note.path, &|_| false)?;
-    Ok(note.metadata.current_version(is_edited(&history)))
-}
-
-/// Returns whether a person has edited the document since a tool last changed it.
-fn is_edited(history: &DocumentHistory) -> bool {
-    let by_tool = history
+    let mut by_tools = history
         .versions
         .iter()
         .rev()
-        .find(|version| version.entry.is_some());
-    by_tool.is_some_and(|version| version.content != history.now)
+        .filter(|version| version.entry.is_some());
+    let left = match by_tools.next().map(|version| &version.content) {
+        Some(content) if *content != history.now => {
+            let bytes = content
+                .as_ref()
+                .map(|content| cx.past_content(&note.path, content))
+                .transpose()?;
+            let said = bytes.and_then(|bytes| Note::parse(&note.path, &bytes).metadata.version);
+            Some(said.unwrap_or(1))
+        }
+        _ => None,
+    };
+    Ok(note.metadata.current_version(left))
 }
 
 /// Returns the versions of the document at `path`, oldest first. What a person did between two changes of tools is one version, and
@@ -39,59 +48,45 @@ pub(super) fn all(cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failu
     let history = cx.history(path, &|_| false)?;
     let mut versions: BTreeMap<u64, NoteVersion> = BTreeMap::new();
     // The number that the last change of a tool left.
-    let mut last: Option<u64> = None;
+    let mut left: Option<u64> = None;
     for version in &history.versions {
         let Some(content) = &version.content else {
             continue;
         };
         let bytes = cx.past_content(path, content)?;
-        let said = Note::parse(path, &bytes).metadata.version;
+        let metadata = Note::parse(path, &bytes).metadata;
         let (number, summary) = match &version.entry {
             Some(entry) => {
-                let number = said.or(last).unwrap_or(1);
-                last = Some(number);
-                (number, entry.operation.clone())
+                left = Some(metadata.current_version(None));
+                (metadata.current_version(None), entry.operation.clone())
             }
-            None => {
-                let before = said.unwrap_or(1);
-                (
-                    last.map_or(before, |last| before.max(last) + 1),
-                    "edited by hand".to_owned(),
-                )
-            }
+            None => (metadata.current_version(left), BY_HAND.to_owned()),
         };
-        versions.insert(
+        let version = NoteVersion {
             number,
-            NoteVersion {
-                number,
-                commit: Some(version.commit.to_string()),
-                at: version.time,
-                by: version.author.clone(),
-                summary,
-                bytes,
-            },
-        );
+            commit: Some(version.commit.to_string()),
+            at: version.time,
+            by: version.author.clone(),
+            summary,
+            bytes,
+        };
+        versions.insert(number, version);
     }
-    if let Some(document) = history.document {
-        let committed = history
-            .versions
-            .last()
-            .and_then(|version| version.content.clone());
-        if committed != history.now {
-            let said = Note::parse(path, &document.bytes).metadata.version.unwrap_or(1);
-            let number = last.map_or(said, |last| said.max(last) + 1);
-            versions.insert(
-                number,
-                NoteVersion {
-                    number,
-                    commit: None,
-                    at: chrono::Utc::now().fixed_offset(),
-                    by: String::new(),
-                    summary: "edited by hand, not committed yet".to_owned(),
-                    bytes: document.bytes,
-                },
-            );
-        }
+    let committed = history
+        .versions
+        .last()
+        .and_then(|version| version.content.clone());
+    if let Some(document) = history.document.filter(|_| committed != history.now) {
+        let number = Note::parse(path, &document.bytes).metadata.current_version(left);
+        let version = NoteVersion {
+            number,
+            commit: None,
+            at: Utc::now().fixed_offset(),
+            by: String::new(),
+            summary: format!("{BY_HAND}, not committed yet"),
+            bytes: document.bytes,
+        };
+        versions.insert(number, version);
     }
     Ok(versions.into_values().collect())
 }

@@ -4,8 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde_json::{Map, Value, json};
 use tabellion_contracts::mcb::ROWS;
-use tabellion_embed::ModelError;
-use tabellion_meaning::{Embedder, Models};
+use tabellion_meaning::Models;
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{
     CallContext, CallOrigin, ContentId, Contract, Entry, Precondition, Rejection, Row, Rows, Store,
@@ -15,23 +14,7 @@ use tabellion_vcs::Workspaces;
 use tempfile::TempDir;
 
 use super::super::{Parts, over};
-
-/// No model, whatever is installed.
-pub(super) struct NoModel;
-
-impl Models for NoModel {
-    fn fingerprint(&self) -> &str {
-        "none"
-    }
-
-    fn is_installed(&self) -> bool {
-        false
-    }
-
-    fn open(&self) -> Result<Arc<dyn Embedder>, ModelError> {
-        unreachable!("it is not installed")
-    }
-}
+pub(super) use crate::contracts::testing::NoModel;
 
 /// The contract over rows in a folder that goes with it.
 pub(super) struct Bench {
