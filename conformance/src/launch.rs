@@ -27,6 +27,10 @@ use crate::{
 pub const MODE: &str = "{mode}";
 /// Placeholder for the name of a role.
 pub const ROLE: &str = "{role}";
+/// Placeholder for a person's decision: `approve`, `reject` or `revise`.
+pub const DECISION: &str = "{decision}";
+/// Placeholder for the id of what a person decides on.
+pub const INSTANCE: &str = "{id}";
 
 /// Instructions to start a server.
 #[derive(Debug, Clone)]
@@ -45,6 +49,8 @@ pub struct Launch {
     pub role: Option<String>,
     /// Headers by which a client over HTTP is a caller of a role: the role, the name and the value.
     pub role_headers: Vec<(String, String, String)>,
+    /// The shell command by which a person decides on what waits, if there is one; with [`DECISION`], [`INSTANCE`] and `{library}`.
+    pub decide: Option<String>,
     /// Whether the server's standard error is shown.
     pub verbose: bool,
     /// Timeout for each answer, including the first one.
@@ -83,6 +89,7 @@ impl Launch {
             mode: None,
             role: None,
             role_headers: Vec::new(),
+            decide: None,
             verbose: false,
             patience: crate::target::ANSWER_TIMEOUT,
             reach: Reach::Lines,
@@ -141,6 +148,16 @@ impl Launch {
     /// Returns the argument that gives the client a role; `None` if none does.
     pub fn role_argument(&self, role: &str) -> Option<String> {
         Some(self.role.as_ref()?.replace(ROLE, role))
+    }
+
+    /// Returns the command by which a person decides on what waits in the library at `root`; `None` if there is none.
+    pub fn decision(&self, root: &Path, decision: &str, instance: &str) -> Option<Command> {
+        let shell = self.decide.as_ref()?.replace(DECISION, decision);
+        let shell = shell.replace(INSTANCE, instance);
+        let mut command = Command::new("sh");
+        command.args(["-c", &shell.replace("{library}", &root.to_string_lossy())]);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        Some(command)
     }
 
     /// Returns the headers by which a client over HTTP is a caller of a role.

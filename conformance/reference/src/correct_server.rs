@@ -5,7 +5,7 @@ use std::path::Path;
 use tabellion_conformance::{
     Subject,
     era::Era,
-    launch::{Launch, MODE, ROLE, Reach},
+    launch::{DECISION, INSTANCE, Launch, MODE, ROLE, Reach},
     ledger::Source,
 };
 use tabellion_contracts::{braindrive_markdown, learning_os, safe_markdown_editor};
@@ -32,11 +32,13 @@ pub enum CorrectServer {
     Bulletin,
     /// The small server of the memory and the code of `mcb`.
     Recall,
+    /// The small server of `brainforge`.
+    Shelf,
 }
 
 impl CorrectServer {
     /// All correct servers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Reference,
         Self::Memory,
         Self::Editor,
@@ -45,6 +47,7 @@ impl CorrectServer {
         Self::Logbook,
         Self::Bulletin,
         Self::Recall,
+        Self::Shelf,
     ];
 
     /// Returns the server of a contract.
@@ -72,6 +75,7 @@ impl CorrectServer {
             Self::Logbook => small::LOGBOOK,
             Self::Bulletin => small::BULLETIN,
             Self::Recall => small::RECALL,
+            Self::Shelf => small::SHELF,
         }
     }
 
@@ -83,6 +87,7 @@ impl CorrectServer {
             Self::Tracker => &["operations", "rows", "orgs", "secrets"],
             Self::Logbook => &["operations", "provenance", "modes", "errors"],
             Self::Bulletin => &["auth", "gates"],
+            Self::Shelf => &["review", "versions", "links", "notes", "export"],
             Self::Recall => &["memory", "index", "search", "vcs", "validate"],
             Self::Memory | Self::Editor => &[
                 "append",
@@ -132,10 +137,15 @@ impl CorrectServer {
             Self::Reference => "reference",
             _ => contract.id,
         };
-        let command = command.into_iter().map(String::from).collect();
+        let command: Vec<String> = command.into_iter().map(String::from).collect();
+        let decide = format!(
+            "'{}' --decide {DECISION} --instance {INSTANCE}",
+            command.join("' '")
+        );
         let launch = Launch {
             mode: (self == Self::Logbook).then(|| format!("--mode={MODE}")),
-            role: (self == Self::Bulletin).then(|| format!("--as={ROLE}")),
+            role: contract.auth.map(|_| format!("--as={ROLE}")),
+            decide: (self == Self::Shelf).then_some(decide),
             ..Launch::of(command)
         };
         Subject {

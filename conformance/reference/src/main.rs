@@ -41,6 +41,12 @@ struct Arguments {
     /// The role of the client, for a contract that has roles
     #[arg(long = "as", value_name = "ROLE", conflicts_with = "data")]
     role: Option<String>,
+    /// Decide on what waits, instead of serving it, for a contract with reviews
+    #[arg(long, value_name = "DECISION", requires = "instance", conflicts_with = "data")]
+    decide: Option<String>,
+    /// The id of what is decided on
+    #[arg(long, value_name = "ID", requires = "decide")]
+    instance: Option<String>,
     /// The folder with source code, for a contract that is about it
     #[arg(long, value_name = "FOLDER", requires = "data")]
     workspace: Option<PathBuf>,
@@ -60,6 +66,8 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         innocent,
         mode,
         role,
+        decide,
+        instance,
         workspace,
         http,
     } = arguments;
@@ -92,7 +100,18 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if role.is_some() && server.contract().auth.is_none() {
         return Err(format!("`{}` has no roles; leave `--as` out", server.contract().id).into());
     }
+    if let (Some(decision), Some(instance)) = (decide, instance) {
+        if server != CorrectServer::Shelf {
+            return Err(format!(
+                "nothing waits in `{}`; leave `--decide` out",
+                server.contract().id
+            )
+            .into());
+        }
+        return small::decide(library, decision, instance);
+    }
     match server {
+        CorrectServer::Shelf => Ok(small::serve_shelf(library, role.as_deref())?),
         CorrectServer::Bulletin => Ok(small::serve_bulletin(library, role.as_deref())?),
         CorrectServer::Logbook if *export => Ok(small::export_logbook(library)?),
         CorrectServer::Logbook => Ok(small::serve_logbook(library, mode.as_deref())?),

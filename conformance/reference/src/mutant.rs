@@ -13,6 +13,7 @@ mod memory;
 mod messages;
 mod over_http;
 mod recall;
+mod shelf;
 mod start;
 mod tracker;
 mod zoo;
@@ -24,7 +25,7 @@ pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
 use crate::correct_server::CorrectServer;
 use {
     bulletin::BULLETIN, code::CODE, desk::DESK, editor::EDITOR, logbook::LOGBOOK, memory::MEMORY,
-    recall::RECALL, tracker::TRACKER, zoo::ZOO,
+    recall::RECALL, shelf::SHELF, tracker::TRACKER, zoo::ZOO,
 };
 
 pub(super) use {behaviour::*, messages::*, start::*};
@@ -305,6 +306,33 @@ pub enum Mutant {
     SaysTheFirst,
     ForgivesTheSecond,
     WritesAllTheSame,
+    ShowsWhatWaits,
+    LinksWhatWaits,
+    ApprovesItsOwn,
+    ApprovesNothing,
+    DecidesTwice,
+    ApprovesStale,
+    RevisesAtOnce,
+    CommitsPartByPart,
+    SkipsNumbers,
+    ForgetsVersions,
+    HandEditsDoNotCount,
+    IgnoresVersions,
+    LocksTooLate,
+    CommitsOthersWork,
+    LinksAnything,
+    LinksTwice,
+    ReadsAtStart,
+    CutsThenFilters,
+    ScoresAboveOne,
+    ExcerptsAreNotes,
+    AlwaysExcerpts,
+    QuestionsAreSyntax,
+    ExportsNoLinks,
+    SaysOtherSize,
+    StripsFiles,
+    LeavesOutUnknown,
+    LastsAYear,
 }
 
 /// A mutant and its description.
@@ -345,7 +373,7 @@ pub fn all() -> impl Iterator<Item = &'static Specimen> {
 /// Returns the specimens whose defect does not depend on the transport.
 pub fn zoo() -> impl Iterator<Item = &'static Specimen> {
     [
-        ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK, BULLETIN, RECALL, CODE,
+        ZOO, MEMORY, EDITOR, DESK, TRACKER, LOGBOOK, BULLETIN, RECALL, CODE, SHELF,
     ]
     .into_iter()
     .flatten()

@@ -18,6 +18,7 @@ mod memory;
 mod model;
 mod modes;
 mod mutation;
+mod notes;
 mod operations;
 mod orgs;
 mod outline;
@@ -69,6 +70,11 @@ pub const FAMILIES: &[&[Check]] = &[
     errors::CHECKS,
     auth::CHECKS,
     gates::CHECKS,
+    notes::REVIEW,
+    notes::VERSIONS,
+    notes::LINKS,
+    notes::SEARCH,
+    notes::EXPORT,
     memory::CHECKS,
     code::INDEX,
     code::SEARCH,
@@ -136,6 +142,12 @@ pub const SMOKE: &[&str] = &[
     "auth/roles",
     "gates/each-clause",
     "gates/nothing-written",
+    "review/pending-unseen",
+    "review/decided",
+    "versions/conflict",
+    "versions/by-hand",
+    "notes/fresh",
+    "export/whole",
     "memory/kept",
     "memory/found",
     "memory/timeline",
@@ -175,6 +187,7 @@ fn fits(check: &Check, contract: &ContractSpec) -> bool {
         "gates" => !contract.gates.is_empty(),
         memory::FAMILY => memory::is_of(contract),
         family if code::is_family(family) => code::is_of(contract, family),
+        family if notes::is_family(family) => notes::is_of(contract),
         "wire" | "http" | "schema" | "operations" | "pure" | "errors" | "budget" => true,
         _ => contract.rows.is_none(),
     }
@@ -187,7 +200,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
         "wire" | "http" | "schema" | "pure" => true,
         "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
         "rows" | "provenance" | "modes" | "auth" | "gates" | memory::FAMILY => true,
-        family if code::is_family(family) => true,
+        family if code::is_family(family) || notes::is_family(family) => true,
         "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
         "secrets" => contract.rows.is_some_and(|rows| {
             let mut fields = rows.entities.iter().flat_map(|entity| entity.fields);

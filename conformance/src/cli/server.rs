@@ -12,7 +12,7 @@ use crate::{
     era::Era,
     http::Url,
     judgement::Stop,
-    launch::{ExternalServer, Launch, MODE, ROLE, Reach},
+    launch::{DECISION, ExternalServer, INSTANCE, Launch, MODE, ROLE, Reach},
     ledger::Source,
     probe::{self, Identity, ServerInfo},
     setup::Setup,
@@ -49,6 +49,10 @@ pub(super) struct Server {
     /// A header by which a client over HTTP is a caller of a role, such as `owner=Authorization: Bearer KEY`; once for each role
     #[arg(long = "role-header", value_name = "ROLE=NAME: VALUE", value_parser = role_header)]
     role_headers: Vec<(String, String, String)>,
+    /// The shell command by which a person decides on what waits, for a contract with reviews: `{decision}` is replaced by approve, reject
+    /// or revise, `{id}` by the id of what waits, `{library}` by the folder of the library
+    #[arg(long, value_name = "COMMAND", value_parser = decision)]
+    decide: Option<String>,
     /// A glob of the server's own state in the library, such as `.index/**`, which the suite disregards; besides those of the
     /// adapter
     #[arg(long, value_name = "GLOB")]
@@ -100,6 +104,7 @@ impl Server {
                 .or_else(|| theirs.and_then(|server| server.mode.clone())),
             role: self.role_argument.clone(),
             role_headers: self.role_headers.clone(),
+            decide: self.decide.clone(),
             verbose: self.verbose,
             patience: self.patience.map_or(ANSWER_TIMEOUT, Duration::from_secs),
             reach: self.reach()?,
@@ -242,22 +247,28 @@ impl Server {
     /// Returns the options and the command that start the same server again. Omits the values of variables, which may
     /// be secret.
     pub(super) fn again(&self) -> (Vec<String>, String) {
-        let mut options = Vec::new();
-        if let Some(contract) = &self.contract {
-            options.push(format!("--contract {}", quoted(contract)));
-        }
-        if let Some(adapter) = &self.adapter {
-            options.push(format!("--adapter {}", quoted(&adapter.to_string_lossy())));
-        }
-        if let Some(url) = &self.url {
-            options.push(format!("--url {}", quoted(url)));
-        }
-        if let Some(library) = &self.library {
-            options.push(format!("--library {}", quoted(&library.to_string_lossy())));
-        }
-        if let Some(reset) = &self.reset {
-            options.push(format!("--reset {}", quoted(reset)));
-        }
+        let text = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
+        let given = [
+            ("contract", self.contract.clone()),
+            ("adapter", text(&self.adapter)),
+            ("url", self.url.clone()),
+            ("library", text(&self.library)),
+            ("reset", self.reset.clone()),
+            ("dir", text(&self.dir)),
+            ("prepare", self.prepare.clone()),
+            ("mode-argument", self.mode_argument.clone()),
+            ("role-argument", self.role_argument.clone()),
+            ("decide", self.decide.clone()),
+        ];
+        let own = self.own.iter().map(|glob| ("own", Some(glob.clone())));
+        let given = given.into_iter().chain(own);
+        let mut options: Vec<_> = given
+            .filter_map(|(name, value)| {
+                let value = quoted(&value?);
+                let between = if value.starts_with(['-', '\'']) { '=' } else { ' ' };
+                Some(format!("--{name}{between}{value}"))
+            })
+            .collect();
         for (name, value) in &self.env {
             let value = if value.contains("{library}") || value.contains("{port}") {
                 quoted(value)
@@ -266,14 +277,11 @@ impl Server {
             };
             options.push(format!("--env {name}={value}"));
         }
-        if let Some(dir) = &self.dir {
-            options.push(format!("--dir {}", quoted(&dir.to_string_lossy())));
-        }
-        if let Some(prepare) = &self.prepare {
-            options.push(format!("--prepare {}", quoted(prepare)));
-        }
-        for glob in &self.own {
-            options.push(format!("--own {}", quoted(glob)));
+        for (role, name, _) in &self.role_headers {
+            options.push(format!(
+                "--role-header \"{role}={name}: ${}\"",
+                role.to_uppercase()
+            ));
         }
         let command: Vec<_> = self.command.iter().map(|argument| quoted(argument)).collect();
         (options, command.join(" "))
@@ -364,6 +372,17 @@ fn role_argument(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err(format!("expected an argument with `{ROLE}`, such as --as={ROLE}"))
+    }
+}
+
+/// Checks that a command has places for the decision and for what it is about.
+fn decision(text: &str) -> Result<String, String> {
+    if text.contains(DECISION) && text.contains(INSTANCE) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "expected a command with `{DECISION}` and `{INSTANCE}`, such as `review {DECISION} {INSTANCE}`"
+        ))
     }
 }
 

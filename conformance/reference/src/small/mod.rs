@@ -1,4 +1,4 @@
-//! Small servers of the contracts `learning-os` and `safe-markdown-editor`, of the memory and the code of `mcb`, and of the examples `bulletin`,
+//! Small servers of the contracts `learning-os`, `safe-markdown-editor` and `brainforge`, of the memory and the code of `mcb`, and of the examples `bulletin`,
 //! `desk`, `tracker` and `logbook`.
 //!
 //! They pass the checks of their own families and are otherwise minimal: plain files, the git program, one lock, only
@@ -12,9 +12,11 @@ mod editor;
 mod logbook;
 mod memory;
 mod recall;
+mod shelf;
 mod tracker;
 
 use std::{
+    error::Error,
     fs::{self, File},
     io::{self, BufRead, Write},
     path::{Path, PathBuf},
@@ -30,7 +32,7 @@ use crate::mutant::{Mutant, is};
 
 pub(crate) use {
     bulletin::CONTRACT as BULLETIN, desk::CONTRACT as DESK, logbook::CONTRACT as LOGBOOK,
-    recall::CONTRACT as RECALL, tracker::CONTRACT as TRACKER,
+    recall::CONTRACT as RECALL, shelf::CONTRACT as SHELF, tracker::CONTRACT as TRACKER,
 };
 
 /// Why a call is refused: code and message.
@@ -205,6 +207,25 @@ pub fn serve_desk(root: &Path) -> io::Result<()> {
 pub fn serve_bulletin(root: &Path, role: Option<&str>) -> io::Result<()> {
     let library = Library(root.to_owned());
     serve(BULLETIN, &mut bulletin::Bulletin::new(library, role))
+}
+
+/// Serves notes in the library at `root` to a client of this role, over standard input and output until the input ends.
+///
+/// # Errors
+/// If a pipe breaks.
+pub fn serve_shelf(root: &Path, role: Option<&str>) -> io::Result<()> {
+    let library = Library(root.to_owned());
+    serve(SHELF, &mut shelf::Shelf::new(library, role))
+}
+
+/// Decides on a note that waits in the library at `root`.
+///
+/// # Errors
+/// If it can't be decided on: the reason.
+pub fn decide(root: &Path, decision: &str, instance: &str) -> Result<(), Box<dyn Error>> {
+    let library = Library(root.to_owned());
+    let decided = shelf::Shelf::new(library, None).decide(decision, instance);
+    decided.map_err(|(_, message)| message.into())
 }
 
 fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io::Result<()> {

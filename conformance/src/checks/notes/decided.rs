@@ -1,0 +1,140 @@
+//! Decisions, and what they do.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    decision::{self, Decision},
+    review::{BEFORE, PROPOSED, Proposal},
+    shelf::{By, Shelf, made, word},
+};
+use crate::{
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Shows, ensure, fail},
+};
+
+pub(super) const DECIDED: Check = Check {
+    id: "review/decided",
+    severity: Severity::Must,
+    guarantees: &["agents-are-reviewed"],
+    states: "What a person approves is part of the library with its number, and nothing else is; a decision is one commit, and final.",
+    explains: "Approves, rejects and sends back an agent's notes and changes. What was approved must be found, read and exported as it was \
+               proposed; what was not must stay unseen, and a person can go on from what is there. What was decided on can't be decided \
+               on again.",
+    cases: |_| {
+        let proposals = [Proposal::Note, Proposal::Change];
+        let all = proposals.into_iter().flat_map(|proposal| {
+            Decision::ALL.map(|decision| {
+                let name = format!("{}: {decision}", proposal.name());
+                Case::new(name, Decided { proposal, decision })
+            })
+        });
+        Ok(all.collect())
+    },
+    judge: |bench, case| decided(bench, case.read()?),
+    shrink: as_small_as_can_be,
+};
+
+pub(super) const STALE: Check = Check {
+    id: "review/stale",
+    severity: Severity::Must,
+    guarantees: &["locks-hold"],
+    states: "A proposal whose note has changed since can't be approved.",
+    explains: "Lets an agent propose a change, changes the note as a person, by the tool or by hand, and approves the proposal. That must be \
+               refused and change nothing: it would undo what the person wrote, and nobody has seen both.",
+    cases: |_| {
+        Ok([false, true]
+            .map(|by_hand| Case::new(if by_hand { "by hand" } else { "by the tool" }, by_hand))
+            .into())
+    },
+    judge: |bench, case| stale(bench, case.read()?),
+    shrink: as_small_as_can_be,
+};
+
+/// A decision on a proposal.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Decided {
+    proposal: Proposal,
+    decision: Decision,
+}
+
+fn decided(bench: &Bench<'_>, case: Decided) -> Judgement {
+    let Decided { proposal, decision } = case;
+    let mut shelf = Shelf::start(bench)?;
+    decision::required(&shelf)?;
+    let before = shelf.create(By::Person, &word(BEFORE))?;
+    let proposed = proposal.make(&mut shelf, &before, &word(PROPOSED))?;
+    let earlier = shelf.scene.view()?.library;
+    shelf.must_decide(decision, proposed.instance()?)?;
+    let later = shelf.scene.view()?.library;
+    let commits = later.commits_since(&earlier).len();
+    ensure(commits == 1 && later.status == earlier.status, || {
+        format!(
+            "a decision is {commits} commits, and `git status` says: {}",
+            later.status
+        )
+    })
+    .map_err(|stop| stop.shows(Shows::Commits))?;
+    let is_approved = decision == Decision::Approve;
+    let is_change = proposed.id == before.id;
+    let why = format!("on which a person decided: {decision}");
+    for by in [By::Person, By::Agent] {
+        shelf.ensure_seen(by, &word(PROPOSED), is_approved, &why)?;
+        let there = !(is_approved && is_change);
+        shelf.ensure_seen(by, &word(BEFORE), there, &why)?;
+    }
+    let (_, file) = shelf.export(By::Person, &json!({}))?;
+    let exported = String::from_utf8_lossy(&file);
+    ensure(exported.contains(&word(PROPOSED)) == is_approved, || {
+        format!("the export does not say what was decided: {exported}")
+    })?;
+    if decision != Decision::Revise {
+        for again in [Decision::Approve, Decision::Reject] {
+            let view = shelf.scene.view()?;
+            if shelf.decide(again, proposed.instance()?)?.is_ok() {
+                return Err(fail(format!("after {decision}, a person could {again} it again")));
+            }
+            view.same(&shelf.scene.view()?, "a refused decision")?;
+        }
+    }
+    // A person goes on from what is there.
+    if is_approved || is_change {
+        let version = if is_approved {
+            proposed.version
+        } else {
+            before.version
+        };
+        let next = shelf.update(By::Person, &proposed.id, version, &word(3))?;
+        let next = made(next)?;
+        ensure(next.version == version + 1, || {
+            format!(
+                "the version after {version} is {}, after a person decided: {decision}",
+                next.version
+            )
+        })?;
+        shelf.ensure_seen(By::Agent, &word(3), true, "which a person wrote")?;
+    }
+    Ok(())
+}
+
+fn stale(bench: &Bench<'_>, by_hand: bool) -> Judgement {
+    let mut shelf = Shelf::start(bench)?;
+    decision::required(&shelf)?;
+    let before = shelf.create(By::Person, &word(BEFORE))?;
+    let path = shelf.file_with(&word(BEFORE))?;
+    let proposed = Proposal::Change.make(&mut shelf, &before, &word(PROPOSED))?;
+    if by_hand {
+        let text = String::from_utf8_lossy(&shelf.scene.read(&path).unwrap_or_default()).into_owned();
+        shelf.scene.put(&path, text.replace(&word(BEFORE), &word(3)))?;
+    } else {
+        made(shelf.update(By::Person, &before.id, before.version, &word(3))?)?;
+    }
+    let view = shelf.scene.view()?;
+    if shelf.decide(Decision::Approve, proposed.instance()?)?.is_ok() {
+        let what = "a proposal could be approved, although its note has changed since";
+        return Err(fail(what));
+    }
+    view.same(&shelf.scene.view()?, "a refused decision")?;
+    shelf.ensure_seen(By::Person, &word(3), true, "which a person wrote meanwhile")?;
+    shelf.ensure_seen(By::Person, &word(PROPOSED), false, "which nobody has approved")
+}
