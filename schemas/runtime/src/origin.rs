@@ -32,6 +32,8 @@ pub enum Transport {
 pub struct CallOrigin {
     /// How it reached the server.
     pub transport: Transport,
+    /// The URL that clients have for what answers it; `None` if there is none.
+    pub url: Option<Arc<str>>,
     /// The `_meta` of its request.
     pub meta: Arc<Map<String, Value>>,
     /// The headers of its HTTP request, with names in any case. Those that no contract declares may be left out.

@@ -10,6 +10,7 @@
 
 mod connection;
 mod credentials;
+mod downloads;
 mod fresh;
 mod guard;
 pub mod keys;
@@ -34,6 +35,7 @@ use crate::rates::RatePerMinute;
 
 pub use connection::{listen, serve};
 pub use credentials::{Credentials, OAuth};
+pub use downloads::{DOWNLOADS, Download, Downloads};
 pub use guard::{Guard, GuardError};
 pub use metrics::LibraryCounts;
 pub use site::{Mount, Site};

@@ -3,6 +3,7 @@
 //! ```text
 //! log ─┬─ /healthz, /readyz
 //!      └─ guard ─┬─ /.well-known/oauth-protected-resource…
+//!                ├─ /mcp/exports/ID, /mcp/NAME/exports/ID
 //!                └─ authenticate ─┬─ /metrics
 //!                                 ├─ /mcp, /mcp/NAME
 //!                                 └─ 404
@@ -29,6 +30,7 @@ use hyper::{
 
 use super::{
     credentials::Caller,
+    downloads::{self, DOWNLOADS},
     layers::{self, ClientAddress, RequestId},
     metrics,
     response::{self, ErrorResponse},
@@ -51,7 +53,8 @@ const METRICS: &str = "/metrics";
 pub(super) fn router(site: Arc<Site>) -> Router {
     let guard = from_fn_with_state(site.clone(), layers::guard);
     let log = from_fn_with_state(site.clone(), layers::log);
-    let guarded = unauthenticated(&site).merge(authenticated(&site)).layer(guard);
+    let open = unauthenticated(&site).merge(downloads(&site));
+    let guarded = open.merge(authenticated(&site)).layer(guard);
     Router::new()
         .route(ALIVE, any(alive))
         .route(READY, any(ready))
@@ -79,6 +82,17 @@ fn unauthenticated(site: &Site) -> Router<Arc<Site>> {
         (Some(only), None) => router.route(WELL_KNOWN, metadata(only)),
         _ => router.route(WELL_KNOWN, any(no_metadata)),
     }
+}
+
+/// Routes of what can be downloaded. Their URLs are credentials.
+fn downloads(site: &Site) -> Router<Arc<Site>> {
+    let mut router = Router::new();
+    for (path, _) in site.mounts.iter().filter(|(_, mount)| mount.downloads.is_some()) {
+        let of: Arc<str> = path.as_str().into();
+        let download = get_only(move |site, id, query| downloads::download(of, site, id, query));
+        router = router.route(&format!("{path}/{DOWNLOADS}/{{id}}"), download);
+    }
+    router
 }
 
 /// Routes for callers whose credentials are valid, or for everyone where none are asked for.

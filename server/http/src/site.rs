@@ -15,6 +15,7 @@ use hyper::{HeaderMap, StatusCode, Uri, header::HeaderValue};
 use super::{
     Credentials, Guard, Limits,
     credentials::{self, Caller},
+    downloads::Downloads,
     layers,
     metrics::LibraryCounts,
     upload::Uploads,
@@ -37,6 +38,8 @@ pub struct Mount {
     pub counts: Box<dyn Fn() -> LibraryCounts + Send + Sync>,
     /// The library's MCP endpoint.
     pub endpoint: Endpoint,
+    /// What can be downloaded below its path, by those who have a URL for it.
+    pub downloads: Option<Arc<dyn Downloads>>,
 }
 
 /// Everything that one server serves: the state of its router.

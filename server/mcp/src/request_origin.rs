@@ -18,6 +18,8 @@ pub(super) struct RequestOrigin {
     pub(super) request: Arc<str>,
     /// Caller and permissions; `None` without authentication, which permits everything.
     pub(super) grant: Option<Arc<dyn Grant>>,
+    /// The URL that clients have for the endpoint.
+    pub(super) url: Option<Arc<str>>,
     /// The headers of its HTTP request that a contract reads.
     pub(super) headers: Arc<[(String, String)]>,
     /// Budget of the caller; `None` if requests are not limited.
@@ -55,6 +57,7 @@ pub(super) fn of(request: &Extensions, meta: &JsonObject) -> CallOrigin {
     let holder = origin.grant.as_ref().map(|grant| holder(&**grant));
     CallOrigin {
         transport: Transport::Http,
+        url: origin.url.clone(),
         meta,
         headers: origin.headers.clone(),
         holder: holder.map(Arc::from),

@@ -48,7 +48,7 @@ enum Command {
     /// Create, list and revoke API keys for HTTP
     #[command(subcommand)]
     Key(key::Command),
-    /// Install the model by which `search` of the contract `mcb` also finds what means the same, and say whether it is there
+    /// Install the model by which searches of `mcb` and `brainforge` also find what means the same, and say whether it is there
     #[command(subcommand)]
     Model(model::Command),
     /// Show a guided tour on a temporary library of real documents

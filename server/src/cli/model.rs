@@ -1,5 +1,5 @@
-//! `tabellion model`: installs the model that turns texts into vectors, and says whether it is there. `search` of the
-//! contract `mcb` uses it.
+//! `tabellion model`: installs the model that turns texts into vectors, and says whether it is there. Searches of the contracts
+//! `mcb` and `brainforge` use it.
 
 use std::{
     error::Error,

@@ -15,6 +15,7 @@ mod testing;
 
 use std::{env, path::PathBuf, sync::Arc};
 
+use tabellion_http::Downloads;
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, Failure};
@@ -28,6 +29,8 @@ struct Served {
     implementation: Implementation,
     /// Its index of words, if it has one.
     words: Option<OfRows>,
+    /// What clients can download beside its answers.
+    downloads: Option<OfLibrary>,
 }
 
 /// Puts an implementation over what the contract reads and changes.
@@ -41,6 +44,9 @@ enum Implementation {
 /// What is derived from the rows of a contract.
 type OfRows = fn(Arc<Records>) -> Arc<dyn Derived>;
 
+/// What can be downloaded of a library.
+type OfLibrary = fn(&Library) -> Arc<dyn Downloads>;
+
 type OverDocuments = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
 type OverRows = fn(Arc<Records>, Arc<Workspaces>) -> Arc<dyn Contract>;
 
@@ -49,11 +55,13 @@ static ALL: &[Served] = &[
         spec: &tabellion_contracts::braindrive_markdown::CONTRACT,
         implementation: Implementation::Documents(|library, _| Some(braindrive_markdown::service(library))),
         words: None,
+        downloads: None,
     },
     Served {
         spec: &tabellion_contracts::learning_os::CONTRACT,
         implementation: Implementation::Documents(|library, _| Some(learning_os::service(library))),
         words: None,
+        downloads: None,
     },
     Served {
         spec: &tabellion_contracts::safe_markdown_editor::CONTRACT,
@@ -61,16 +69,19 @@ static ALL: &[Served] = &[
             document.map(|path| safe_markdown_editor::service(library, path))
         }),
         words: None,
+        downloads: None,
     },
     Served {
         spec: &tabellion_contracts::mcb::CONTRACT,
         implementation: Implementation::Rows(mcb::service),
         words: Some(mcb::words),
+        downloads: None,
     },
     Served {
         spec: &tabellion_contracts::brainforge::CONTRACT,
         implementation: Implementation::Documents(|library, _| Some(brainforge::service(library))),
         words: None,
+        downloads: Some(brainforge::downloads),
     },
     #[cfg(feature = "fixtures")]
     Served {
@@ -79,6 +90,7 @@ static ALL: &[Served] = &[
             Some(tabellion_mcp::fixtures::service(library))
         }),
         words: None,
+        downloads: None,
     },
 ];
 
@@ -164,6 +176,12 @@ pub fn service(name: &str, grounds: &Grounds) -> Result<Arc<dyn Contract>, Servi
             Ok(over(Arc::new(records), Arc::new(workspaces)))
         }
     }
+}
+
+/// Returns what clients can download of `library` by the contract called `name`; `None` if nothing.
+pub(crate) fn downloads(name: &str, library: &Library) -> Option<Arc<dyn Downloads>> {
+    let downloads = served(name)?.downloads?;
+    Some(downloads(library))
 }
 
 /// Returns the index of words of the contract called `name` over `records`; `None` if it has none.

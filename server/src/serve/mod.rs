@@ -35,6 +35,7 @@ use crate::{
     data::DataFolder,
     provenance::{self, ServerEnvironment},
 };
+use tabellion_http::Downloads;
 use tabellion_library::{
     self as library, CreateFolders, Created, Library, OpenError,
     path::{LibraryPath, PathError},
@@ -153,6 +154,8 @@ struct Opened {
     folders: Vec<PathBuf>,
     library: Option<Arc<Library>>,
     adapter: Adapter,
+    /// What can be downloaded over HTTP.
+    downloads: Option<Arc<dyn Downloads>>,
 }
 
 /// Opens what is served, one part for each path. Rows are served beside the library that has no name.
@@ -174,9 +177,11 @@ fn open(
             served.extend(&specs.over_rows);
             folders.extend(data.clone());
         }
+        let mut specs = specs.over_documents.iter();
         opened.push(Opened {
             name: named.name.clone(),
             folders,
+            downloads: specs.find_map(|spec| contracts::downloads(spec.id, &library)),
             library: Some(library),
             adapter: Adapter::new(contracts, options.offer, info(&served), approval.clone())?,
         });
@@ -187,6 +192,7 @@ fn open(
             name: None,
             folders: data.into_iter().collect(),
             library: None,
+            downloads: None,
             adapter: Adapter::new(over_rows, options.offer, info, approval.clone())?,
         });
     }

@@ -65,7 +65,9 @@ pub(super) async fn serve(
     let refreshing = tokens.map(|tokens| tokio::spawn(async move { tokens.keep_fresh().await }));
     let beside = opened.first().filter(|_| options.stdio);
     let beside = beside.map(|opened| opened.adapter.for_another());
-    let mounts: BTreeMap<_, _> = opened.into_iter().map(mount).collect();
+    let base = base(options, scheme, address);
+    let mounts = opened.into_iter().map(|opened| mount(opened, &base));
+    let mounts: BTreeMap<_, _> = mounts.collect();
     for path in mounts.keys() {
         say(format_args!("listening on {scheme}://{address}{path}"));
     }
@@ -103,6 +105,26 @@ pub(super) async fn serve(
         refreshing.abort();
     }
     Ok(served?)
+}
+
+/// Returns how the URLs begin that clients have for what is served at `address`. Behind a proxy only the operator knows.
+fn base(options: &HttpOptions, scheme: &str, address: SocketAddr) -> String {
+    match (&options.public_url, options.hosts.first()) {
+        (Some(url), _) => url.to_string(),
+        // No client connects to the address of all interfaces.
+        (None, Some(host)) if address.ip().is_unspecified() => {
+            let has_port = host
+                .rsplit_once(':')
+                .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+            let port = if has_port {
+                String::new()
+            } else {
+                format!(":{}", address.port())
+            };
+            format!("{scheme}://{host}{port}")
+        }
+        (None, _) => format!("{scheme}://{address}"),
+    }
 }
 
 /// Returns the accepted credentials.
@@ -154,8 +176,10 @@ fn check_address(address: SocketAddr) -> Result<(), String> {
     ))
 }
 
-fn mount(opened: Opened) -> (String, Mount) {
+/// Returns what is served at a path. Clients know the server as `base`.
+fn mount(opened: Opened, base: &str) -> (String, Mount) {
     let path = libraries::path(opened.name.as_deref());
+    let endpoint = streamable::Endpoint::new(opened.adapter, streamable::Limits::default());
     let mount = Mount {
         name: opened.name.unwrap_or_default(),
         folders: opened.folders,
@@ -163,7 +187,8 @@ fn mount(opened: Opened) -> (String, Mount) {
             Some(library) => counts(library.counts()),
             None => Box::new(LibraryCounts::default),
         },
-        endpoint: streamable::Endpoint::new(opened.adapter, streamable::Limits::default()),
+        endpoint: endpoint.at(&format!("{base}{path}")),
+        downloads: opened.downloads,
     };
     (path, mount)
 }

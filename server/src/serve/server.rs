@@ -259,6 +259,7 @@ impl<S> Server<S> {
             name: None,
             folders: vec![self.folder],
             library: self.library,
+            downloads: None,
             adapter: adapter.map_err(ServerError::new)?,
         };
         Ok(callers::known(opened, self.role.as_deref()))

@@ -2,6 +2,7 @@
 //! time.
 
 mod credentials;
+mod downloads;
 mod limits;
 mod origins;
 mod requests;
@@ -78,6 +79,7 @@ impl Server {
             folders: vec![folder.path().into()],
             counts: Box::new(Default::default),
             endpoint,
+            downloads: Some(Arc::new(downloads::OneFile(folder.path().into()))),
         };
         let site = Site::new(
             guard,

@@ -75,7 +75,7 @@ fn brainforge_keeps_its_guarantees_over_stdio() {
 }
 
 #[test]
-fn brainforge_knows_its_callers_and_keeps_its_gates_over_http() {
+fn brainforge_knows_its_callers_and_has_downloads_over_http() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = folder.path().join("keys.json");
     let roles = [
@@ -104,7 +104,7 @@ fn brainforge_knows_its_callers_and_keeps_its_gates_over_http() {
     };
     let keys = keys.to_str().expect("a path");
     let held = judge(
-        &["auth", "gates"],
+        &["auth", "gates", "links", "notes", "export"],
         &["--http", "127.0.0.1:{port}", "--keys", keys],
         Era::Session,
         by,
@@ -116,7 +116,10 @@ fn brainforge_knows_its_callers_and_keeps_its_gates_over_http() {
         [
             "auth-required",
             "gates-before-execution",
-            "violations-write-nothing"
+            "violations-write-nothing",
+            "links-are-sound",
+            "search-is-bounded",
+            "export-is-whole",
         ]
     );
 }

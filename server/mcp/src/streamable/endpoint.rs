@@ -65,6 +65,7 @@ pub struct Endpoint {
     slots: Arc<Semaphore>,
     limits: Limits,
     ending: Arc<Ending>,
+    url: Option<Arc<str>>,
 }
 
 impl Endpoint {
@@ -76,7 +77,15 @@ impl Endpoint {
             slots: Arc::new(Semaphore::new(limits.in_flight as usize)),
             limits,
             ending: Arc::default(),
+            url: None,
         }
+    }
+
+    /// Tells contracts the URL that clients have for the endpoint, below which they may offer what is not MCP.
+    #[must_use]
+    pub fn at(mut self, url: &str) -> Self {
+        self.url = Some(url.into());
+        self
     }
 
     /// Answers a request. `name` identifies it in the log; `grant` has the caller's permissions if callers are authenticated;
@@ -92,6 +101,7 @@ impl Endpoint {
         let origin = RequestOrigin {
             request: name,
             grant,
+            url: self.url.clone(),
             headers: self.read_headers(&head.headers),
             budget,
         };

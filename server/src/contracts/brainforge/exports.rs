@@ -9,7 +9,7 @@ use tabellion_contracts::brainforge::{
 };
 use tabellion_notes::{Entry, Export, Exported, Format, Selection};
 use tabellion_runtime::{
-    Failure, FailureKind, ReadCx, Transport,
+    ReadCx,
     gates::{self, judge},
     spec::{Fact, GateTime},
 };
@@ -17,7 +17,9 @@ use url::Url;
 use uuid::Uuid;
 
 use super::{
-    count, invalid, moment, not_found, parse_id,
+    count,
+    downloads::Exports,
+    invalid, moment, not_found, parse_id,
     shelf::{Shelf, io, of_catalogue},
     versions, word,
 };
@@ -53,23 +55,27 @@ pub(super) fn export(
     if !may_leave(cx, &facts) {
         // The runtime refuses it.
         remove(shelf, &path);
-    } else if cx.call().origin.transport == Transport::Http {
-        remove(shelf, &path);
-        let message = "exports are files of the server, which can't be downloaded over HTTP: export with \
-            `tabellion call brainforge export_library` where the library is";
-        return Err(Failure::new(FailureKind::Refused, message)
-            .with("reason", "transport")
-            .into());
     }
     cx.fact(Fact::Export, facts);
+    let until = now + LIFETIME;
+    let url = match &cx.call().origin.url {
+        Some(endpoint) => Exports::of(shelf.library()).url(endpoint, id, until),
+        None => Url::from_file_path(&path)
+            .map(String::from)
+            .map_err(|()| std::io::Error::other("its path is no URL")),
+    };
+    let url = url.map_err(|error| {
+        remove(shelf, &path);
+        io(format!("the export can't be given a URL: {error}"))
+    })?;
     Ok(ExportLibraryResponse {
         export_id: Some(id.to_string()),
         format: Some(word(&request.format)),
         note_count: Some(count(exported.notes)),
         link_count: Some(count(exported.links)),
         file_size_bytes: Some(i64::try_from(exported.bytes).unwrap_or(i64::MAX)),
-        download_url: Url::from_file_path(&path).ok().map(String::from),
-        expires_at: Some(moment(now + LIFETIME)),
+        download_url: Some(url),
+        expires_at: Some(moment(until)),
     })
 }
 

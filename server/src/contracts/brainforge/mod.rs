@@ -13,10 +13,12 @@
 //! | `moments` | times and ids that a repeated call has again |
 //! | `changes` | creating, updating and linking notes |
 //! | `exports` | exports as files, until they expire |
+//! | `downloads` | their URLs over HTTP |
 //! | `offers` | resources |
 
 mod changes;
 pub(crate) mod desk;
+mod downloads;
 mod draft;
 mod exports;
 mod moments;
@@ -39,6 +41,7 @@ use tabellion_contracts::brainforge::{
     TagsResource, ToolError, UpdateNoteRequest, UpdateNoteResponse, VersionOfNoteResource,
     VersionOfNoteVariables, WaitingResource,
 };
+use tabellion_http::Downloads;
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
 use tabellion_notes::{Entry, NoteQuery, Selection};
@@ -54,6 +57,11 @@ const RANKING: &str = "tabellion/ranking";
 pub(super) fn service(library: Arc<Library>) -> Arc<dyn Contract> {
     let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed));
     Arc::new(Service::new(Forge { shelf }, library))
+}
+
+/// Returns the exports of `library`, for those who have their URLs.
+pub(super) fn downloads(library: &Library) -> Arc<dyn Downloads> {
+    Arc::new(downloads::Exports::of(library))
 }
 
 /// The implementation.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock, Weak},
 };
 
@@ -53,10 +53,10 @@ pub(super) struct Shelf {
 impl Shelf {
     /// Makes the shelf of a library. Vectors are made by one of `models`.
     pub(super) fn new(library: Arc<Library>, models: Box<dyn Models>) -> Arc<Self> {
-        let folder = library.derived(DERIVED);
+        let folder = Self::derived(&library);
         let shelf = Arc::new(Self {
             meaning: Meaning::new(folder.join(VECTORS), models),
-            exports: ExportFiles::new(folder.join(EXPORTS), LIFETIME),
+            exports: ExportFiles::new(Self::exports_in(&folder), LIFETIME),
             library,
             folder,
             opened: OnceLock::new(),
@@ -65,6 +65,16 @@ impl Shelf {
         let corpus: Weak<Self> = Arc::downgrade(&shelf);
         shelf.meaning.add(corpus);
         shelf
+    }
+
+    /// Returns the folder of what is derived from a library's notes.
+    pub(super) fn derived(library: &Library) -> PathBuf {
+        library.derived(DERIVED)
+    }
+
+    /// Returns the folder of exports in that.
+    pub(super) fn exports_in(derived: &Path) -> PathBuf {
+        derived.join(EXPORTS)
     }
 
     pub(super) fn library(&self) -> &Library {
