@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::{
     pipe::Pipe,
     table::{Row, Table},
+    texts::Texts,
 };
 use crate::{Outcome, root};
 
@@ -21,8 +22,6 @@ const CALL: &str = "tools/call";
 const FILLING: usize = 64;
 /// Number of clients of each of two processes.
 const CLIENTS: usize = 40;
-/// Number of words that texts are made of. How often each comes follows its rank.
-const WORDS: usize = 20_000;
 /// Number of words of an observation.
 const LENGTH: usize = 30;
 /// Number of sessions among which observations are divided.
@@ -42,11 +41,11 @@ pub(super) fn all(within: &Path, sizes: &[usize], calls: usize, crowd: Duration)
 
 fn measure(data: &Path, size: usize, calls: usize) -> Outcome<Table> {
     let mut table = Table::new(format!("{size} observations"));
-    let mut texts = Texts::new();
+    let mut texts = Texts::of(1);
     fill(data, size, &mut texts)?;
 
     let mut server = Pipe::serve(data)?;
-    let first = server.request(CALL, &search(&texts.query(3), None))?;
+    let first = server.request(CALL, &search(&texts.words(3), None))?;
     table.note(
         "the first search, which indexes all of them",
         format!("{:.1} s", first.as_secs_f64()),
@@ -63,12 +62,12 @@ fn measure(data: &Path, size: usize, calls: usize) -> Outcome<Table> {
     let mut found = Row::alone("search, 1 to 5 words (aim ≤ 20 ms p95 at 100,000)");
     let mut within = Row::alone("search, 1 to 5 words, of one session");
     for i in 0..calls {
-        store.ours(server.request(CALL, &store_of(&texts.observation(), i))?);
-        fresh.ours(server.request(CALL, &search(&texts.query(1 + i % 5), None))?);
+        store.ours(server.request(CALL, &store_of(&texts.words(LENGTH), i))?);
+        fresh.ours(server.request(CALL, &search(&texts.words(1 + i % 5), None))?);
     }
     for i in 0..calls * 2 {
-        found.ours(server.request(CALL, &search(&texts.query(1 + i % 5), None))?);
-        within.ours(server.request(CALL, &search(&texts.query(1 + i % 5), Some(i)))?);
+        found.ours(server.request(CALL, &search(&texts.words(1 + i % 5), None))?);
+        within.ours(server.request(CALL, &search(&texts.words(1 + i % 5), Some(i)))?);
     }
     let mut timeline = Row::alone("timeline, 10 before and after");
     let mut inject = Row::alone("inject, 2,000 tokens");
@@ -76,7 +75,7 @@ fn measure(data: &Path, size: usize, calls: usize) -> Outcome<Table> {
     for id in &ids {
         let around = json!({ "action": "timeline", "resource": "observation", "anchor_id": id, "depth_before": 10, "depth_after": 10 });
         timeline.ours(server.request(CALL, &call("memory", around, 0))?);
-        let context = json!({ "action": "inject", "resource": "observation", "query": texts.query(3), "max_tokens": 2000 });
+        let context = json!({ "action": "inject", "resource": "observation", "query": texts.words(3), "max_tokens": 2000 });
         inject.ours(server.request(CALL, &call("memory", context, 0))?);
     }
     for row in [store, fresh, found, within, timeline, inject] {
@@ -92,7 +91,7 @@ fn measure(data: &Path, size: usize, calls: usize) -> Outcome<Table> {
 fn fill(data: &Path, size: usize, texts: &mut Texts) -> Outcome {
     let mut server = Pipe::serve(data)?;
     for i in 0..size {
-        server.post(CALL, &store_of(&texts.observation(), i))?;
+        server.post(CALL, &store_of(&texts.words(LENGTH), i))?;
         if i >= FILLING {
             server.answer()?;
         }
@@ -172,15 +171,15 @@ struct Crowd {
 /// Makes the calls of the clients of a process: each has one in flight, a search after each ninth store.
 fn crowd(data: &Path, which: u64, until: Instant) -> Outcome<Crowd> {
     let mut server = Pipe::serve(data)?;
-    let mut texts = Texts(which + 2);
+    let mut texts = Texts::of(which + 2);
     let mut waiting = HashMap::new();
     let mut crowd = Crowd::default();
     let mut made = 0;
     let mut next = |server: &mut Pipe, client: usize| -> Outcome<(u64, (usize, Instant))> {
         made += 1;
         let request = match made % 10 {
-            0 => search(&texts.query(2), None),
-            _ => store_of(&texts.observation(), client),
+            0 => search(&texts.words(2), None),
+            _ => store_of(&texts.words(LENGTH), client),
         };
         let since = Instant::now();
         Ok((server.post(CALL, &request)?, (client, since)))
@@ -232,47 +231,4 @@ fn search(query: &str, session: Option<usize>) -> Value {
         arguments["session_id"] = self::session(session).into();
     }
     call("search", arguments, 0)
-}
-
-/// A source of texts, the same ones in each run.
-struct Texts(u64);
-
-impl Texts {
-    fn new() -> Self {
-        Self(1)
-    }
-
-    /// Returns the next number below 1.
-    fn next(&mut self) -> f64 {
-        // Knuth's MMIX.
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Returns a word: the nth most frequent comes about 1/n times as often as the first, as in texts of people.
-    fn word(&mut self) -> String {
-        let rank = (WORDS as f64).powf(self.next());
-        let mut rank = rank as usize;
-        let mut word = String::new();
-        while rank > 0 {
-            word.push_str(["ba", "ke", "di", "lo", "mu", "ra", "se", "ti", "no", "pu"][rank % 10]);
-            rank /= 10;
-        }
-        word
-    }
-
-    fn words(&mut self, count: usize) -> String {
-        (0..count).map(|_| self.word()).collect::<Vec<_>>().join(" ")
-    }
-
-    fn observation(&mut self) -> String {
-        self.words(LENGTH)
-    }
-
-    fn query(&mut self, count: usize) -> String {
-        self.words(count)
-    }
 }

@@ -3,14 +3,16 @@
 //!
 //! Ratios are of medians of the same run, so that they are comparable between machines. `table.rs` prints, `library.rs`
 //! creates libraries, `peers.rs` has what Tabellion is compared to. `rows.rs` measures contracts that keep rows, `memories.rs` those rows
-//! that are searched, both through `pipe.rs`.
+//! that are searched, `notes.rs` notes with review, all through `pipe.rs` with texts of `texts.rs`.
 
 mod library;
 mod memories;
+mod notes;
 mod peers;
 mod pipe;
 mod rows;
 mod table;
+mod texts;
 
 use std::{
     fs,
@@ -49,10 +51,13 @@ pub(crate) struct Options {
     /// Numbers of observations in the data folder, for the contract that keeps memories
     #[arg(long, value_delimiter = ',', default_value = "1000,100000")]
     observations: Vec<usize>,
-    /// Seconds for which many clients store observations
+    /// Numbers of notes in the library, for the contract that keeps notes with review
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
+    notes: Vec<usize>,
+    /// Seconds for which many clients store observations, or write notes
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
-    /// Measure only rows, only memories, or only documents
+    /// Measure only one part
     #[arg(long, value_name = "WHAT")]
     only: Option<Only>,
     /// Number of calls to time of each kind
@@ -72,6 +77,7 @@ enum Only {
     Documents,
     Rows,
     Memories,
+    Notes,
 }
 
 /// Measures, prints a table for each library, and writes all of them.
@@ -93,6 +99,10 @@ pub(crate) fn all(options: &Options) -> Outcome {
             options.calls,
             long,
         )?);
+    }
+    if is_meant(Only::Notes) {
+        let long = Duration::from_secs(options.seconds);
+        tables.extend(notes::all(&options.within, &options.notes, options.calls, long)?);
     }
     let tables: Vec<_> = tables.iter().map(Table::to_json).collect();
     let path = root().join(&options.json);

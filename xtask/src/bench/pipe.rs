@@ -35,8 +35,13 @@ impl Pipe {
 
     /// Starts Tabellion with the contract mcb, and greets it.
     pub(super) fn serve(data: &Path) -> Outcome<Self> {
+        Self::greet(&["--contract", "mcb", "--data"], data)
+    }
+
+    /// Starts Tabellion with these options, of which the last one names the folder, and greets it.
+    pub(super) fn greet(options: &[&str], folder: &Path) -> Outcome<Self> {
         let mut command = Command::new(root().join("target/release/tabellion"));
-        command.args(["serve", "--contract", "mcb", "--data"]).arg(data);
+        command.arg("serve").args(options).arg(folder);
         let mut pipe = Self::start(command.stderr(Stdio::null()))?;
         let client = json!({ "name": "bench", "version": "1" });
         let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
@@ -76,6 +81,17 @@ impl Pipe {
         let elapsed = since.elapsed();
         succeeded(&serde_json::from_str(&line)?)?;
         Ok(elapsed)
+    }
+
+    /// Makes a call that must succeed, and returns its time and what it answers.
+    pub(super) fn ask(&mut self, tool: &str, arguments: &Value) -> Outcome<(Duration, Value)> {
+        let since = Instant::now();
+        self.post("tools/call", &json!({ "name": tool, "arguments": arguments }))?;
+        let line = self.line()?;
+        let elapsed = since.elapsed();
+        let mut answer: Value = serde_json::from_str(&line)?;
+        succeeded(&answer)?;
+        Ok((elapsed, answer["result"].take()))
     }
 
     /// Times a call that must succeed.

@@ -19,7 +19,7 @@ pub enum CatalogueError {
     #[error("the catalogue of notes is damaged: {0}; it is filled again at the next call")]
     Damaged(String),
     /// The file could not be read or written.
-    #[error("can't use the catalogue of notes: {0}")]
+    #[error("can't use the catalogue of notes: {0}{advice}", advice = advice(.0))]
     Sqlite(#[source] rusqlite::Error),
     /// The file could not be created.
     #[error("can't create `{path}`: {source}")]
@@ -41,6 +41,16 @@ impl CatalogueError {
 
     pub(crate) fn is_damage(&self) -> bool {
         matches!(self, Self::Damaged(_))
+    }
+}
+
+/// Returns what to do about an error of the disk: SQLite does not tell a full one from one that fails.
+fn advice(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
+            "; is the disk full? Free some space and try again: it is derived from the files, and nothing of them is lost"
+        }
+        _ => "",
     }
 }
 

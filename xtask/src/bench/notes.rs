@@ -1,0 +1,349 @@
+//! Notes with review (`brainforge`): searching and writing among many notes, beside edits by `braindrive-markdown`, and many callers at once.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tabellion_conformance::ledger::git;
+use ureq::Agent;
+
+use super::{
+    pipe::Pipe,
+    table::{Row, Table},
+    texts::Texts,
+};
+use crate::{Outcome, foreign::Served, root};
+
+/// Notes in a folder.
+const IN_FOLDER: usize = 1_000;
+/// Words of a paragraph, and paragraphs of a note.
+const LENGTH: usize = 60;
+const PARAGRAPHS: usize = 3;
+/// Changes of each kind that a server makes before another one is started: a caller has few in a minute.
+const OF_A_SERVER: usize = 20;
+/// Callers at once, each with a key of its own.
+const CALLERS: usize = 100;
+/// Notes in the library of many callers.
+const SHARED: usize = 1_000;
+/// Time limit of an answer.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Measures with each number of notes.
+pub(super) fn all(within: &Path, sizes: &[usize], calls: usize, crowd: Duration) -> Outcome<Vec<Table>> {
+    let mut tables = Vec::new();
+    for size in sizes {
+        let folder = tempfile::tempdir_in(root().join(within))?;
+        tables.push(measure(folder.path(), *size, calls)?);
+    }
+    let folder = tempfile::tempdir_in(root().join(within))?;
+    tables.push(together(folder.path(), crowd)?);
+    Ok(tables)
+}
+
+fn note(texts: &mut Texts) -> String {
+    let mut text = format!("# {}\n", texts.words(4));
+    for _ in 0..PARAGRAPHS {
+        let _ = write!(text, "\n{}\n", texts.words(LENGTH));
+    }
+    text
+}
+
+/// Creates a library of `size` notes, committed.
+fn fill(library: &Path, size: usize, texts: &mut Texts) -> Outcome {
+    for number in 0..size {
+        let folder = library.join(format!("area-{}", number / IN_FOLDER));
+        if number % IN_FOLDER == 0 {
+            fs::create_dir_all(&folder)?;
+        }
+        fs::write(folder.join(format!("note-{number}.md")), note(texts))?;
+    }
+    git(library, &["init", "--quiet", "--initial-branch=main"])?;
+    git(library, &["add", "--all"])?;
+    git(library, &["commit", "--quiet", "--allow-empty", "-m", "notes"])?;
+    git(library, &["gc", "--quiet"])?;
+    Ok(())
+}
+
+fn serve(contract: &str, library: &Path) -> Outcome<Pipe> {
+    let role: &[&str] = if contract == "brainforge" {
+        &["--as", "owner"]
+    } else {
+        &[]
+    };
+    let options = [&["--contract", contract][..], role, &["--library"]].concat();
+    Pipe::greet(&options, library)
+}
+
+fn search(texts: &mut Texts) -> Value {
+    json!({ "query": texts.words(3) })
+}
+
+fn creation(texts: &mut Texts) -> Value {
+    json!({ "content": note(texts), "note_type": "permanent" })
+}
+
+fn measure(library: &Path, size: usize, calls: usize) -> Outcome<Table> {
+    let mut table = Table::new(format!("{size} notes"));
+    let mut texts = Texts::of(1);
+    fill(library, size, &mut texts)?;
+    let mut server = serve("brainforge", library)?;
+    let (first, found) = server.ask("semantic_search", &search(&mut texts))?;
+    table.note(
+        "the first search, which indexes all of them",
+        format!("{:.1} s (aim ≤ 10 s at 10,000)", first.as_secs_f64()),
+    );
+    let ranking = &found["_meta"]["tabellion/ranking"];
+    table.note("ranking", ranking.as_str().unwrap_or("unknown").to_owned());
+    server.close()?;
+    let mut server = serve("brainforge", library)?;
+    let (again, _) = server.ask("semantic_search", &search(&mut texts))?;
+    table.note(
+        "the first search after a restart",
+        format!("{:.0} ms", again.as_secs_f64() * 1e3),
+    );
+    table.note("memory after that", format!("{:.1} MB", server.megabytes()?));
+
+    let mut found = Row::alone("search, 3 words (aim ≤ 50, 100, 300 ms p95 at 1,000, 10,000, 100,000)");
+    for _ in 0..calls * 2 {
+        found.ours(server.ask("semantic_search", &search(&mut texts))?.0);
+    }
+    server.close()?;
+    let peer = "an edit by `braindrive-markdown`, as durable";
+    let mut create = Row::new("create, durable", peer, "≤ 2×");
+    let mut update = Row::new("update, durable", peer, "≤ 2×");
+    let mut fresh = Row::alone("search right after a change");
+    for round in 0..calls.div_ceil(OF_A_SERVER) {
+        let mut ours = serve("brainforge", library)?;
+        let mut edits = serve("braindrive-markdown", library)?;
+        // What a new server reads once is no part of a change.
+        ours.ask("semantic_search", &search(&mut texts))?;
+        for number in 0..OF_A_SERVER {
+            let (time, answer) = ours.ask("create_note", &creation(&mut texts))?;
+            create.ours(time);
+            fresh.ours(ours.ask("semantic_search", &search(&mut texts))?.0);
+            let id = &answer["structuredContent"]["note_id"];
+            let change = json!({ "note_id": id, "version": 1, "content": note(&mut texts), "change_reason": "a bench" });
+            update.ours(ours.ask("update_note", &change)?.0);
+            let edited = (round * OF_A_SERVER + number) * 7919 % size;
+            let path = format!("area-{}/note-{edited}.md", edited / IN_FOLDER);
+            let line = texts.words(LENGTH);
+            let edit =
+                json!({ "path": path, "operation": { "type": "append", "content": format!("\n{line}\n") } });
+            let (time, _) = edits.ask("edit_markdown", &edit)?;
+            create.peer(time);
+            update.peer(time);
+        }
+        ours.close()?;
+        edits.close()?;
+    }
+    for row in [found, fresh, create, update] {
+        table.add(row);
+    }
+    println!("{table}");
+    Ok(table)
+}
+
+/// What a caller saw: times, and the last version of each note that was acknowledged.
+#[derive(Default)]
+struct Seen {
+    changes: Vec<Duration>,
+    searches: Vec<Duration>,
+    waits: usize,
+    notes: BTreeMap<String, (u64, String)>,
+}
+
+/// Many callers over HTTP, each with a key. All that was acknowledged must be there.
+fn together(library: &Path, long: Duration) -> Outcome<Table> {
+    fill(library, SHARED, &mut Texts::of(2))?;
+    let keys = tempfile::tempdir()?;
+    let file = keys.path().join("keys.json");
+    let secrets = (0..CALLERS).map(|number| key(&file, number));
+    let secrets = secrets.collect::<Outcome<Vec<_>>>()?;
+    let file = file.to_string_lossy().into_owned();
+    let options = ["--contract", "brainforge", "--keys", &*file];
+    let server = Served::start(&root().join("target/release/tabellion"), library, &options)?;
+    let until = Instant::now() + long;
+    let url = &server.url;
+    let all: Vec<Result<Seen, String>> = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (number, secret) in secrets.iter().enumerate() {
+            threads.push(scope.spawn(move || {
+                let caller = Caller::new(url, secret, number);
+                caller.work(until).map_err(|error| error.to_string())
+            }));
+        }
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join();
+        threads
+            .into_iter()
+            .map(|thread| join(thread).unwrap_or_else(|_| Err("a caller failed".into())))
+            .collect()
+    });
+    let mut table = Table::new(format!("{CALLERS} callers over HTTP, {} s", long.as_secs()));
+    let (mut changed, mut found) = (Row::alone("create or update, durable"), Row::alone("search"));
+    let (mut acknowledged, mut waits, mut notes) = (0_usize, 0, BTreeMap::new());
+    for seen in all {
+        let seen = seen?;
+        acknowledged += seen.changes.len();
+        waits += seen.waits;
+        seen.changes.iter().for_each(|time| changed.ours(*time));
+        seen.searches.iter().for_each(|time| found.ours(*time));
+        notes.extend(seen.notes);
+    }
+    let lost = lost(library, &notes)?;
+    if !lost.is_empty() {
+        return Err(format!("acknowledged, but not there: {}", lost.join(", ")).into());
+    }
+    git(library, &["fsck", "--strict"])?;
+    let clean = git(library, &["status", "--porcelain"])?;
+    if !clean.is_empty() {
+        return Err(format!("left uncommitted: {clean}").into());
+    }
+    table.add(changed);
+    table.add(found);
+    table.note(
+        "changes that were acknowledged, and are there",
+        acknowledged.to_string(),
+    );
+    table.note("refused by the rate limit, and repeated", waits.to_string());
+    println!("{table}");
+    Ok(table)
+}
+
+/// Creates a key that may write.
+fn key(file: &Path, number: usize) -> Outcome<String> {
+    let mut command = Command::new(root().join("target/release/tabellion"));
+    command
+        .args(["key", "create", "--scope", "write", "--keys"])
+        .arg(file);
+    let output = command.args(["--name", &format!("caller {number}")]).output()?;
+    let secret = String::from_utf8(output.stdout)?;
+    if output.status.success() {
+        Ok(secret.trim().to_owned())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into())
+    }
+}
+
+/// Returns the notes whose file has not the version and the word that were acknowledged last.
+fn lost(library: &Path, notes: &BTreeMap<String, (u64, String)>) -> Outcome<Vec<String>> {
+    let mut there = BTreeMap::new();
+    for file in fs::read_dir(library.join("notes"))? {
+        let text = fs::read_to_string(file?.path())?;
+        let said = |key: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(key));
+            line.unwrap_or_default().trim_matches([' ', '"']).to_owned()
+        };
+        there.insert(said("id:"), (said("version:"), text));
+    }
+    let is_lost = |(id, (version, word)): &(&String, &(u64, String))| {
+        let found = there.get(*id);
+        !found.is_some_and(|(number, text)| *number == version.to_string() && text.contains(word))
+    };
+    Ok(notes.iter().filter(is_lost).map(|(id, _)| id.clone()).collect())
+}
+
+/// A caller over HTTP.
+struct Caller<'a> {
+    agent: Agent,
+    url: &'a str,
+    secret: &'a str,
+    number: usize,
+}
+
+impl<'a> Caller<'a> {
+    fn new(url: &'a str, secret: &'a str, number: usize) -> Self {
+        let config = Agent::config_builder()
+            .timeout_global(Some(TIMEOUT))
+            .http_status_as_error(false)
+            .build();
+        Self {
+            agent: config.into(),
+            url,
+            secret,
+            number,
+        }
+    }
+
+    /// Creates notes, changes its own and searches in turn, as often as the limits permit.
+    fn work(&self, until: Instant) -> Outcome<Seen> {
+        let (mut seen, mut made) = (Seen::default(), 0_usize);
+        let mut texts = Texts::of(self.number as u64 + 3);
+        while Instant::now() < until {
+            made += 1;
+            let word = format!("caller{}word{made}", self.number);
+            let own = seen
+                .notes
+                .iter()
+                .nth(made % 7)
+                .map(|(id, (version, _))| (id.clone(), *version));
+            let (tool, arguments) = match (made % 3, own) {
+                (0, _) => ("semantic_search", search(&mut texts)),
+                (1, Some((id, version))) => {
+                    let content = format!("{}\n{word}\n", note(&mut texts));
+                    let change = json!({ "note_id": id, "version": version, "content": content, "change_reason": "a bench" });
+                    ("update_note", change)
+                }
+                _ => {
+                    let content = format!("{}\n{word}\n", note(&mut texts));
+                    (
+                        "create_note",
+                        json!({ "content": content, "note_type": "permanent" }),
+                    )
+                }
+            };
+            let since = Instant::now();
+            let result = self.call(tool, &arguments)?;
+            let elapsed = since.elapsed();
+            let retry = result["_meta"]["tabellion/error"]["data"]["retryAfter"].as_u64();
+            if let Some(seconds) = retry {
+                seen.waits += 1;
+                thread::sleep(Duration::from_secs(seconds.max(1)));
+                continue;
+            }
+            let answer = &result["structuredContent"];
+            let version = answer["version"].as_u64().or(answer["new_version"].as_u64());
+            match (answer["note_id"].as_str(), version) {
+                (Some(id), Some(version)) => {
+                    seen.changes.push(elapsed);
+                    seen.notes.insert(id.to_owned(), (version, word));
+                }
+                _ if result["isError"] != true && answer["results"].is_array() => seen.searches.push(elapsed),
+                _ => return Err(format!("`{tool}` was answered with {result}").into()),
+            }
+        }
+        Ok(seen)
+    }
+
+    fn call(&self, tool: &str, arguments: &Value) -> Outcome<Value> {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let request = self
+            .agent
+            .post(self.url)
+            .header("Authorization", format!("Bearer {}", self.secret))
+            .header("Content-Type", "application/json")
+            .header("Accept", "application/json, text/event-stream")
+            .header("MCP-Protocol-Version", "2026-07-28")
+            .header("Mcp-Method", "tools/call")
+            .header("Mcp-Name", tool);
+        let text = request.send(message.to_string())?.body_mut().read_to_string()?;
+        // One event, or the message itself.
+        let last = text.lines().rev().find_map(|line| line.strip_prefix("data:"));
+        let mut answer: Value = serde_json::from_str(last.unwrap_or(&text).trim())?;
+        if answer["result"].is_null() {
+            return Err(answer.to_string().into());
+        }
+        Ok(answer["result"].take())
+    }
+}
