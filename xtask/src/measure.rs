@@ -4,8 +4,17 @@ use std::{fs, time::Duration};
 
 /// Returns the resident memory of the process, in megabytes; `None` if unknown.
 pub(crate) fn resident(process: u32) -> Option<f64> {
+    status(process, "VmRSS:")
+}
+
+/// Returns the most resident memory that the process ever had, in megabytes; `None` if unknown.
+pub(crate) fn peak(process: u32) -> Option<f64> {
+    status(process, "VmHWM:")
+}
+
+fn status(process: u32, field: &str) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kilobytes / 1024.0)
 }

@@ -3,8 +3,10 @@
 //!
 //! Ratios are of medians of the same run, so that they are comparable between machines. `table.rs` prints, `library.rs`
 //! creates libraries, `peers.rs` has what Tabellion is compared to. `rows.rs` measures contracts that keep rows, `memories.rs` those rows
-//! that are searched, `notes.rs` notes with review, all through `pipe.rs` with texts of `texts.rs`.
+//! that are searched, `notes.rs` notes with review (texts: `texts.rs`), `code.rs` indexes of source code,
+//! all through `pipe.rs`.
 
+mod code;
 mod library;
 mod memories;
 mod notes;
@@ -54,6 +56,12 @@ pub(crate) struct Options {
     /// Numbers of notes in the library, for the contract that keeps notes with review
     #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
     notes: Vec<usize>,
+    /// Folder with the source trees to index: each folder in it, or itself if it has files too
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    sources: PathBuf,
+    /// Numbers of copies of those trees
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    copies: Vec<usize>,
     /// Seconds for which many clients store observations, or write notes
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
@@ -78,6 +86,7 @@ enum Only {
     Rows,
     Memories,
     Notes,
+    Code,
 }
 
 /// Measures, prints a table for each library, and writes all of them.
@@ -103,6 +112,14 @@ pub(crate) fn all(options: &Options) -> Outcome {
     if is_meant(Only::Notes) {
         let long = Duration::from_secs(options.seconds);
         tables.extend(notes::all(&options.within, &options.notes, options.calls, long)?);
+    }
+    if is_meant(Only::Code) {
+        tables.extend(code::all(
+            &options.within,
+            &options.sources,
+            &options.copies,
+            options.calls,
+        )?);
     }
     let tables: Vec<_> = tables.iter().map(Table::to_json).collect();
     let path = root().join(&options.json);

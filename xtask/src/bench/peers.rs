@@ -74,12 +74,21 @@ pub(super) fn commit_with_git(library: &Path, file: &str, i: usize) -> Outcome<D
     Ok(since.elapsed())
 }
 
-/// Searches with ripgrep; `None` if it is not installed.
+/// Searches Markdown with ripgrep; `None` if it is not installed.
 pub(super) fn rg(library: &Path, word: &str) -> Outcome<Option<Duration>> {
+    ripgrep(library, &["-F", "-i", "-n", "-g", "*.md", word])
+}
+
+/// Searches all files with ripgrep; `None` if it is not installed.
+pub(super) fn rg_in(folder: &Path, word: &str) -> Outcome<Option<Duration>> {
+    ripgrep(folder, &["-F", "-i", "-n", word])
+}
+
+fn ripgrep(folder: &Path, arguments: &[&str]) -> Outcome<Option<Duration>> {
     let since = Instant::now();
     let found = Command::new("rg")
-        .args(["-F", "-i", "-n", "-g", "*.md", word])
-        .current_dir(library)
+        .args(arguments)
+        .current_dir(folder)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();

@@ -99,6 +99,11 @@ impl Pipe {
         self.request("tools/call", &json!({ "name": tool, "arguments": arguments }))
     }
 
+    /// Returns the id of the process.
+    pub(super) fn process(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Returns the resident memory of the process.
     pub(super) fn megabytes(&self) -> Outcome<f64> {
         resident(self.process.id()).ok_or_else(|| "the system does not report memory".into())
