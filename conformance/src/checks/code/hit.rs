@@ -34,6 +34,18 @@ pub(super) fn hits(answer: &Value) -> Vec<Hit> {
 }
 
 impl Hit {
+    /// Returns what a chunk is known by: collection, branch, path and lines.
+    pub(super) fn place(&self) -> (String, String, String, usize, usize) {
+        let text = |name: &str| self.all[name].as_str().unwrap_or_default().to_owned();
+        (
+            text("collection"),
+            text("branch"),
+            self.file_path.clone(),
+            self.start,
+            self.end,
+        )
+    }
+
     /// Returns true if it is in this file of the tree.
     pub(super) fn is_in(&self, path: &str) -> bool {
         let before = self.file_path.strip_suffix(path);

@@ -8,17 +8,25 @@
 //! | [`tree`] | trees of source files, as data: which words and functions they have |
 //! | [`server`], [`hit`] | a server over a workspace, its calls, and what its hits must be |
 //! | [`index`], [`changes`], [`outside`] | what is indexed: after restarts, kills and changes, and nothing outside of the workspace |
-//! | [`search`], [`words`] | filters, scores, hits; any text, exact names |
-//! | [`repository`] | repositories, as data, and what the git program says of them |
+//! | [`search`], [`question`], [`words`] | filters, scores, hits; any text, exact names |
+//! | [`repository`], [`branched`] | repositories, as data, and what the git program says of them |
+//! | [`git_index`], [`branch_filter`], [`index_repository`] | branches and commits that are indexed without a checkout, and searched |
 //! | [`vcs`], [`impact`] | branches beside the git program |
+//! | [`repositories`] | which repositories are in a folder |
 //! | [`validate`], [`metrics`] | rules and findings; functions that were counted by hand |
 
+mod branch_filter;
+mod branched;
 mod changes;
+mod git_index;
 mod hit;
 mod impact;
 mod index;
+mod index_repository;
 mod metrics;
 mod outside;
+mod question;
+mod repositories;
 mod repository;
 mod search;
 mod server;
@@ -51,11 +59,14 @@ pub(super) const INDEX: &[Check] = &[
     index::KILLED,
     changes::INCREMENTAL,
     index::CLEARED,
+    git_index::INDEXED,
+    git_index::MOVED,
     outside::CHECK,
 ];
 
 pub(super) const SEARCH: &[Check] = &[
     search::FILTERS,
+    branch_filter::CHECK,
     search::SCORES,
     words::ANY_TEXT,
     words::EXACT,
@@ -63,7 +74,14 @@ pub(super) const SEARCH: &[Check] = &[
     changes::FRESH,
 ];
 
-pub(super) const VCS: &[Check] = &[vcs::COMPARED, vcs::SEARCHED, impact::CHECK];
+pub(super) const VCS: &[Check] = &[
+    vcs::COMPARED,
+    vcs::SEARCHED,
+    impact::CHECK,
+    repositories::CHECK,
+    index_repository::INDEXED,
+    index_repository::COMMITS,
+];
 
 pub(super) const VALIDATE: &[Check] = &[validate::FINDINGS, validate::RULES, metrics::METRICS];
 

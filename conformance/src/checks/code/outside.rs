@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use super::{
     impact::IMPACT,
+    index_repository::INDEX_REPOSITORY,
     metrics::ANALYZE,
-    server::{SHOP, START, Server, write},
+    repositories::LIST,
+    server::{GIT_INDEX, SHOP, START, Server, write},
     validate::RUN,
     vcs::{COMPARE, SEARCH},
 };
@@ -93,14 +95,18 @@ fn outside(bench: &Bench<'_>, way: Way) -> Judgement {
         .as_object_mut()
         .into_iter()
         .for_each(|members| drop(members.remove("base_branch")));
-    let calls: [(&[&str], Value); 7] = [
+    let named = json!({ "repo_id": "*", "repo_path": folder });
+    let calls: [(&[&str], Value); 10] = [
         (START, json!({ "path": folder, "collection": SHOP })),
+        (GIT_INDEX, json!({ "path": folder, "collection": SHOP })),
         (RUN, json!({ "path": folder })),
         (RUN, json!({ "path": file })),
         (ANALYZE, json!({ "path": file })),
         (COMPARE, of_repository.clone()),
         (IMPACT, of_repository),
         (SEARCH, in_repository),
+        (LIST, named.clone()),
+        (INDEX_REPOSITORY, named),
     ];
     for (is, arguments) in calls {
         let why = "although its path is outside of the workspace";

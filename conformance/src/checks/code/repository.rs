@@ -136,7 +136,11 @@ pub(in crate::checks) fn small(root: &Path) -> Result<(), Stop> {
     Repository { base, main, topic }.make(root)
 }
 
-fn commit(root: &Path, files: &Files, message: &str) -> Result<(), Stop> {
+/// Commits just these files to the branch that is checked out.
+///
+/// # Errors
+/// If git fails.
+pub(super) fn commit(root: &Path, files: &Files, message: &str) -> Result<(), Stop> {
     git(root, &["rm", "-r", "--quiet", "--ignore-unmatch", "."])?;
     for (path, content) in files {
         write(&root.join(path), content)?;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     hit::{Hit, hits},
+    question::Question,
     server::{ALL, CODE, SHOP, Server},
     tree::{self, COMMON, Source, Tree, word},
 };
@@ -58,66 +59,6 @@ fn trees(bench: &Bench<'_>, what: &str) -> Result<Vec<Case>, Stop> {
     Ok(cases.map(case).collect())
 }
 
-/// Identity of a hit.
-fn place(hit: &Hit) -> (String, String, usize, usize) {
-    let collection = hit.all["collection"].as_str().unwrap_or_default().to_owned();
-    (collection, hit.file_path.clone(), hit.start, hit.end)
-}
-
-/// A search with filters, and which hits pass.
-struct Question {
-    arguments: Value,
-    passes: Box<dyn Fn(&Hit) -> bool>,
-}
-
-impl Question {
-    /// A hit's member that must have a value.
-    fn member(member: &'static str, value: &str) -> Self {
-        let (arguments, value) = (
-            json!({ "filters": [format!("{member}:{value}")] }),
-            value.to_owned(),
-        );
-        Self {
-            arguments,
-            passes: Box::new(move |hit| hit.all[member] == value.as_str()),
-        }
-    }
-
-    fn paths(pattern: &'static str) -> Self {
-        let glob = glob::Pattern::new(pattern).expect("the pattern is valid");
-        Self {
-            arguments: json!({ "filters": [format!("path:{pattern}")] }),
-            passes: Box::new(move |hit| glob.matches(&hit.file_path)),
-        }
-    }
-
-    fn extensions(extensions: &'static [&'static str]) -> Self {
-        let is_one = |hit: &Hit, all: &[&str]| {
-            let extension = hit.file_path.rsplit('.').next().unwrap_or_default();
-            all.iter().any(|it| it.trim_start_matches('.') == extension)
-        };
-        Self {
-            arguments: json!({ "extensions": extensions }),
-            passes: Box::new(move |hit| is_one(hit, extensions)),
-        }
-    }
-
-    fn and(self, other: Self) -> Self {
-        let mut arguments = self.arguments;
-        for (name, value) in other.arguments.as_object().into_iter().flatten() {
-            match (arguments[name].as_array_mut(), value.as_array()) {
-                (Some(all), Some(more)) => all.extend(more.iter().cloned()),
-                _ => arguments[name] = value.clone(),
-            }
-        }
-        let (one, two) = (self.passes, other.passes);
-        Self {
-            arguments,
-            passes: Box::new(move |hit| one(hit) && two(hit)),
-        }
-    }
-}
-
 fn questions(all: &[Hit]) -> Vec<Question> {
     let values = |member: &'static str| -> BTreeSet<String> {
         let values = all.iter().filter_map(|hit| hit.all[member].as_str());
@@ -154,32 +95,8 @@ fn filters(bench: &Bench<'_>, files: &Tree) -> Judgement {
             all.len()
         )
     })?;
-    for Question { arguments, passes } in questions(&all) {
-        let right: BTreeSet<_> = all.iter().filter(|hit| passes(hit)).map(place).collect();
-        for limit in [ALL, 3] {
-            let mut asked = arguments.clone();
-            asked["query"] = COMMON.into();
-            asked["limit"] = limit.into();
-            let answer = server.must(CODE, &asked)?;
-            let found = hits(&answer);
-            let wrong = found.iter().find(|hit| !right.contains(&place(hit)));
-            ensure(wrong.is_none(), || {
-                format!("the search by `{asked}` has a hit that does not pass: {wrong:?}")
-            })?;
-            let many = right.len().min(usize::try_from(limit).unwrap_or(usize::MAX));
-            ensure(
-                found.len() == many && answer["count"] == many && answer["total"] == right.len(),
-                || {
-                    format!(
-                        "the search by `{asked}` has {} hits, counts {} of {}, but {} chunks pass",
-                        found.len(),
-                        answer["count"],
-                        answer["total"],
-                        right.len()
-                    )
-                },
-            )?;
-        }
+    for question in questions(&all) {
+        question.holds(&mut server, COMMON, &all)?;
     }
     by_symbol(&mut server, files)
 }
@@ -269,7 +186,7 @@ fn one_hit(bench: &Bench<'_>, files: &Tree) -> Judgement {
                 other.file_path == hit.file_path
                     && other.start <= hit.end
                     && hit.start <= other.end
-                    && (!may_share || place(other) == place(hit))
+                    && (!may_share || other.place() == hit.place())
             };
             let twice = found[..number].iter().find(meets);
             ensure(twice.is_none(), || {

@@ -24,6 +24,7 @@ use crate::{
 };
 
 pub(super) const START: &[&str] = &["start"];
+pub(super) const GIT_INDEX: &[&str] = &["git_index"];
 pub(super) const STATUS: &[&str] = &["status"];
 pub(super) const CLEAR: &[&str] = &["clear"];
 pub(super) const CODE: &[&str] = &["code"];

@@ -37,7 +37,7 @@ const OF_MEMORY: [&str; 10] = [
 ];
 
 /// What the families about code judge.
-const OF_CODE: [&str; 14] = [
+const OF_CODE: [&str; 15] = [
     "any-text-is-a-query",
     "filters-hold",
     "scores-descend",
@@ -48,6 +48,7 @@ const OF_CODE: [&str; 14] = [
     "exact-names-are-found",
     "nothing-outside-is-read",
     "branches-are-gits",
+    "repositories-are-listed",
     "impact-is-counted",
     "rules-are-listed",
     "findings-are-data",
