@@ -167,7 +167,7 @@ impl Server<'_, '_> {
             ))
         };
         let name = found.and_then(|it| it["collection"].as_str()).ok_or_else(none)?;
-        self.idle(&name.to_owned())
+        self.idle(name)
     }
 
     /// Fails unless a collection has of a branch just the files of its last commit: each is found by its word, with its branch and git's

@@ -6,20 +6,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha1::{Digest, Sha1};
 
+use super::sources::{Origin, Source};
 use crate::mutant::{Mutant, is};
 
 /// How deep folders may lie in each other.
 const MAX_DEPTH: usize = 20;
 
-/// An indexed file.
+/// An indexed text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct File {
-    hash: String,
+    pub(super) path: String,
+    pub(super) branch: Option<String>,
+    /// Id of the blob, or of the commit.
+    pub(super) blob: String,
+    pub(super) is_commit: bool,
     size: usize,
     pub(super) chunks: Vec<Chunk>,
 }
@@ -34,25 +37,39 @@ pub(super) struct Chunk {
 }
 
 impl File {
-    pub(super) fn new(text: &str) -> Self {
+    pub(super) fn new(source: &Source, text: &str) -> Self {
+        let is_commit = matches!(source.origin, Origin::Message { .. });
         Self {
-            hash: hash(text),
+            path: source.path.clone(),
+            branch: source.branch.clone(),
+            blob: source.id(text),
+            is_commit,
             size: text.len(),
-            chunks: chunks(text),
+            chunks: if is_commit {
+                vec![whole(text)]
+            } else {
+                chunks(text)
+            },
         }
     }
 
     /// Returns true if it is indexed with this content.
-    pub(super) fn is_of(&self, text: &str) -> bool {
+    pub(super) fn is_of(&self, source: &Source, text: &str) -> bool {
         if is(Mutant::SkipsSameSize) {
             return self.size == text.len();
         }
-        self.hash == hash(text)
+        self.blob == source.id(text)
     }
 }
 
-fn hash(text: &str) -> String {
-    HEXLOWER.encode(&Sha1::digest(text))
+/// Returns a text as one chunk.
+fn whole(text: &str) -> Chunk {
+    Chunk {
+        start: 1,
+        end: text.lines().count().max(1),
+        symbol: None,
+        content: text.to_owned(),
+    }
 }
 
 /// Returns the blocks of a text, each with the empty lines after it.
@@ -109,6 +126,25 @@ pub(super) fn taken(workspace: Option<&Path>, folder: &Path, request: &Value) ->
     let walk = Walk { workspace, request };
     walk.folder(folder, "", 0, &mut found);
     found
+}
+
+/// Returns true if a request takes a path of a tree.
+pub(super) fn takes(request: &Value, path: &str) -> bool {
+    let walk = Walk {
+        workspace: None,
+        request,
+    };
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let above = folders
+        .match_indices('/')
+        .map(|(at, _)| &folders[..at])
+        .chain([folders]);
+    let mut above = above.filter(|folder| !folder.is_empty());
+    let is_left_out = |folder: &str| {
+        let name = folder.rsplit('/').next().unwrap_or(folder);
+        walk.has("exclude_dirs", name) || walk.is_ignored(folder, true)
+    };
+    walk.takes(path, name) && !above.any(is_left_out)
 }
 
 struct Walk<'w> {

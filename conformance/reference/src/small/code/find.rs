@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    files::{Chunk, language},
+    files::{Chunk, File, language},
     invalid,
     store::State,
 };
@@ -21,14 +21,16 @@ const FILTERS: [&str; 6] = ["language", "path", "kind", "symbol", "branch", "col
 /// A chunk that has some of a query's words.
 struct Hit<'s> {
     collection: &'s str,
-    path: &'s str,
+    file: &'s File,
     chunk: &'s Chunk,
     score: f64,
 }
 
 impl Hit<'_> {
     fn kind(&self) -> &'static str {
-        if self.chunk.symbol.is_some() {
+        if self.file.is_commit {
+            "commit"
+        } else if self.chunk.symbol.is_some() {
             "function"
         } else {
             "text"
@@ -38,19 +40,20 @@ impl Hit<'_> {
     fn holds(&self, filter: &str) -> bool {
         let (name, value) = filter.split_once(':').unwrap_or((filter, ""));
         match name {
-            "language" => language(self.path) == value,
-            "path" => fits(value, self.path),
+            "language" => language(&self.file.path) == value,
+            "path" => fits(value, &self.file.path),
             "kind" => self.kind() == value,
             "symbol" => self.chunk.symbol.as_deref() == Some(value),
             "collection" => self.collection == value,
+            "branch" => self.file.branch.as_deref() == Some(value) || is(Mutant::IgnoresBranch),
             _ => false,
         }
     }
 
     fn answer(&self) -> Value {
         json!({
-            "file_path": self.path, "start_line": self.chunk.start, "end_line": self.chunk.end, "language": language(self.path),
-            "kind": self.kind(), "symbol": self.chunk.symbol, "collection": self.collection, "branch": null, "blob": null,
+            "file_path": self.file.path, "start_line": self.chunk.start, "end_line": self.chunk.end, "language": language(&self.file.path),
+            "kind": self.kind(), "symbol": self.chunk.symbol, "collection": self.collection, "branch": self.file.branch, "blob": self.file.blob,
             "content": self.chunk.content, "score": if is(Mutant::CodeScoresNegative) { -self.score } else { self.score },
         })
     }
@@ -96,14 +99,15 @@ pub(super) fn search(state: &State, arguments: &Value) -> Result<Value, Refusal>
                 .iter()
                 .any(|it| it.trim_start_matches('.') == extension)
     };
-    let passes = |hit: &Hit<'_>| filters.iter().all(|filter| hit.holds(filter)) && has_extension(hit.path);
+    let passes =
+        |hit: &Hit<'_>| filters.iter().all(|filter| hit.holds(filter)) && has_extension(&hit.file.path);
     let mut all: Vec<_> = state
         .asked(arguments["collection"].as_str())?
         .flat_map(|collection| {
             let chunks = collection.chunks();
-            chunks.map(|(path, chunk)| Hit {
+            chunks.map(|(file, chunk)| Hit {
                 collection: &collection.name,
-                path,
+                file,
                 chunk,
                 score: 0.0,
             })

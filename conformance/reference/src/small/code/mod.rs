@@ -8,11 +8,13 @@ mod files;
 mod find;
 mod impact;
 mod metrics;
+mod repositories;
 mod rules;
+mod sources;
 mod store;
 
 use std::{
-    fs,
+    collections::BTreeSet,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -21,10 +23,14 @@ use serde_json::{Value, json};
 
 use super::{Answer, Refusal};
 use crate::mutant::{Mutant, is};
+use sources::Source;
 use store::{Collection, Store};
 
 /// JSON-RPC's code for what the caller can mend.
 const INVALID_PARAMS: i64 = -32602;
+
+/// Number of commits of a branch that are indexed where nothing says so.
+const DEPTH: u64 = 50;
 
 fn invalid(message: impl Into<String>) -> Refusal {
     (INVALID_PARAMS, message.into())
@@ -33,6 +39,22 @@ fn invalid(message: impl Into<String>) -> Refusal {
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// A run that is wanted.
+struct Wanted {
+    name: String,
+    path: PathBuf,
+    kind: &'static str,
+    branches: Vec<String>,
+    depth: usize,
+    request: Value,
+}
+
+/// Returns the name of a collection: the one that is asked for, else that of the folder.
+fn named(arguments: &Value, path: &Path) -> String {
+    let folder = path.file_name().unwrap_or_default().to_string_lossy();
+    arguments["collection"].as_str().unwrap_or(&folder).to_owned()
 }
 
 pub(super) struct Code {
@@ -77,6 +99,7 @@ impl Code {
     pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answer, Refusal> {
         let response = match (tool, arguments["action"].as_str().unwrap_or_default()) {
             ("index", "start") => self.start(arguments)?,
+            ("index", "git_index") => self.git_index(arguments)?,
             ("index", "status") => self.status(arguments)?,
             ("index", "clear") => self.clear(arguments)?,
             ("search", _) => {
@@ -86,6 +109,10 @@ impl Code {
             ("validate", "run") => rules::run(&self.inside(arguments, "path")?, arguments)?,
             ("validate", "list_rules") => rules::list(arguments)?,
             ("validate", "analyze") => metrics::analyze(&self.inside(arguments, "path")?)?,
+            ("vcs", "index_repository") => self.index_repository(arguments)?,
+            ("vcs", "list_repositories") => {
+                repositories::list(&self.inside(arguments, "repo_path")?, arguments)?
+            }
             ("vcs", "compare_branches") => {
                 branches::compare(&self.inside(arguments, "repo_path")?, arguments)?
             }
@@ -125,45 +152,99 @@ impl Code {
         if !path.is_dir() {
             return Err(invalid("the path is not a folder"));
         }
-        let folder = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let name = arguments["collection"].as_str().map_or(folder, str::to_owned);
-        let (total, started_at) = (
-            files::taken(self.workspace.as_deref(), &path, arguments).len(),
-            now(),
-        );
-        let operation = self.store.change(|state| {
+        let wanted = Wanted {
+            name: named(arguments, &path),
+            path,
+            kind: "files",
+            branches: Vec::new(),
+            depth: 0,
+            request: arguments.clone(),
+        };
+        let (answer, _) = self.begin(wanted)?;
+        Ok(answer)
+    }
+
+    fn git_index(&mut self, arguments: &Value) -> Result<Value, Refusal> {
+        let path = self.inside(arguments, "path")?;
+        let branches = repositories::branches(&path, &Value::Null)?;
+        let wanted = Wanted {
+            name: named(arguments, &path),
+            path,
+            kind: "branches",
+            branches: branches.clone(),
+            depth: 0,
+            request: arguments.clone(),
+        };
+        let (mut answer, _) = self.begin(wanted)?;
+        answer["branches"] = branches.into();
+        Ok(answer)
+    }
+
+    fn index_repository(&mut self, arguments: &Value) -> Result<Value, Refusal> {
+        let path = self.inside(arguments, "repo_path")?;
+        let id = repositories::chosen(&path, arguments)?;
+        let branches = repositories::branches(&path, &arguments["branches"])?;
+        let depth = match arguments["include_commits"].as_bool() {
+            Some(true) => branches::limit(&json!({ "limit": arguments["depth"] }), DEPTH),
+            _ => 0,
+        };
+        let wanted = Wanted {
+            name: named(arguments, &path),
+            path: path.clone(),
+            kind: "repository",
+            branches: branches.clone(),
+            depth,
+            request: json!({}),
+        };
+        let (begun, sources) = self.begin(wanted)?;
+        let commits = sources.iter().filter(|source| source.is_message()).count();
+        Ok(json!({
+            "operation_id": begun["operation_id"], "repository_id": id, "path": path.to_string_lossy(),
+            "default_branch": repositories::default_branch(&path), "branches_found": repositories::local(&path)?,
+            "branches": branches, "total_files": sources.len() - commits, "commits_indexed": commits, "state": "indexing",
+        }))
+    }
+
+    /// Begins a run, in place of an earlier one of the same name. Returns what is answered, and what will be indexed.
+    fn begin(&mut self, wanted: Wanted) -> Result<(Value, Vec<Source>), Refusal> {
+        let mut collection = Collection {
+            name: wanted.name,
+            path: wanted.path,
+            kind: wanted.kind.into(),
+            branches: wanted.branches,
+            depth: wanted.depth,
+            request: wanted.request,
+            operation_id: String::new(),
+            state: if is(Mutant::SaysIndexed) {
+                "idle"
+            } else {
+                "indexing"
+            }
+            .into(),
+            is_done: false,
+            started_at: now(),
+            finished_at: None,
+            total: 0,
+            failed: 0,
+            files: store::Files::default(),
+        };
+        let sources = sources::of(self.workspace.as_deref(), &collection)?;
+        collection.total = sources.len();
+        let begun = self.store.change(|state| {
             state.last += 1;
-            let operation = format!("run-{}", state.last);
-            let hashes = state.cleared.remove(&name).unwrap_or_default();
-            let old = state.take(&name);
-            state.collections.push(Collection {
-                name: name.clone(),
-                path: path.clone(),
-                request: arguments.clone(),
-                operation_id: operation.clone(),
-                state: if is(Mutant::SaysIndexed) {
-                    "idle"
-                } else {
-                    "indexing"
-                }
-                .into(),
-                is_done: false,
-                started_at,
-                finished_at: None,
-                total,
-                failed: 0,
-                files: old.map_or(hashes, |old| old.files),
+            collection.operation_id = format!("run-{}", state.last);
+            let hashes = state.cleared.remove(&collection.name).unwrap_or_default();
+            let old = state.take(&collection.name);
+            collection.files = old.map_or(hashes, |old| old.files);
+            let begun = json!({
+                "operation_id": collection.operation_id, "collection": collection.name, "path": collection.path.to_string_lossy(),
+                "state": "indexing", "started_at": collection.started_at,
             });
-            Ok(operation)
+            state.collections.push(collection);
+            Ok(begun)
         })?;
         self.is_due = !is(Mutant::SaysIndexed);
-        Ok(json!({
-            "operation_id": operation, "collection": name, "path": path.to_string_lossy(), "state": "indexing", "started_at": started_at,
-        }))
+        Ok((begun, sources))
     }
 
     fn status(&self, arguments: &Value) -> Result<Value, Refusal> {
@@ -197,37 +278,39 @@ impl Code {
             .try_for_each(|name| self.run(name))
     }
 
-    /// Indexes the files of a collection, each of them in one change.
+    /// Indexes the texts of a collection, each of them in one change.
     fn run(&self, name: &str) -> Result<(), Refusal> {
         let state = self.store.read()?;
         let Some(mut collection) = state.named(name).cloned() else {
             return Ok(());
         };
-        let taken = files::taken(self.workspace.as_deref(), &collection.path, &collection.request);
+        let mut taken = sources::of(self.workspace.as_deref(), &collection)?;
+        sources::break_run(&mut taken, &collection);
         (collection.total, collection.failed) = (taken.len(), 0);
         let limit = collection.request["max_file_size"].as_u64().unwrap_or(1 << 20);
-        for (path, file) in &taken {
-            let bytes = fs::read(file).unwrap_or_default();
-            let text = String::from_utf8(bytes)
+        for source in &taken {
+            let place = source.place();
+            let text = String::from_utf8(source.read(&collection.path))
                 .ok()
                 .filter(|text| text.len() as u64 <= limit);
             let Some(text) = text else {
                 collection.failed += 1;
-                collection.files.remove(path);
+                collection.files.remove(&place);
                 continue;
             };
-            let old = collection.files.get(path);
-            if old.is_none_or(|old| !old.is_of(&text)) {
-                collection.files.insert(path.clone(), files::File::new(&text));
+            let old = collection.files.get(&place);
+            if old.is_none_or(|old| !old.is_of(source, &text)) {
+                collection.files.insert(place, files::File::new(source, &text));
                 self.store.change(|state| state.replace(&collection))?;
             }
         }
-        let is_left = |path: &String| {
-            taken.contains_key(path)
+        let places: BTreeSet<_> = taken.iter().map(Source::place).collect();
+        let is_left = |place: &String| {
+            places.contains(place)
                 || is(Mutant::KeepsRemoved)
-                || is(Mutant::KeepsUnfitting) && collection.path.join(path).exists()
+                || is(Mutant::KeepsUnfitting) && collection.path.join(place).exists()
         };
-        collection.files.retain(|path, _| is_left(path));
+        collection.files.retain(|place, _| is_left(place));
         collection.state = "idle".into();
         (collection.is_done, collection.finished_at) = (true, Some(now()));
         self.store.change(|state| state.replace(&collection))

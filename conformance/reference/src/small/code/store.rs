@@ -16,7 +16,7 @@ use super::{
 };
 use crate::small::{Refusal, failed};
 
-/// Indexed files by their paths.
+/// Indexed files by what [`Source::place`](super::sources::Source::place) says.
 pub(super) type Files = BTreeMap<String, File>;
 
 /// All that is kept.
@@ -34,6 +34,12 @@ pub(super) struct State {
 pub(super) struct Collection {
     pub(super) name: String,
     pub(super) path: PathBuf,
+    /// What it is made of: `files`, `branches` or a `repository`.
+    pub(super) kind: String,
+    /// The branches whose files are taken, instead of those of the folder.
+    pub(super) branches: Vec<String>,
+    /// Number of commits of each branch whose messages are taken.
+    pub(super) depth: usize,
     pub(super) request: Value,
     pub(super) operation_id: String,
     pub(super) state: String,
@@ -47,14 +53,14 @@ pub(super) struct Collection {
 }
 
 impl Collection {
-    pub(super) fn chunks(&self) -> impl Iterator<Item = (&String, &Chunk)> {
-        let files = self.files.iter();
-        files.flat_map(|(path, file)| file.chunks.iter().map(move |chunk| (path, chunk)))
+    pub(super) fn chunks(&self) -> impl Iterator<Item = (&File, &Chunk)> {
+        let files = self.files.values();
+        files.flat_map(|file| file.chunks.iter().map(move |chunk| (file, chunk)))
     }
 
     pub(super) fn status(&self) -> Value {
         json!({
-            "collection": self.name, "path": self.path.to_string_lossy(), "kind": "files", "state": self.state,
+            "collection": self.name, "path": self.path.to_string_lossy(), "kind": self.kind, "state": self.state,
             "operation_id": self.operation_id, "files_total": self.total, "files_done": self.files.len(),
             "files_failed": self.failed, "chunks": self.chunks().count(), "vectors_done": 0, "started_at": self.started_at,
             "finished_at": self.finished_at, "error": null,
