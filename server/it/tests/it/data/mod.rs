@@ -135,6 +135,14 @@ impl Data {
     }
 }
 
+/// Returns all of a call's provenance.
+pub(crate) fn provenance() -> Value {
+    json!({
+        "session_id": "s-1", "project_id": "shop", "repo_id": "r-1", "repo_path": "/shop", "worktree_id": "main",
+        "operator_id": "ada", "machine_id": "engine", "agent_program": "test", "model_id": "m-1",
+    })
+}
+
 /// Starts a server and opens a session.
 fn serve(command: &mut Command) -> Server {
     let mut target = Target::start(command).expect("the server starts");

@@ -5,16 +5,12 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::Data;
+use super::{Data, provenance};
 use crate::support::{Answer, Outcome, Server};
 
 /// Calls a tool with complete provenance.
 fn call(server: &mut Server, tool: &str, arguments: Value) -> Outcome<Answer> {
-    let meta = json!({
-        "session_id": "s-1", "project_id": "shop", "repo_id": "r-1", "repo_path": "/shop", "worktree_id": "main",
-        "operator_id": "ada", "machine_id": "engine", "agent_program": "test", "model_id": "m-1",
-    });
-    server.call_with(tool, arguments, meta)
+    server.call_with(tool, arguments, provenance())
 }
 
 fn note(server: &mut Server, content: &str) {

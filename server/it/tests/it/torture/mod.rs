@@ -18,6 +18,8 @@ mod editor;
 mod faults;
 mod git_beside;
 mod history;
+#[cfg(target_os = "linux")]
+mod index;
 mod judge;
 mod life;
 #[cfg(target_os = "linux")]

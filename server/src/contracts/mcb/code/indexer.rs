@@ -24,6 +24,8 @@ use super::{super::values::text, OPERATION_ID, trees};
 /// How often it is looked whether a call's change is there, and for how long: a call may wait for a person's approval.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const APPROVAL_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long to wait before a run is tried again whose error the index could not take either: the disk may be full.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the end of a server waits for its runs to store the files that they have cut.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -269,7 +271,12 @@ impl Inner {
         let result = self.try_run(key, operation, row, stop);
         match result {
             Ok(()) | Err(CodeError::Ended | CodeError::Busy) => {}
-            Err(error) => tracing::error!(%error, "a collection of code can't be indexed"),
+            Err(error) => {
+                tracing::error!(%error, "a collection of code can't be indexed");
+                if !self.has_failed(key, operation) {
+                    self.pause();
+                }
+            }
         }
         let mut work = self.work.lock();
         work.running.remove(key);
@@ -277,6 +284,20 @@ impl Inner {
         drop(work);
         self.meaning.wake();
         self.look();
+    }
+
+    /// Returns whether the index has the run as failed, so that it is not tried again.
+    fn has_failed(&self, key: &str, operation: &str) -> bool {
+        let status = self.index().and_then(|index| index.status(key));
+        let status = status.ok().flatten();
+        status.is_some_and(|status| status.operation == operation && status.state == State::Failed)
+    }
+
+    /// Waits for the time between two tries, or for the end of the server.
+    fn pause(&self) {
+        let until = Instant::now() + RETRY_INTERVAL;
+        let mut work = self.work.lock();
+        while !work.ends && !self.changed.wait_until(&mut work, until).timed_out() {}
     }
 
     fn try_run(&self, key: &str, operation: &str, row: &Row, stop: &Stop) -> Result<(), CodeError> {

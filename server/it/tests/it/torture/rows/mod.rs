@@ -90,7 +90,7 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
 }
 
 /// Returns each fault at each call that it can happen at.
-fn faults(calls: &[Call]) -> impl Iterator<Item = Fault> + '_ {
+pub(super) fn faults(calls: &[Call]) -> impl Iterator<Item = Fault> + '_ {
     let able = |call: &Call| {
         EFFECTS
             .into_iter()

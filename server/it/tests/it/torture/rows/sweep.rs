@@ -60,7 +60,7 @@ pub(super) fn sweeps(is_wanted: impl Fn(&Case) -> bool) -> Option<Vec<Sweep>> {
 
 impl Data {
     /// Creates data in memory if possible: the tests concern system calls, not the disk.
-    fn in_memory() -> Self {
+    pub(in crate::torture) fn in_memory() -> Self {
         let memory = Path::new("/dev/shm");
         if memory.is_dir() {
             Self::new_in(memory)
@@ -69,7 +69,7 @@ impl Data {
         }
     }
 
-    pub(super) fn copy(&self) -> Self {
+    pub(in crate::torture) fn copy(&self) -> Self {
         let copy = Self::in_memory();
         if self.folder().exists() {
             fs::create_dir(copy.folder()).expect("a folder");

@@ -1,0 +1,477 @@
+//! A crash, a full disk and a failing disk at each system call by which a run of the index of code changes a file.
+//!
+//! After each fault, a run that was acknowledged is ended by the same server or by the next one, or the status says why it failed and
+//! another run ends: each file is found once, nothing that is gone is found, and the status counts the files. What failed was said: in an
+//! answer, in the status or in the log.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tabellion_conformance::{
+    Target, WireError, ledger,
+    stepper::{Call, Counting, Effect, Fault, Stepper, StepperError},
+};
+use tempfile::TempDir;
+
+use super::{
+    Effort,
+    faults::{Report, at_once},
+    rows::faults,
+};
+use crate::{
+    data::{Data, provenance},
+    support::{Answer, Outcome, Server, outcome},
+};
+
+/// How long a run may take that nothing hinders.
+const RUN_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a run is watched whose disk fails again and again.
+const HINDERED: Duration = Duration::from_secs(1);
+/// Upper bound of the times that a server tries a run meanwhile.
+const MAX_TRIES: usize = 5;
+/// How long to wait between two questions whether a run is over.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// The word that is in each file.
+const COMMON: &str = "till";
+const COLLECTION: &str = "shop";
+/// Number of points of a case in the short form.
+const SAMPLES: u64 = 6;
+
+/// What is indexed.
+#[derive(Clone, Copy)]
+struct Case {
+    name: &'static str,
+    /// Whether the files are those of two branches, not of the folder.
+    of_branches: bool,
+    /// Whether the collection has other files before.
+    is_again: bool,
+}
+
+const CASES: [Case; 4] = [
+    Case {
+        name: "first run",
+        of_branches: false,
+        is_again: false,
+    },
+    Case {
+        name: "run after changes",
+        of_branches: false,
+        is_again: true,
+    },
+    Case {
+        name: "first run over branches",
+        of_branches: true,
+        is_again: false,
+    },
+    Case {
+        name: "run after branches moved",
+        of_branches: true,
+        is_again: true,
+    },
+];
+
+/// Files by branch, which is empty for those of a folder, and path, with the number of the word of each.
+type Files = BTreeMap<(&'static str, String), usize>;
+
+/// A case with its workspace, which no fault changes, and the data before the run.
+struct Sweep {
+    case: Case,
+    workspace: TempDir,
+    template: Data,
+    files: Files,
+    /// The words of files that are gone.
+    gone: BTreeSet<usize>,
+    /// The system calls that change a file, in a run without a fault.
+    calls: Vec<Call>,
+}
+
+/// What a status says of a run.
+#[derive(Debug, PartialEq)]
+enum Standing {
+    /// There is no such collection.
+    Missing,
+    /// It is not over.
+    Running,
+    Idle(Value),
+    /// It failed, for this reason.
+    Failed(String),
+    /// The status is refused, for this reason.
+    Refused(String),
+}
+
+#[test]
+fn a_fault_at_any_point_of_a_run_loses_no_file() {
+    let Some(sweeps) = CASES.into_iter().map(Sweep::new).collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    let effort = Effort::from_environment();
+    let all = sweeps
+        .iter()
+        .flat_map(|sweep| faults(&sweep.calls).map(move |fault| (sweep, fault)));
+    let all: Vec<_> = all.collect();
+    let sampled = || {
+        let of = |sweep: &Sweep| {
+            all.iter()
+                .copied()
+                .filter(|(it, _)| it.case.name == sweep.case.name)
+                .collect()
+        };
+        let by_case = sweeps.iter().map(of);
+        let mut some = vec![];
+        for (number, points) in (0..).zip(by_case) {
+            let points: Vec<(&Sweep, Fault)> = points;
+            let chosen = (0..SAMPLES).map(|at| effort.chance(SAMPLES * number + at, points.len() as u64));
+            some.extend(chosen.map(|at| points[at as usize]));
+        }
+        some
+    };
+    let points = effort.pick_with(sampled, || effort.shuffled(all.clone()));
+    let report = Report::of_all("run of the index", all.len());
+    at_once(points, |(sweep, fault)| {
+        if !effort.is_over()
+            && let Some((calls, problems)) = sweep.strike(fault)
+        {
+            report.add(sweep.case.name, fault, &calls, problems);
+        }
+    });
+    report.finish(effort);
+}
+
+/// Returns a word that no other number has.
+fn word(number: usize) -> String {
+    let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
+    format!("quill{}{}x", letter(number / 26), letter(number))
+}
+
+fn text(number: usize) -> String {
+    format!(
+        "/// Counts {} in the {COMMON}.\npub fn count_{number}(amount: i64) -> i64 {{\n    amount + {number}\n}}\n",
+        word(number)
+    )
+}
+
+/// Writes files of these numbers, in place of what is there.
+fn write(folder: &Path, files: impl IntoIterator<Item = (usize, usize)>) -> BTreeMap<String, usize> {
+    let source = folder.join("src");
+    if source.exists() {
+        fs::remove_dir_all(&source).expect("removed");
+    }
+    let mut written = BTreeMap::new();
+    for (place, number) in files {
+        let path = format!("src/part_{}/file_{place}.rs", place % 3);
+        let file = folder.join(&path);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+        fs::write(file, text(number)).expect("a file");
+        written.insert(path, number);
+    }
+    written
+}
+
+/// Makes the workspace as it is first, or as it becomes: a quarter of the files changed, some gone, some new.
+fn fill(folder: &Path, of_branches: bool, is_later: bool) -> Files {
+    let number = |place: usize| {
+        if is_later && place % 4 == 1 {
+            100 + place
+        } else {
+            place
+        }
+    };
+    let places = if is_later { 3..19 } else { 0..16 };
+    let main = write(folder, places.clone().map(|place| (place, number(place))));
+    let of = |branch, written: BTreeMap<String, usize>| {
+        written
+            .into_iter()
+            .map(move |(path, number)| ((branch, path), number))
+    };
+    if !of_branches {
+        return of("", main).collect();
+    }
+    let git = |arguments: &[&str]| ledger::git(folder, arguments).expect("git");
+    if !folder.join(".git").exists() {
+        git(&["init", "--quiet", "--initial-branch=main"]);
+        fs::write(
+            folder.join(".mcp-context.toml"),
+            "[git]\nbranches = [\"main\", \"topic\"]\n",
+        )
+        .expect("a file");
+    }
+    let commit = |branch: &str| {
+        git(&["add", "--all", "src"]);
+        git(&["commit", "--quiet", "-m", branch]);
+    };
+    commit("main");
+    git(&["checkout", "--quiet", "-B", "topic"]);
+    let topic = write(folder, places.skip(5).map(|place| (place, 200 + number(place))));
+    commit("topic");
+    git(&["checkout", "--quiet", "main"]);
+    of("main", main).chain(of("topic", topic)).collect()
+}
+
+fn call(server: &mut Server, tool: &str, arguments: Value) -> Result<Outcome<Answer>, WireError> {
+    let meta = provenance().as_object().cloned().unwrap_or_default();
+    let message = server.target.call(tool, arguments, meta);
+    message.map(|message| outcome(&message))
+}
+
+fn standing(server: &mut Server) -> Result<Standing, WireError> {
+    let asked = json!({ "action": "status", "collection": COLLECTION });
+    Ok(match call(server, "index", asked)? {
+        Ok(answer) => {
+            let status = answer.response["collections"][0].clone();
+            match status["state"].as_str() {
+                Some("idle") => Standing::Idle(status),
+                Some("failed") => Standing::Failed(status["error"].as_str().unwrap_or_default().into()),
+                _ => Standing::Running,
+            }
+        }
+        Err(refusal) if refusal.data["rule"] == "no_collection" => Standing::Missing,
+        Err(refusal) => Standing::Refused(refusal.message.clone()),
+    })
+}
+
+/// Waits until a run is over; returns where it is by then.
+fn settled(server: &mut Server, timeout: Duration) -> Result<Standing, WireError> {
+    let since = Instant::now();
+    loop {
+        let standing = standing(server)?;
+        let is_over = !matches!(standing, Standing::Running | Standing::Refused(_));
+        if is_over || since.elapsed() > timeout {
+            return Ok(standing);
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+impl Sweep {
+    fn new(case: Case) -> Option<Self> {
+        let workspace = TempDir::new().expect("a folder");
+        let mut sweep = Self {
+            case,
+            template: Data::in_memory(),
+            files: Files::new(),
+            gone: BTreeSet::new(),
+            calls: vec![],
+            workspace,
+        };
+        let earlier = fill(sweep.workspace.path(), case.of_branches, false);
+        sweep.files.clone_from(&earlier);
+        let mut server = sweep.serve(&sweep.template)?;
+        if case.is_again {
+            sweep
+                .ends_a_run(&mut server)
+                .unwrap_or_else(|problem| panic!("{}: {problem}", case.name));
+            sweep.files = fill(sweep.workspace.path(), case.of_branches, true);
+            let there: BTreeSet<_> = sweep.files.values().copied().collect();
+            sweep.gone = earlier
+                .into_values()
+                .filter(|number| !there.contains(number))
+                .collect();
+        }
+        server.close();
+        sweep.calls = sweep.run(&sweep.template.copy(), None)?.calls;
+        assert!(!sweep.calls.is_empty(), "{}", case.name);
+        Some(sweep)
+    }
+
+    fn command(&self, data: &Data) -> Command {
+        let mut command = data.command();
+        command.arg("--workspace").arg(self.workspace.path());
+        // No vectors: nothing but the run changes files.
+        command.env("TABELLION_MODEL", data.beside("no model"));
+        let log = File::options().create(true).append(true).open(data.beside("log"));
+        command.stderr(log.expect("a file"));
+        command
+    }
+
+    fn serve(&self, data: &Data) -> Option<Server> {
+        let mut target = Target::start(&mut self.command(data)).ok()?;
+        target.initialize("2025-11-25").ok()?;
+        Some(Server { target })
+    }
+
+    /// Begins a run.
+    fn begin(&self, server: &mut Server) -> Result<Outcome<Answer>, WireError> {
+        let action = if self.case.of_branches {
+            "git_index"
+        } else {
+            "start"
+        };
+        let asked = json!({ "action": action, "path": self.workspace.path(), "collection": COLLECTION });
+        call(server, "index", asked)
+    }
+
+    /// Begins a run of its own, waits for it, and checks what is found then.
+    fn ends_a_run(&self, server: &mut Server) -> Result<(), String> {
+        let begun = self.begin(server).map_err(|error| error.to_string())?;
+        begun.map_err(|refusal| format!("a run is refused, which nothing hinders: {refusal:?}"))?;
+        match settled(server, RUN_TIMEOUT).map_err(|error| error.to_string())? {
+            Standing::Idle(status) => self.holds(server, &status),
+            other => Err(format!("a run that nothing hinders is {other:?}")),
+        }
+    }
+}
+
+/// What a fault led to.
+struct Struck {
+    /// The answer to the call that begins the run, if there is one.
+    answer: Option<Outcome<Answer>>,
+    /// The server, if it still runs, and what it said of the run while the disk failed.
+    server: Option<(Server, Standing)>,
+    calls: Vec<Call>,
+    /// What it had logged by then.
+    log: String,
+}
+
+impl Sweep {
+    /// Runs a server under the stepper; `None`, with a message, if a program can't be stepped through.
+    fn run(&self, data: &Data, fault: Option<Fault>) -> Option<Struck> {
+        let started = Target::start_stepped(self.command(data), &[&data.folder()], Counting::WhenArmed);
+        let (mut target, stepper): (Target, Stepper) = match started {
+            Err(error @ (StepperError::Denied(_) | StepperError::Unsupported)) => {
+                eprintln!("SKIPPED, no fault was tried: {error}");
+                return None;
+            }
+            started => started.expect("the server starts"),
+        };
+        target.initialize("2025-11-25").expect("a handshake");
+        let mut server = Server { target };
+        stepper.arm(fault);
+        let answer = self.begin(&mut server).ok();
+        let timeout = match fault.map(|fault| fault.effect) {
+            Some(Effect::FailOn(_)) => HINDERED,
+            _ => RUN_TIMEOUT,
+        };
+        let standing = settled(&mut server, timeout);
+        let log = fs::read_to_string(data.beside("log")).unwrap_or_default();
+        // The fault ends here.
+        let calls = stepper.disarm();
+        Some(Struck {
+            answer,
+            server: standing.ok().map(|standing| (server, standing)),
+            calls,
+            log,
+        })
+    }
+
+    /// Returns the calls up to a fault, and all problems after it; `None` if there are fewer points.
+    fn strike(&self, fault: Fault) -> Option<(Vec<Call>, Vec<String>)> {
+        let data = self.template.copy();
+        let struck = self.run(&data, Some(fault))?;
+        let has_struck = struck.calls.iter().any(|call| call.effect.is_some());
+        let up_to_it = struck.calls.iter().take(fault.at).cloned().collect();
+        has_struck.then(|| (up_to_it, self.judge(&data, fault, struck)))
+    }
+
+    fn judge(&self, data: &Data, fault: Fault, struck: Struck) -> Vec<String> {
+        let mut problems = vec![];
+        let Struck {
+            answer, server, log, ..
+        } = struck;
+        let is_killed = fault.effect == Effect::Kill;
+        if server.is_none() != is_killed {
+            problems.push(format!("whether the server is there: {}", server.is_some()));
+        }
+        if let Some(Err(refusal)) = &answer
+            && refusal.code != -32603
+        {
+            problems.push(format!("the error is the client's: {refusal:?}"));
+        }
+        let tries = log.matches("a collection of code can't be indexed").count();
+        if tries > MAX_TRIES {
+            problems.push(format!(
+                "the run is tried {tries} times: {:?}",
+                log.lines().last()
+            ));
+        }
+        if let Some((mut server, then)) = server {
+            let is_said = match &then {
+                Standing::Failed(error) | Standing::Refused(error) => !error.is_empty(),
+                Standing::Running => log.contains("ERROR"),
+                Standing::Missing => matches!(answer, Some(Err(_))),
+                Standing::Idle(_) => true,
+            };
+            if !is_said {
+                problems.push(format!("nothing says why the run is {then:?}: {log:?}"));
+            }
+            match settled(&mut server, RUN_TIMEOUT) {
+                Ok(Standing::Running | Standing::Refused(_)) | Err(_) => {
+                    problems.push("the same server does not end the run".into());
+                }
+                Ok(_) => {}
+            }
+            server.close();
+        }
+        let Some(mut next) = self.serve(data) else {
+            problems.push("a new server does not start".into());
+            return problems;
+        };
+        // A run that was not acknowledged may be there all the same only if the server died.
+        let is_begun = matches!(answer, Some(Ok(_)));
+        match settled(&mut next, RUN_TIMEOUT) {
+            Ok(Standing::Idle(status)) if is_begun => problems.extend(self.holds(&mut next, &status).err()),
+            Ok(Standing::Failed(error)) if !is_killed && !error.is_empty() => {}
+            Ok(Standing::Missing | Standing::Idle(_)) if !is_begun => {}
+            other => problems.push(format!(
+                "with the next server, the run is {other:?}, after {answer:?}"
+            )),
+        }
+        problems.extend(self.ends_a_run(&mut next).err());
+        next.close();
+        problems
+    }
+
+    /// Returns an error unless each file is found once, with its word, and nothing that is gone is.
+    fn holds(&self, server: &mut Server, status: &Value) -> Result<(), String> {
+        let many = self.files.len();
+        let counts = ["files_total", "files_done", "chunks"].map(|name| &status[name]);
+        if counts != [many, many, many] || status["files_failed"] != 0 || !status["error"].is_null() {
+            return Err(format!("{many} files are indexed, and the status is {status}"));
+        }
+        let all = found(server, COMMON)?;
+        let expected: Vec<_> = self
+            .files
+            .keys()
+            .map(|(branch, path)| ((*branch).to_owned(), path.clone()))
+            .collect();
+        if all != expected {
+            return Err(format!("`{COMMON}` finds {all:?}, not {expected:?}"));
+        }
+        for ((branch, path), number) in &self.files {
+            let found = found(server, &word(*number))?;
+            if found != [((*branch).to_owned(), path.clone())] {
+                return Err(format!("the word of `{path}` finds {found:?}"));
+            }
+        }
+        for number in &self.gone {
+            let found = found(server, &word(*number))?;
+            if !found.is_empty() {
+                return Err(format!("the word of a file that is gone finds {found:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns where a word is found, by branch and path.
+fn found(server: &mut Server, word: &str) -> Result<Vec<(String, String)>, String> {
+    let asked = json!({ "resource": "code", "query": word, "collection": COLLECTION, "limit": 1000 });
+    let answer = call(server, "search", asked).map_err(|error| error.to_string())?;
+    let answer = answer.map_err(|refusal| format!("the search is refused: {refusal:?}"))?;
+    let hits = answer.response["results"].as_array().cloned().unwrap_or_default();
+    let text = |hit: &Value, name: &str| hit[name].as_str().unwrap_or_default().to_owned();
+    let has = |hit: &&Value| text(hit, "content").contains(word);
+    let mut places: Vec<_> = hits
+        .iter()
+        .filter(has)
+        .map(|hit| (text(hit, "branch"), text(hit, "file_path")))
+        .collect();
+    places.sort();
+    Ok(places)
+}
