@@ -38,6 +38,12 @@ impl CodeError {
         |source| Self::Io { path, source }
     }
 
+    /// Returns whether a connection could not write because it was opened for reading only.
+    pub(crate) fn is_read_only(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly)
+    }
+
     /// Returns whether the file is not what this version writes.
     pub(crate) fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};

@@ -88,10 +88,17 @@ pub struct Outcome {
 /// An index of source files: collections of files, in one SQLite file. It can be shared by threads and processes.
 pub struct CodeIndex {
     path: PathBuf,
-    /// Connections that nothing uses at the moment.
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Idle>,
     /// What readers know of collections, by key.
     columns: Mutex<HashMap<String, Arc<Columns>>>,
+}
+
+/// Connections that nothing uses at the moment.
+#[derive(Default)]
+struct Idle {
+    connections: Vec<Connection>,
+    /// How often all connections were given up. Those that are older are not kept.
+    generation: u64,
 }
 
 impl CodeIndex {
@@ -103,7 +110,10 @@ impl CodeIndex {
         let connection = file::open(path)?;
         Ok(Self {
             path: path.to_owned(),
-            idle: Mutex::new(vec![connection]),
+            idle: Mutex::new(Idle {
+                connections: vec![connection],
+                generation: 0,
+            }),
             columns: Mutex::default(),
         })
     }
@@ -113,14 +123,37 @@ impl CodeIndex {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, CodeError>,
     ) -> Result<T, CodeError> {
-        let idle = self.idle.lock().pop();
+        let (idle, generation) = {
+            let mut idle = self.idle.lock();
+            (idle.connections.pop(), idle.generation)
+        };
         let mut connection = match idle {
             Some(connection) => connection,
             None => file::connect(&self.path)?,
         };
-        let result = work(&mut connection)?;
-        self.idle.lock().push(connection);
-        Ok(result)
+        let result = work(&mut connection);
+        match &result {
+            Ok(_) => {
+                let mut idle = self.idle.lock();
+                if idle.generation == generation {
+                    idle.connections.push(connection);
+                }
+            }
+            Err(error) if error.is_read_only() => self.give_up_connections(),
+            Err(_) => {}
+        }
+        result
+    }
+
+    /// Closes all connections, so that the next ones may write. While a disk fails, SQLite opens files for reading only, and connections
+    /// share one of these files as long as any of them is open.
+    fn give_up_connections(&self) {
+        let old = {
+            let mut idle = self.idle.lock();
+            idle.generation += 1;
+            std::mem::take(&mut idle.connections)
+        };
+        drop(old);
     }
 
     /// Begins a run of a collection: from now on its state is `indexing`, until the run is done or dropped. `operation` names it.

@@ -401,10 +401,14 @@ impl Sweep {
                 problems.push(format!("nothing says why the run is {then:?}: {log:?}"));
             }
             match settled(&mut server, RUN_TIMEOUT) {
-                Ok(Standing::Running | Standing::Refused(_)) | Err(_) => {
-                    problems.push("the same server does not end the run".into());
+                Ok(Standing::Idle(_) | Standing::Failed(_) | Standing::Missing) => {}
+                other => {
+                    let log = fs::read_to_string(data.beside("log")).unwrap_or_default();
+                    let last = log.lines().last();
+                    problems.push(format!(
+                        "the same server does not end the run: {other:?}, {last:?}"
+                    ));
                 }
-                Ok(_) => {}
             }
             server.close();
         }
