@@ -1,13 +1,8 @@
-//! A crash, a full disk and a failing disk at each system call by which a run of the index of code changes a file.
-//!
-//! After each fault, a run that was acknowledged is ended by the same server or by the next one, or the status says why it failed and
-//! another run ends: each file is found once, nothing that is gone is found, and the status counts the files. What failed was said: in an
-//! answer, in the status or in the log.
+//! One case, what a fault at one of its points leads to, and what must hold then.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fs::{self, File},
-    path::Path,
     process::Command,
     thread,
     time::{Duration, Instant},
@@ -15,15 +10,14 @@ use std::{
 
 use serde_json::{Value, json};
 use tabellion_conformance::{
-    Target, WireError, ledger,
+    Target, WireError,
     stepper::{Call, Counting, Effect, Fault, Stepper, StepperError},
 };
 use tempfile::TempDir;
 
 use super::{
-    Effort,
-    faults::{Report, at_once},
-    rows::faults,
+    Case,
+    workspace::{COMMON, Files, fill, word},
 };
 use crate::{
     data::{Data, provenance},
@@ -38,58 +32,18 @@ const HINDERED: Duration = Duration::from_secs(1);
 const MAX_TRIES: usize = 5;
 /// How long to wait between two questions whether a run is over.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// The word that is in each file.
-const COMMON: &str = "till";
 const COLLECTION: &str = "shop";
-/// Number of points of a case in the short form.
-const SAMPLES: u64 = 6;
-
-/// What is indexed.
-#[derive(Clone, Copy)]
-struct Case {
-    name: &'static str,
-    /// Whether the files are those of two branches, not of the folder.
-    of_branches: bool,
-    /// Whether the collection has other files before.
-    is_again: bool,
-}
-
-const CASES: [Case; 4] = [
-    Case {
-        name: "first run",
-        of_branches: false,
-        is_again: false,
-    },
-    Case {
-        name: "run after changes",
-        of_branches: false,
-        is_again: true,
-    },
-    Case {
-        name: "first run over branches",
-        of_branches: true,
-        is_again: false,
-    },
-    Case {
-        name: "run after branches moved",
-        of_branches: true,
-        is_again: true,
-    },
-];
-
-/// Files by branch, which is empty for those of a folder, and path, with the number of the word of each.
-type Files = BTreeMap<(&'static str, String), usize>;
 
 /// A case with its workspace, which no fault changes, and the data before the run.
-struct Sweep {
-    case: Case,
+pub(super) struct Sweep {
+    pub(super) case: Case,
     workspace: TempDir,
     template: Data,
     files: Files,
     /// The words of files that are gone.
     gone: BTreeSet<usize>,
     /// The system calls that change a file, in a run without a fault.
-    calls: Vec<Call>,
+    pub(super) calls: Vec<Call>,
 }
 
 /// What a status says of a run.
@@ -104,114 +58,6 @@ enum Standing {
     Failed(String),
     /// The status is refused, for this reason.
     Refused(String),
-}
-
-#[test]
-fn a_fault_at_any_point_of_a_run_loses_no_file() {
-    let Some(sweeps) = CASES.into_iter().map(Sweep::new).collect::<Option<Vec<_>>>() else {
-        return;
-    };
-    let effort = Effort::from_environment();
-    let all = sweeps
-        .iter()
-        .flat_map(|sweep| faults(&sweep.calls).map(move |fault| (sweep, fault)));
-    let all: Vec<_> = all.collect();
-    let sampled = || {
-        let of = |sweep: &Sweep| {
-            all.iter()
-                .copied()
-                .filter(|(it, _)| it.case.name == sweep.case.name)
-                .collect()
-        };
-        let by_case = sweeps.iter().map(of);
-        let mut some = vec![];
-        for (number, points) in (0..).zip(by_case) {
-            let points: Vec<(&Sweep, Fault)> = points;
-            let chosen = (0..SAMPLES).map(|at| effort.chance(SAMPLES * number + at, points.len() as u64));
-            some.extend(chosen.map(|at| points[at as usize]));
-        }
-        some
-    };
-    let points = effort.pick_with(sampled, || effort.shuffled(all.clone()));
-    let report = Report::of_all("run of the index", all.len());
-    at_once(points, |(sweep, fault)| {
-        if !effort.is_over()
-            && let Some((calls, problems)) = sweep.strike(fault)
-        {
-            report.add(sweep.case.name, fault, &calls, problems);
-        }
-    });
-    report.finish(effort);
-}
-
-/// Returns a word that no other number has.
-fn word(number: usize) -> String {
-    let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
-    format!("quill{}{}x", letter(number / 26), letter(number))
-}
-
-fn text(number: usize) -> String {
-    format!(
-        "/// Counts {} in the {COMMON}.\npub fn count_{number}(amount: i64) -> i64 {{\n    amount + {number}\n}}\n",
-        word(number)
-    )
-}
-
-/// Writes files of these numbers, in place of what is there.
-fn write(folder: &Path, files: impl IntoIterator<Item = (usize, usize)>) -> BTreeMap<String, usize> {
-    let source = folder.join("src");
-    if source.exists() {
-        fs::remove_dir_all(&source).expect("removed");
-    }
-    let mut written = BTreeMap::new();
-    for (place, number) in files {
-        let path = format!("src/part_{}/file_{place}.rs", place % 3);
-        let file = folder.join(&path);
-        fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
-        fs::write(file, text(number)).expect("a file");
-        written.insert(path, number);
-    }
-    written
-}
-
-/// Makes the workspace as it is first, or as it becomes: a quarter of the files changed, some gone, some new.
-fn fill(folder: &Path, of_branches: bool, is_later: bool) -> Files {
-    let number = |place: usize| {
-        if is_later && place % 4 == 1 {
-            100 + place
-        } else {
-            place
-        }
-    };
-    let places = if is_later { 3..19 } else { 0..16 };
-    let main = write(folder, places.clone().map(|place| (place, number(place))));
-    let of = |branch, written: BTreeMap<String, usize>| {
-        written
-            .into_iter()
-            .map(move |(path, number)| ((branch, path), number))
-    };
-    if !of_branches {
-        return of("", main).collect();
-    }
-    let git = |arguments: &[&str]| ledger::git(folder, arguments).expect("git");
-    if !folder.join(".git").exists() {
-        git(&["init", "--quiet", "--initial-branch=main"]);
-        fs::write(
-            folder.join(".mcp-context.toml"),
-            "[git]\nbranches = [\"main\", \"topic\"]\n",
-        )
-        .expect("a file");
-    }
-    let commit = |branch: &str| {
-        git(&["add", "--all", "src"]);
-        git(&["commit", "--quiet", "-m", branch]);
-    };
-    commit("main");
-    git(&["checkout", "--quiet", "-B", "topic"]);
-    let topic = write(folder, places.skip(5).map(|place| (place, 200 + number(place))));
-    commit("topic");
-    git(&["checkout", "--quiet", "main"]);
-    of("main", main).chain(of("topic", topic)).collect()
 }
 
 fn call(server: &mut Server, tool: &str, arguments: Value) -> Result<Outcome<Answer>, WireError> {
@@ -250,7 +96,8 @@ fn settled(server: &mut Server, timeout: Duration) -> Result<Standing, WireError
 }
 
 impl Sweep {
-    fn new(case: Case) -> Option<Self> {
+    /// Runs the case once without a fault; `None`, with a message, if a program can't be stepped through.
+    pub(super) fn new(case: Case) -> Option<Self> {
         let workspace = TempDir::new().expect("a folder");
         let mut sweep = Self {
             case,
@@ -361,7 +208,7 @@ impl Sweep {
     }
 
     /// Returns the calls up to a fault, and all problems after it; `None` if there are fewer points.
-    fn strike(&self, fault: Fault) -> Option<(Vec<Call>, Vec<String>)> {
+    pub(super) fn strike(&self, fault: Fault) -> Option<(Vec<Call>, Vec<String>)> {
         let data = self.template.copy();
         let struck = self.run(&data, Some(fault))?;
         let has_struck = struck.calls.iter().any(|call| call.effect.is_some());
