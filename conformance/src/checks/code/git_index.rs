@@ -149,7 +149,7 @@ fn settings(root: &Path, branches: &[&str]) -> Result<(), Stop> {
     write(&root.join(SETTINGS), table.as_bytes())
 }
 
-/// Changes one file, stages another one, and writes a third one.
+/// Changes one file, stages a new one, and writes a third.
 fn leave_uncommitted(root: &Path, here: &Tree) -> Result<(), Stop> {
     let source = |word| Source {
         kind: 0,
