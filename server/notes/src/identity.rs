@@ -67,6 +67,11 @@ pub(crate) fn full_file_name(title: &str, id: Uuid) -> String {
     format!("{}-{id}.md", slug(title))
 }
 
+/// Returns true if the name of a file is one that tools make for the note with this id, which keeps it before others that say it.
+pub fn is_named_for(path: &str, id: Uuid) -> bool {
+    path.ends_with(&id_suffix(id))
+}
+
 /// Returns what the names of files that tools make for a note end with.
 pub(crate) fn id_suffix(id: Uuid) -> String {
     format!("-{}.md", &id.simple().to_string()[..8])

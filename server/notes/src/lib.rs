@@ -30,7 +30,7 @@ pub use self::{
     catalogue::{Catalogue, CatalogueError, Entry, Files, Followed, FoundLink, Selection, Snapshot},
     error::NoteError,
     export::{Export, ExportError, ExportFiles, Exported, Format, export},
-    identity::{derived_id, file_name, is_note},
+    identity::{derived_id, file_name, is_named_for, is_note},
     link::Link,
     metadata::{Agent, KEPT_KEYS, Metadata},
     note::{MAX_TITLE_CHARS, Note},

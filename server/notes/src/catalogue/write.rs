@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     CatalogueError, derived_id,
-    identity::{alternate_id, chunk_key, id_suffix},
+    identity::{alternate_id, chunk_key, is_named_for},
 };
 
 /// Changes within a transaction.
@@ -322,7 +322,6 @@ pub(super) fn keeper(connection: &Connection, id: Uuid) -> Result<Option<(i64, S
     let mut select = connection.prepare_cached("SELECT number, path FROM file WHERE claimed = ?")?;
     let rows = select.query_map([blob(id)], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
     let all = rows.collect::<Result<Vec<_>, _>>()?;
-    let suffix = id_suffix(id);
-    let rank = |path: &str| (!path.ends_with(&suffix), path.len(), path.to_owned());
+    let rank = |path: &str| (!is_named_for(path, id), path.len(), path.to_owned());
     Ok(all.into_iter().min_by_key(|(_, path)| rank(path)))
 }

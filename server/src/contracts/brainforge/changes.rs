@@ -86,7 +86,7 @@ pub(super) fn update(
     let given = request.metadata.unwrap_or_default();
     draft::check_metadata(&given)?;
     let (author, id) = (caller(cx)?, parse_id(&request.note_id)?);
-    shelf.follow()?;
+    shelf.follow_for(&[id])?;
     let reviews = review::of_note(shelf, cx, id)?;
     let current = review::current_version(shelf, cx, id)?;
     // All bytes of the version before are committed: either they are, or the change commits them first.
@@ -262,7 +262,7 @@ struct Found {
     note: Note,
 }
 
-/// Returns the document of a note. The catalogue has followed the files in this call.
+/// Returns the document of a note, which the catalogue has followed in this call.
 fn found(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Found, ToolError> {
     let entry = shelf.known(id)?.ok_or_else(|| not_found(id))?;
     let document = cx.read(&entry.path)?.ok_or_else(|| not_found(id))?;
@@ -316,7 +316,7 @@ pub(super) fn link(
     }
     let metadata = request.metadata.unwrap_or_default();
     draft::check_metadata_size(&metadata)?;
-    shelf.follow()?;
+    shelf.follow_for(&[source, to])?;
     let Found { entry, text, note } = found(shelf, cx, source)?;
     if shelf.known(to)?.is_none() {
         return Err(not_found(to));

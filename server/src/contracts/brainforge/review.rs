@@ -191,7 +191,7 @@ pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<V
     found.filter_map(Result::transpose).collect()
 }
 
-/// Returns the version that a note has now; `None` if there is no such note. The catalogue has followed the files in this call.
+/// Returns the version that a note has now; `None` if there is no such note. The catalogue has followed it in this call.
 pub(super) fn current_version(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Option<u64>, Failure> {
     let Some(entry) = shelf.known(note_id)? else {
         return Ok(None);
@@ -217,7 +217,7 @@ pub(super) struct Decision {
 pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Result<Change, ToolError> {
     let actor = super::caller(cx)?;
     let mut review = read(cx, decision.id)?;
-    shelf.follow()?;
+    shelf.follow_for(&[review.note_id])?;
     let current = current_version(shelf, cx, review.note_id)?;
     let mut given = Map::new();
     if let Some(notes) = &decision.notes {

@@ -14,7 +14,8 @@ use tabellion_library::{
 };
 use tabellion_meaning::{Corpus, CorpusError, Meaning, Models, Wanted};
 use tabellion_notes::{
-    Catalogue, CatalogueError, Entry, ExportFiles, NoteHits, NoteIndex, NoteQuery, SearchError, Snapshot,
+    Catalogue, CatalogueError, Entry, ExportFiles, Note, NoteHits, NoteIndex, NoteQuery, SearchError,
+    Snapshot, is_named_for,
 };
 use tabellion_platform::FileStat;
 use tabellion_retrieval::{Nearness, TextKey};
@@ -105,6 +106,28 @@ impl Shelf {
             self.meaning.wake();
         }
         Ok(followed.sequence)
+    }
+
+    /// Brings the catalogue up to the files, unless each of these notes is where it has them: files that were named for their ids, and
+    /// still say them. That saves a look at all files. If a person has copied such a file meanwhile, and the copy is to have the id, the next
+    /// call that looks at all of them sees it.
+    pub(super) fn follow_for(&self, ids: &[Uuid]) -> Result<(), Failure> {
+        for id in ids {
+            if !self.is_in_place(*id)? {
+                self.follow()?;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_in_place(&self, id: Uuid) -> Result<bool, Failure> {
+        let Some(entry) = self.known(id)?.filter(|entry| is_named_for(&entry.path, id)) else {
+            return Ok(false);
+        };
+        let path = LibraryPath::parse(&entry.path).map_err(failures::path)?;
+        let file = self.library.read(&path)?;
+        Ok(file.is_some_and(|file| Note::parse(&entry.path, &file.bytes).metadata.id == Some(id)))
     }
 
     /// Reads one state of the catalogue, which is brought up to the files first.
