@@ -16,8 +16,8 @@ use crate::CodeError;
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tblc");
 /// Version of the tables, of chunks and of terms: an index of a different version is emptied.
 const FORMAT: i32 = 3;
-/// How long a writer waits for a writer in a different process.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a writer waits for another, until it looks whether it is still to write.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes to which the write-ahead log is cut after a large transaction.
 const MAX_IDLE_LOG: i64 = 16 << 20;
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
 
 use crate::{
@@ -89,6 +89,9 @@ pub struct Outcome {
 pub struct CodeIndex {
     path: PathBuf,
     idle: Mutex<Idle>,
+    /// Held by the thread that writes. SQLite has writers try again after a while, and one of many could always come too late; those
+    /// who wait for this come one after another.
+    turn: Mutex<()>,
     /// What readers know of collections, by key.
     columns: Mutex<HashMap<String, Arc<Columns>>>,
 }
@@ -114,6 +117,7 @@ impl CodeIndex {
                 connections: vec![connection],
                 generation: 0,
             }),
+            turn: Mutex::default(),
             columns: Mutex::default(),
         })
     }
@@ -145,6 +149,34 @@ impl CodeIndex {
         result
     }
 
+    /// Runs `work` in a transaction that writes, however long other threads and processes write before it.
+    ///
+    /// # Errors
+    /// [`CodeError::Busy`] if it still waits when `stop` is asked; else what `work` fails with, or the database.
+    fn write<T>(
+        &self,
+        connection: &Connection,
+        stop: &Stop,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, CodeError>,
+    ) -> Result<T, CodeError> {
+        loop {
+            if let Some(_turn) = self.turn.try_lock_for(file::BUSY_TIMEOUT) {
+                match write::begin(connection) {
+                    Ok(transaction) => {
+                        let result = work(&transaction)?;
+                        transaction.commit()?;
+                        return Ok(result);
+                    }
+                    Err(CodeError::Busy) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            if stop.is_asked() {
+                return Err(CodeError::Busy);
+            }
+        }
+    }
+
     /// Closes all connections, so that the next ones may write. While a disk fails, SQLite opens files for reading only, and connections
     /// share one of these files as long as any of them is open.
     fn give_up_connections(&self) {
@@ -163,7 +195,9 @@ impl CodeIndex {
     pub fn begin(self: &Arc<Self>, key: &str, operation: &str) -> Result<Run, CodeError> {
         self.with(|connection| {
             let held = self.lock(connection, key)?;
-            let collection = insert(connection, key, operation)?;
+            let collection = self.write(connection, &Stop::default(), |transaction| {
+                insert(transaction, key, operation)
+            })?;
             let index = Arc::clone(self);
             Ok(Run {
                 index,
@@ -235,12 +269,14 @@ impl CodeIndex {
     pub fn clear(&self, key: &str) -> Result<Option<(u64, u64)>, CodeError> {
         self.with(|connection| {
             let _held = self.lock(connection, key)?;
-            let transaction = write::begin(connection)?;
-            let sql = "SELECT number FROM collection WHERE key = ?";
-            let number: Option<i64> = transaction.query_row(sql, [key], |row| row.get(0)).optional()?;
-            let Some(number) = number else { return Ok(None) };
-            let (files, chunks) = write::clear(&transaction, number)?;
-            transaction.commit()?;
+            let removed = self.write(connection, &Stop::default(), |transaction| {
+                let sql = "SELECT number FROM collection WHERE key = ?";
+                let number: Option<i64> = transaction.query_row(sql, [key], |row| row.get(0)).optional()?;
+                number.map(|number| write::clear(transaction, number)).transpose()
+            })?;
+            let Some((files, chunks)) = removed else {
+                return Ok(None);
+            };
             self.columns.lock().remove(key);
             let _ = std::fs::remove_file(self.lock_path(key));
             Ok(Some((files as u64, chunks as u64)))
@@ -322,16 +358,71 @@ impl Run {
     /// [`CodeError::Ended`] if it was stopped; else what went wrong, which the status tells too.
     pub fn finish(self, tree: &dyn Tree, stop: &Stop) -> Result<Outcome, CodeError> {
         self.index.with(|connection| {
-            let result = bring_up(connection, self.collection, tree, stop);
+            let result = self.bring_up(connection, tree, stop);
             let (state, error) = match &result {
                 Ok(_) => (State::Idle, None),
                 Err(CodeError::Ended) => (State::Interrupted, None),
                 Err(error) => (State::Failed, Some(error.to_string())),
             };
-            let sql = "UPDATE collection SET state = ?, error = ?, finished_at = ? WHERE number = ?";
-            connection.execute(sql, params![state.word(), error, now(), self.collection])?;
+            self.index.write(connection, stop, |transaction| {
+                let sql = "UPDATE collection SET state = ?, error = ?, finished_at = ? WHERE number = ?";
+                Ok(transaction.execute(sql, params![state.word(), error, now(), self.collection])?)
+            })?;
             result
         })
+    }
+
+    /// Brings the collection up to what a tree has, a transaction for each step.
+    fn bring_up(&self, connection: &Connection, tree: &dyn Tree, stop: &Stop) -> Result<Outcome, CodeError> {
+        let collection = self.collection;
+        let entries = tree.entries()?;
+        let known = write::files(connection, collection)?;
+        self.index.write(connection, stop, |transaction| {
+            let sql = "UPDATE collection SET total = ? WHERE number = ?";
+            Ok(transaction.execute(sql, params![entries.len() as i64, collection])?)
+        })?;
+        let mut outcome = Outcome {
+            total: entries.len() as u64,
+            ..Outcome::default()
+        };
+        let mut failed: HashSet<write::Name> = HashSet::new();
+        run::cut(tree, &entries, &known, stop, |step| {
+            self.index.write(connection, stop, |transaction| {
+                let (done, not) = match step {
+                    Step::Changed { segment, unchanged } => {
+                        let changed = segment.files.len();
+                        outcome.changed += changed as u64;
+                        write::add(transaction, collection, segment)?;
+                        write::touch(transaction, collection)?;
+                        (changed + unchanged, 0)
+                    }
+                    Step::Unchanged(unchanged) => (unchanged, 0),
+                    Step::Failed(file) => {
+                        failed.insert((file.branch.clone(), file.path.clone()));
+                        outcome.failed.push(file);
+                        (0, 1)
+                    }
+                };
+                let sql = "UPDATE collection SET done = done + ?, failed = failed + ? WHERE number = ?";
+                transaction
+                    .prepare_cached(sql)?
+                    .execute(params![done as i64, not, collection])?;
+                Ok(())
+            })
+        })?;
+        let gone = run::gone(&entries, &known, &failed);
+        if !gone.is_empty() {
+            self.index.write(connection, stop, |transaction| {
+                for (branch, path) in &gone {
+                    write::remove(transaction, collection, branch, path)?;
+                }
+                write::touch(transaction, collection)
+            })?;
+        }
+        outcome.removed = gone.len() as u64;
+        let tidy = |transaction: &Transaction<'_>| write::tidy(transaction, collection);
+        while self.index.write(connection, stop, tidy)? {}
+        Ok(outcome)
     }
 }
 
@@ -356,62 +447,6 @@ fn insert(connection: &Connection, key: &str, operation: &str) -> Result<i64, Co
                    started_at = ?3, finished_at = NULL, error = NULL
                RETURNING number";
     Ok(connection.query_row(sql, params![key, operation, now()], |row| row.get(0))?)
-}
-
-/// Brings a collection up to what a tree has.
-fn bring_up(
-    connection: &mut Connection,
-    collection: i64,
-    tree: &dyn Tree,
-    stop: &Stop,
-) -> Result<Outcome, CodeError> {
-    let entries = tree.entries()?;
-    let known = write::files(connection, collection)?;
-    connection.execute(
-        "UPDATE collection SET total = ? WHERE number = ?",
-        params![entries.len() as i64, collection],
-    )?;
-    let mut outcome = Outcome {
-        total: entries.len() as u64,
-        ..Outcome::default()
-    };
-    let mut failed: HashSet<write::Name> = HashSet::new();
-    run::cut(tree, &entries, &known, stop, |step| {
-        let transaction = write::begin(connection)?;
-        let (done, not) = match step {
-            Step::Changed { segment, unchanged } => {
-                let changed = segment.files.len();
-                outcome.changed += changed as u64;
-                write::add(&transaction, collection, segment)?;
-                write::touch(&transaction, collection)?;
-                (changed + unchanged, 0)
-            }
-            Step::Unchanged(unchanged) => (unchanged, 0),
-            Step::Failed(file) => {
-                failed.insert((file.branch.clone(), file.path.clone()));
-                outcome.failed.push(file);
-                (0, 1)
-            }
-        };
-        let sql = "UPDATE collection SET done = done + ?, failed = failed + ? WHERE number = ?";
-        transaction
-            .prepare_cached(sql)?
-            .execute(params![done as i64, not, collection])?;
-        transaction.commit()?;
-        Ok(())
-    })?;
-    let gone = run::gone(&entries, &known, &failed);
-    if !gone.is_empty() {
-        let transaction = write::begin(connection)?;
-        for (branch, path) in &gone {
-            write::remove(&transaction, collection, branch, path)?;
-        }
-        write::touch(&transaction, collection)?;
-        transaction.commit()?;
-    }
-    outcome.removed = gone.len() as u64;
-    write::tidy(connection, collection)?;
-    Ok(outcome)
 }
 
 fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, CodeError> {

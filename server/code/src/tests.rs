@@ -298,6 +298,32 @@ fn a_run_that_stopped_or_died_is_interrupted_and_one_at_a_time_runs() {
 }
 
 #[test]
+fn a_run_waits_as_long_as_another_process_writes_unless_it_is_to_end() {
+    let bench = Bench::new();
+    let stop = Stop::default();
+    let runs = ["waits", "ends"].map(|key| bench.index.begin(key, "run").unwrap());
+    let other = crate::file::connect(&bench.folder.path().join("code.db")).unwrap();
+    let writes = crate::write::begin(&other).unwrap();
+    thread::scope(|scope| {
+        let [waits, ends] = runs;
+        let waits = scope.spawn(|| waits.finish(&Texts::of(PROJECT), &Stop::default()));
+        stop.stop();
+        assert!(matches!(
+            ends.finish(&Texts::of(PROJECT), &stop),
+            Err(CodeError::Busy)
+        ));
+        assert!(!waits.is_finished());
+        drop(writes);
+        assert!(waits.join().unwrap().is_ok());
+    });
+    assert_eq!(
+        bench.index.status("ends").unwrap().unwrap().state,
+        State::Interrupted
+    );
+    assert_eq!(bench.index.status("waits").unwrap().unwrap().state, State::Idle);
+}
+
+#[test]
 fn a_damaged_index_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("code.db");

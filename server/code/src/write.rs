@@ -20,8 +20,11 @@ const MERGED: i64 = 8 << 20;
 pub(crate) type Name = (String, String);
 
 /// Begins a transaction that writes.
-pub(crate) fn begin(connection: &mut Connection) -> Result<Transaction<'_>, CodeError> {
-    Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
+pub(crate) fn begin(connection: &Connection) -> Result<Transaction<'_>, CodeError> {
+    Ok(Transaction::new_unchecked(
+        connection,
+        TransactionBehavior::Immediate,
+    )?)
 }
 
 /// Marks the collection as changed, so that readers look at it anew.
@@ -142,30 +145,27 @@ struct Live {
     bytes: i64,
 }
 
-/// Removes what no file uses any more, and merges small segments, a transaction for each.
-pub(crate) fn tidy(connection: &mut Connection, collection: i64) -> Result<(), CodeError> {
-    loop {
-        let transaction = begin(connection)?;
-        let chosen = choose(&segments(&transaction, collection)?);
-        if chosen.is_empty() {
-            return Ok(());
-        }
-        let mut builder = Builder::default();
-        for number in &chosen {
-            for source in sources(&transaction, *number)? {
-                builder.add(source);
-            }
-        }
-        if !builder.is_empty() {
-            add(&transaction, collection, builder.build())?;
-        }
-        for number in chosen {
-            transaction.execute("DELETE FROM posting WHERE segment = ?", [number])?;
-            transaction.execute("DELETE FROM segment WHERE number = ?", [number])?;
-        }
-        touch(&transaction, collection)?;
-        transaction.commit()?;
+/// Removes what no file uses any more, or merges small segments. Returns whether there was anything; there may be more then.
+pub(crate) fn tidy(connection: &Connection, collection: i64) -> Result<bool, CodeError> {
+    let chosen = choose(&segments(connection, collection)?);
+    if chosen.is_empty() {
+        return Ok(false);
     }
+    let mut builder = Builder::default();
+    for number in &chosen {
+        for source in sources(connection, *number)? {
+            builder.add(source);
+        }
+    }
+    if !builder.is_empty() {
+        add(connection, collection, builder.build())?;
+    }
+    for number in chosen {
+        connection.execute("DELETE FROM posting WHERE segment = ?", [number])?;
+        connection.execute("DELETE FROM segment WHERE number = ?", [number])?;
+    }
+    touch(connection, collection)?;
+    Ok(true)
 }
 
 /// Returns segments to make one of: those of which less than half is left, and small ones if they are many.

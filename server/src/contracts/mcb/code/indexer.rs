@@ -2,7 +2,7 @@
 //!
 //! A row says which run it wants, by the id of an operation. A thread compares rows and index: a row whose run the index has not had, or
 //! whose run was interrupted, gets one; what no row names is removed. The thread looks when the server starts, when a call has
-//! changed rows, and when a run ends. Runs of different collections go on at the same time.
+//! changed rows, and when a run ends. Runs of a few collections go on at the same time; the others' wait for one to end.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,6 +24,8 @@ use super::{super::values::text, OPERATION_ID, trees};
 /// How often it is looked whether a call's change is there, and for how long: a call may wait for a person's approval.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const APPROVAL_TIMEOUT: Duration = Duration::from_secs(120);
+/// How many collections are indexed at the same time. Each run uses all cores; more at a time would need more memory, not less time.
+const MAX_RUNS: usize = 4;
 /// How long to wait before a run is tried again whose error the index could not take either: the disk may be full.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the end of a server waits for its runs to store the files that they have cut.
@@ -246,7 +248,8 @@ impl Inner {
             let had = status
                 .is_some_and(|status| status.operation == operation && status.state != State::Interrupted);
             let mut work = self.work.lock();
-            if !had && !work.running.contains_key(key) && !work.ends {
+            let wants = !had && !work.running.contains_key(key) && !work.ends;
+            if wants && work.running.len() < MAX_RUNS {
                 let stop = Stop::default();
                 work.running.insert(key.to_owned(), stop.clone());
                 let (inner, key) = (Arc::clone(self), key.to_owned());
