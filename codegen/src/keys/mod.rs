@@ -27,6 +27,7 @@ mod provenance;
 mod rate_limits;
 mod resource_templates;
 mod resources;
+mod rest;
 mod schemas;
 mod tags;
 mod tools;
@@ -66,6 +67,7 @@ pub use self::{
     rate_limits::RateLimit,
     resource_templates::Variable,
     resources::Resource,
+    rest::{Endpoint, Rest},
     schemas::NamedRule,
     workflows::{OneOrMore, Pending, State as WorkflowState, Task, Transition, Workflow},
 };
@@ -99,6 +101,7 @@ pub(crate) static KEYS: &[&dyn Key] = &[
     &modes::OperationModes,
     &provenance::CallProvenance,
     &rate_limits::RateLimits,
+    &rest::RestFace,
     &workflows::Workflows,
     &resources::Resources,
     &resource_templates::ResourceTemplates,
@@ -154,6 +157,8 @@ pub struct ContractSpec {
     /// How often tools may be called, by the name that they share a limit under.
     #[serde(default)]
     pub rate_limits: IndexMap<String, RateLimit>,
+    /// The endpoints over REST.
+    pub rest: Option<Rest>,
     /// The modes of operation.
     pub modes: Option<Modes>,
     /// Where calls come from.

@@ -72,7 +72,7 @@ impl Credentials {
             return Ok(None);
         }
         // Paths without a mount are not mentioned in the challenge.
-        let path = Some(uri.path()).filter(|path| mounts.contains_key(*path));
+        let path = mount_of(mounts, uri.path());
         let mut parts = uri.query().into_iter().flat_map(|query| query.split('&'));
         if parts.any(|part| part.starts_with(IN_QUERY)) {
             let why = "a token in a URL is logged in many places: get a new one, and send it as \
@@ -173,6 +173,17 @@ impl OAuth {
             "bearer_methods_supported": ["header"],
             "resource_name": "Tabellion",
         })
+    }
+}
+
+/// Returns the path of the mount at a path, or above it; `None` if there is none.
+fn mount_of<'m>(mounts: &'m Mounts, path: &str) -> Option<&'m str> {
+    let mut at = path;
+    loop {
+        if let Some((mount, _)) = mounts.get_key_value(at) {
+            return Some(mount);
+        }
+        at = at.rsplit_once('/')?.0;
     }
 }
 

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use hyper::{
-    Method, StatusCode,
+    HeaderMap, Method, StatusCode,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
         ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, VARY,
@@ -17,15 +17,18 @@ use hyper::{
 };
 
 use super::{credentials::Caller, response::ErrorResponse, site::Site, unread::Unread};
-use tabellion_mcp::streamable::Refusal;
+use tabellion_mcp::{
+    rest,
+    streamable::{Refusal, Why},
+};
 
 /// The header that holds a request's id. A client may choose the id.
 const REQUEST_ID: &str = "x-request-id";
 
-/// What pages of allowed origins may send (`METHODS`, `HEADERS` and those that contracts read) and read (`READABLE`).
+/// What pages of allowed origins may send (`METHODS`, `HEADERS`, those of REST, and those that contracts read) and read (`READABLE`).
 const METHODS: &str = "GET, POST, DELETE";
 const HEADERS: &str = "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-api-key, x-request-id";
-const READABLE: &str = "mcp-session-id, retry-after, www-authenticate, x-request-id";
+const READABLE: &str = "etag, mcp-session-id, retry-after, www-authenticate, x-request-id";
 
 /// Request extension: the address of the client's end of the connection.
 #[derive(Debug, Clone, Copy)]
@@ -84,9 +87,11 @@ pub(super) async fn guard(
     Ok(response)
 }
 
-/// Returns [`HEADERS`] and those that contracts read.
+/// Returns [`HEADERS`], those of REST, and those that contracts read.
 pub(super) fn allowed_headers<'a>(of_contracts: impl Iterator<Item = &'a str>) -> HeaderValue {
-    let names: BTreeSet<_> = of_contracts.map(str::to_ascii_lowercase).collect();
+    let of_rest = rest::REQUEST_HEADERS.into_iter();
+    let names = of_contracts.map(str::to_ascii_lowercase);
+    let names: BTreeSet<_> = names.chain(of_rest.map(str::to_owned)).collect();
     let all: Vec<_> = [HEADERS]
         .into_iter()
         .chain(names.iter().map(String::as_str))
@@ -118,6 +123,28 @@ pub(super) async fn authenticate(
         response.extensions_mut().insert(caller);
     }
     Ok(response)
+}
+
+/// Gives refusals the form that the errors of a contract have over REST: of the library that is mounted at `path`.
+pub(super) async fn rest_refusals(
+    State((site, path)): State<(Arc<Site>, Arc<str>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
+    let why = response.extensions().get::<Why>().cloned();
+    let Some((mount, why)) = site.mounts.get(&*path).zip(why) else {
+        return response;
+    };
+    let (head, _) = response.into_parts();
+    let mut refusal = mount.endpoint.refuse_rest(head.status, &why.0, &HeaderMap::new());
+    for (name, value) in &head.headers {
+        if !refusal.headers().contains_key(name) {
+            refusal.headers_mut().append(name, value.clone());
+        }
+    }
+    *refusal.extensions_mut() = head.extensions;
+    refusal.map(axum::body::Body::new)
 }
 
 /// Answers every method but GET with 405.

@@ -4,15 +4,17 @@
 //! log ─┬─ /healthz, /readyz
 //!      └─ guard ─┬─ /.well-known/oauth-protected-resource…
 //!                ├─ /mcp/exports/ID, /mcp/NAME/exports/ID
+//!                ├─ REST's description
 //!                └─ authenticate ─┬─ /metrics
 //!                                 ├─ /mcp, /mcp/NAME
+//!                                 ├─ REST, below these
 //!                                 └─ 404
 //! ```
 //!
 //! A new route belongs to the innermost group, [`authenticated`], unless clients without credentials need it. Layers are in
 //! [`layers`].
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     Extension, Router,
@@ -40,7 +42,9 @@ use crate::{
     oauth::WELL_KNOWN,
     rates::{self, CallerBudget},
 };
-use tabellion_mcp::{Grant, streamable::Refusal};
+use tabellion_mcp::{Budget, Grant, rest::RestRequest, streamable::Refusal};
+use tabellion_runtime::spec::{RestEndpoint, RestOperation};
+use tokio::sync::SemaphorePermit;
 
 /// Whether the process answers.
 const ALIVE: &str = "/healthz";
@@ -55,12 +59,14 @@ pub(super) fn router(site: Arc<Site>) -> Router {
     let log = from_fn_with_state(site.clone(), layers::log);
     let open = unauthenticated(&site).merge(downloads(&site));
     let guarded = open.merge(authenticated(&site)).layer(guard);
-    Router::new()
+    let mut router = Router::new()
         .route(ALIVE, any(alive))
         .route(READY, any(ready))
-        .merge(guarded)
-        .layer(log)
-        .with_state(site)
+        .merge(guarded);
+    for path in site.mounts.keys() {
+        router = router.merge(rest(&site, path));
+    }
+    router.layer(log).with_state(site)
 }
 
 /// Routes for clients that have no credentials yet: where each library's tokens come from (RFC 9728). The path of the only
@@ -93,6 +99,34 @@ fn downloads(site: &Site) -> Router<Arc<Site>> {
         router = router.route(&format!("{path}/{DOWNLOADS}/{{id}}"), download);
     }
     router
+}
+
+/// Routes of the contract over REST that is mounted at `path`. What is refused on the way has the form of the contract's errors.
+fn rest(site: &Arc<Site>, path: &str) -> Router<Arc<Site>> {
+    let path: Arc<str> = path.into();
+    let (mut open, mut closed) = (Router::new(), Router::new());
+    for endpoint in site
+        .mounts
+        .get(&*path)
+        .map_or(&[][..], |mount| mount.endpoint.rest())
+    {
+        let of = path.clone();
+        let answer = any(move |site, address, name, caller, request| {
+            ask((of, endpoint), site, address, name, caller, request)
+        });
+        let place = format!("{path}{}", endpoint.path);
+        if endpoint.is == RestOperation::OpenApi {
+            open = open.route(&place, answer);
+        } else {
+            closed = closed.route(&place, answer);
+        }
+    }
+    let authenticate = from_fn_with_state(site.clone(), layers::authenticate);
+    let guard = from_fn_with_state(site.clone(), layers::guard);
+    let refusals = from_fn_with_state((site.clone(), path), layers::rest_refusals);
+    open.merge(closed.route_layer(authenticate))
+        .route_layer(guard)
+        .route_layer(refusals)
 }
 
 /// Routes for callers whose credentials are valid, or for everyone where none are asked for.
@@ -141,35 +175,95 @@ async fn library(
     Extension(caller): Extension<Option<Caller>>,
     request: Request,
 ) -> Result<Response, ErrorResponse> {
-    let (head, body) = request.into_parts();
-    let path = head.uri.path().to_owned();
+    let path = request.uri().path().to_owned();
     let Some(mount) = site.mounts.get(&path) else {
         return Err(not_found(State(site)).await);
     };
+    // The permit is held until the request is answered.
+    let (asked, _permit) = asked(&site, &path, address, caller, request).await?;
+    let Asked {
+        request,
+        grant,
+        budget,
+    } = asked;
+    let mut response = mount.endpoint.answer(request, id, grant, Some(budget)).await;
+    site.credentials.complete(response.headers_mut(), &path);
+    Ok(response.map(axum::body::Body::new))
+}
+
+/// Answers a request over REST to the library that is mounted at `path`.
+async fn ask(
+    (path, endpoint): (Arc<str>, &'static RestEndpoint),
+    State(site): State<Arc<Site>>,
+    Extension(ClientAddress(address)): Extension<ClientAddress>,
+    Extension(RequestId(name)): Extension<RequestId>,
+    caller: Option<Extension<Option<Caller>>>,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
+    let Some(mount) = site.mounts.get(&*path) else {
+        return Err(not_found(State(site)).await);
+    };
+    let below = request.uri().path().strip_prefix(&*path).unwrap_or_default();
+    let variable = endpoint.variable_of(below).unwrap_or_default().to_owned();
+    let caller = caller.and_then(|Extension(caller)| caller);
+    let (asked, _permit) = asked(&site, &path, address, caller, request).await?;
+    let Asked {
+        request,
+        grant,
+        budget,
+    } = asked;
+    let asked = RestRequest {
+        endpoint,
+        variable,
+        request,
+        name,
+        grant,
+        budget: Some(budget),
+    };
+    let response = mount.endpoint.answer_rest(asked).await;
+    Ok(response.map(axum::body::Body::new))
+}
+
+/// A request that has been received, and what its caller may do.
+struct Asked {
+    request: hyper::Request<Bytes>,
+    grant: Option<Arc<dyn Grant>>,
+    budget: Arc<dyn Budget>,
+}
+
+/// Receives a request to the library that is mounted at `path`. The permit is to be held until the request is answered.
+async fn asked<'s>(
+    site: &'s Site,
+    path: &str,
+    address: IpAddr,
+    caller: Option<Caller>,
+    request: Request,
+) -> Result<(Asked, Option<SemaphorePermit<'s>>), Refusal> {
     let budget_of = match &caller {
         Some(caller) => caller.principal.id.as_str().into(),
         None => rates::address(address),
     };
+    let name = site.mounts.get(path).map_or("", |mount| &mount.name);
     let grant = match caller {
         Some(caller) => {
-            let grant = site.credentials.grant(caller, &path, &mount.name)?;
+            let grant = site.credentials.grant(caller, path, name)?;
             Some(Arc::new(grant) as Arc<dyn Grant>)
         }
         None => None,
     };
-    // The permit is held until the request is answered.
-    let (body, _permit) = if head.method == Method::POST {
+    let (head, body) = request.into_parts();
+    let (body, permit) = if head.method == Method::POST {
         let (body, permit) = site.uploads.receive(body).await?;
         (body, Some(permit))
     } else {
         (Bytes::new(), None)
     };
-    let request = Request::from_parts(head, body);
-    let budget = CallerBudget::new(site.rates.clone(), budget_of);
-    let answer = mount.endpoint.answer(request, id, grant, Some(Arc::new(budget)));
-    let mut response = answer.await;
-    site.credentials.complete(response.headers_mut(), &path);
-    Ok(response.map(axum::body::Body::new))
+    let asked = Asked {
+        request: hyper::Request::from_parts(head, body),
+        grant,
+        budget: Arc::new(CallerBudget::new(site.rates.clone(), budget_of)),
+    };
+    Ok((asked, permit))
 }
 
 async fn not_found(State(site): State<Arc<Site>>) -> ErrorResponse {

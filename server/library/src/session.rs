@@ -171,6 +171,7 @@ impl<'a> Turn<'a> {
                 key.escape_debug()
             );
             return Err(Failure::new(FailureKind::Conflict, message)
+                .with("rule", "key_reused")
                 .with("commit", entry.commit.clone())
                 .into());
         }

@@ -10,6 +10,7 @@ use rmcp::{
     model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult},
     service::{NotificationContext, RequestContext},
 };
+use serde_json::Value;
 use tabellion_runtime::{Contract, ContractSpec, Environment};
 use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
@@ -75,6 +76,16 @@ impl Adapter {
     /// Returns the declarations of the contracts, in their order.
     pub fn contracts(&self) -> Vec<&'static ContractSpec> {
         self.handler.shared.catalog.contracts().to_vec()
+    }
+
+    /// Returns true if clients are offered this tool.
+    pub(super) fn offers(&self, tool: &str) -> bool {
+        self.handler.shared.catalog.tools.route(tool).is_some()
+    }
+
+    /// Returns the tools of a contract that clients are offered, as they are listed over REST.
+    pub(super) fn listed(&self, contract: &ContractSpec) -> Value {
+        self.handler.shared.catalog.listed_over_rest(contract)
     }
 
     /// Returns the names of the HTTP headers that a contract reads.

@@ -231,6 +231,30 @@ impl Catalog {
         &self.contracts
     }
 
+    /// Returns the tools of a contract that are offered, as they are listed over REST.
+    pub(super) fn listed_over_rest(&self, contract: &ContractSpec) -> Value {
+        let tools = self.tools.listed();
+        let tools: Vec<_> = tools
+            .iter()
+            .filter_map(|tool| {
+                let spec = contract.tool(&tool.name)?;
+                let mut listed = json!({
+                    "name": tool.name,
+                    "description": tool.description,
+                    "annotations": tool.annotations,
+                    "rate_limit": rate_limit_of(contract, spec),
+                    "input_schema": &*tool.input_schema,
+                    "output_schema": tool.output_schema,
+                });
+                for (key, value) in rules_of(contract, spec).into_iter().flatten() {
+                    listed[key] = value;
+                }
+                Some(listed)
+            })
+            .collect();
+        json!({ "count": tools.len(), "tools": tools })
+    }
+
     /// Returns the names of the HTTP headers that a contract reads.
     pub(super) fn headers(&self) -> impl Iterator<Item = &'static str> {
         self.headers.iter().copied()
@@ -374,6 +398,17 @@ fn rules_of(contract: &ContractSpec, tool: &'static ToolSpec) -> Option<JsonObje
             .map(|(key, value)| (key.to_owned(), value))
             .collect(),
     )
+}
+
+/// Returns how often a caller may call a tool; `null` if that is not limited. Operations of a tool that have limits of their own are not
+/// listed.
+fn rate_limit_of(contract: &ContractSpec, tool: &ToolSpec) -> Value {
+    let limit = tool
+        .rate_limit
+        .and_then(|name| contract.rate_limits.iter().find(|limit| limit.name == name));
+    limit.map_or(Value::Null, |limit| {
+        json!({ "limit": limit.name, "requests": limit.calls, "seconds": limit.seconds, "per": "caller" })
+    })
 }
 
 fn listed_resource(spec: &ResourceSpec) -> Resource {

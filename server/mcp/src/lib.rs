@@ -5,7 +5,7 @@
 //! ```
 //!
 //! [`serve_stdio`] serves until the client disconnects, and [`serve`] does so over any pair of streams. [`Adapter`] knows
-//! contracts but no transport; [`streamable`] puts it behind HTTP. Nothing here names a tool, resource or prompt, except
+//! contracts but no transport; [`streamable`] puts it behind HTTP, and [`rest`] beside that. Nothing here names a tool, resource or prompt, except
 //! `fixtures`, which is in no release: the contracts' specs declare them.
 //!
 //! Both eras are served side by side, request by request: sessions opened by `initialize` (2024-11-05 to 2025-11-25), and
@@ -42,6 +42,7 @@ mod output;
 mod render;
 mod request_origin;
 mod requests;
+pub mod rest;
 mod service;
 mod shared;
 pub mod streamable;

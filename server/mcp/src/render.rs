@@ -11,7 +11,7 @@ use serde_json::json;
 use tabellion_runtime::{Answer, ContractSpec, ErrorAnswer, ErrorChannel, Failure, Rejection, Violation};
 
 /// `_meta` key of an error that is sent as a result: its code, name and details.
-const ERROR: &str = "tabellion/error";
+pub(super) const ERROR: &str = "tabellion/error";
 
 /// Converts the outcome of a call.
 pub(super) fn outcome(

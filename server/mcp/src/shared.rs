@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Key in `_meta` of a result: its server, since 2026-07-28.
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// What the server reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,10 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Annotations, Answer, Approval, BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, ErrorChannel,
     ErrorSpec, Failure, Progress, Rejection, Schema, ToolSpec, Transport,
-    spec::{MissingProvenance, ModesSpec, ProvenanceField, ProvenanceSpec, ProvenanceType, ProvenanceUse},
+    spec::{
+        ErrorStatus, MissingProvenance, ModesSpec, ProvenanceField, ProvenanceSpec, ProvenanceType,
+        ProvenanceUse, RestEndpoint, RestMethod, RestOperation,
+    },
 };
 use tokio::sync::{Semaphore, watch};
 
@@ -227,6 +230,11 @@ pub const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static
                 code: -32602,
                 message: "the arguments are wrong",
             },
+            ErrorSpec {
+                name: "TOO_OFTEN",
+                code: -32005,
+                message: "too often",
+            },
         ],
         tools,
         ..ContractSpec::EMPTY
@@ -251,7 +259,43 @@ static RPC_TOOLS: [ToolSpec; 4] = [
 ];
 
 /// A contract whose errors are sent as results.
-pub static NOTES: ContractSpec = spec("notes", ErrorChannel::Result, &TOOLS);
+pub static NOTES: ContractSpec = ContractSpec {
+    rest: &[
+        RestEndpoint {
+            method: RestMethod::Get,
+            path: "/tools",
+            is: RestOperation::ToolList,
+        },
+        RestEndpoint {
+            method: RestMethod::Post,
+            path: "/tools/{tool}/execute",
+            is: RestOperation::ToolExecute,
+        },
+        RestEndpoint {
+            method: RestMethod::Get,
+            path: "/openapi.json",
+            is: RestOperation::OpenApi,
+        },
+    ],
+    statuses: &[
+        ErrorStatus {
+            error: "NOT_FOUND",
+            reason: None,
+            status: 404,
+        },
+        ErrorStatus {
+            error: "INVALID_REQUEST",
+            reason: None,
+            status: 422,
+        },
+        ErrorStatus {
+            error: "TOO_OFTEN",
+            reason: None,
+            status: 429,
+        },
+    ],
+    ..spec("notes", ErrorChannel::Result, &TOOLS)
+};
 /// A contract whose errors are sent as JSON-RPC errors.
 pub static RPC: ContractSpec = spec("rpc", ErrorChannel::JsonRpc, &RPC_TOOLS);
 

@@ -8,6 +8,7 @@ mod generated;
 mod install;
 mod key;
 mod model;
+mod openapi;
 mod people;
 mod serve;
 
@@ -67,6 +68,8 @@ enum Command {
     ///
     /// Changes nothing, unless --fix says so. The exit code is 0 if no line is red.
     Doctor(doctor::Arguments),
+    /// Print the description of a contract's endpoints over REST (OpenAPI 3.1)
+    Openapi(openapi::OpenApi),
     /// Print the completion script for a shell
     Completions(generated::Completions),
     /// Print a manual page (`tabellion man | man -l -` shows it)
@@ -102,6 +105,7 @@ pub fn main() -> ExitCode {
             Ok(true) => Ok(()),
             Err(error) => Err(error.into()),
         },
+        Command::Openapi(asked) => openapi::run(&asked).map_err(Into::into),
         Command::Completions(completions) => generated::completions(&completions).map_err(Into::into),
         Command::Man(man) => generated::man(&man).map_err(Into::into),
     };

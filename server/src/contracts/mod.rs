@@ -149,6 +149,12 @@ pub fn names_over_rows() -> Vec<&'static str> {
     over_rows.map(|served| served.spec.id).collect()
 }
 
+/// Returns the names of the contracts that are served over REST.
+pub fn names_over_rest() -> Vec<&'static str> {
+    let over_rest = ALL.iter().filter(|served| !served.spec.rest.is_empty());
+    over_rest.map(|served| served.spec.id).collect()
+}
+
 /// Returns the declaration of the contract called `name`.
 pub fn spec(name: &str) -> Option<&'static ContractSpec> {
     served(name).map(|served| served.spec)

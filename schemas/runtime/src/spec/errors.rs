@@ -5,6 +5,10 @@ use serde_json::{Map, Value, json};
 use super::{ContractSpec, ToolSpec};
 use crate::{answer::Rejection, failure::ErrorAnswer, gates::VIOLATIONS, vocabulary::vocabulary};
 
+/// JSON-RPC codes.
+const INVALID_PARAMS: i32 = -32602;
+const INTERNAL_ERROR: i32 = -32603;
+
 vocabulary! {
     /// How the errors of a contract reach the client.
     #[serde(rename_all = "kebab-case")]
@@ -42,12 +46,23 @@ pub struct ErrorBody {
     pub violations: &'static str,
 }
 
+impl ErrorBody {
+    /// The usual names.
+    pub const USUAL: Self = Self {
+        at: "error",
+        code: "code",
+        message: "message",
+        details: "details",
+        violations: "violations",
+    };
+}
+
 /// The HTTP status of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ErrorStatus {
     /// Name of the error.
     pub error: &'static str,
-    /// The `reason` in the details of which it is the status; `None` for all others.
+    /// The `reason` (or `rule`) in the details of which it is the status; `None` for all others.
     pub reason: Option<&'static str>,
     /// The status.
     pub status: u16,
@@ -67,9 +82,37 @@ impl ContractSpec {
         } }))
     }
 
-    /// Returns the HTTP status of an error: that of its `reason`, else its own; `None` if the contract does not say it.
+    /// Returns the body of an error over REST: that of its result, in the members' usual names if the contract says none.
+    pub fn rest_body(&self, error: &ErrorAnswer) -> Value {
+        let usual = Self {
+            error_body: self.error_body.or(Some(ErrorBody::USUAL)),
+            ..*self
+        };
+        usual.error_body(error).unwrap_or_default()
+    }
+
+    /// Returns the error that stands for an HTTP status, where what is refused is no call of a tool. Who may not is refused as who is
+    /// unknown: errors with 403 can be about anything that is forbidden.
+    pub fn error_of(&self, status: u16) -> Option<&'static ErrorSpec> {
+        let status = if status == 403 { 401 } else { status };
+        let named = |reasoned: bool| {
+            let mut statuses = self.statuses.iter();
+            let found = statuses.find(|it| it.status == status && it.reason.is_some() == reasoned)?;
+            self.errors.iter().find(|error| error.name == found.error)
+        };
+        let code = if status < 500 {
+            INVALID_PARAMS
+        } else {
+            INTERNAL_ERROR
+        };
+        let general = || self.errors.iter().find(|error| error.code == code);
+        named(false).or_else(|| named(true)).or_else(general)
+    }
+
+    /// Returns the HTTP status of an error: that of its `reason` or `rule`, else its own; `None` if the contract does not say it.
     pub fn status(&self, error: &ErrorAnswer) -> Option<u16> {
-        let reason = error.data.get("reason").and_then(Value::as_str);
+        let said = |key: &str| error.data.get(key).and_then(Value::as_str);
+        let reason = said("reason").or(said("rule"));
         let find = |reason: Option<&str>| {
             let mut of_error = self.statuses.iter().filter(|it| it.error == error.name);
             of_error.find(|it| it.reason == reason).map(|it| it.status)

@@ -21,6 +21,7 @@ mod prompt;
 mod provenance;
 mod rate_limit;
 mod resource;
+mod rest;
 mod workflow;
 
 use serde_json::Value;
@@ -50,6 +51,7 @@ pub use self::{
     },
     rate_limit::RateLimit,
     resource::{ResourceSpec, ResourceTemplateSpec},
+    rest::{RestEndpoint, RestMethod, RestOperation},
     workflow::{
         AUTHOR, Outcome, Pending, Starts, StateKind, StateSpec, TaskSpec, TransitionSpec, Unless,
         WorkflowSpec,
@@ -59,7 +61,7 @@ pub use crate::policy::PathPolicy;
 use crate::schema::Schema;
 
 /// A whole contract.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct ContractSpec {
     /// Name of the contract, which is that of its folder: `reading-list`.
     pub id: &'static str,
@@ -91,6 +93,8 @@ pub struct ContractSpec {
     pub log: Option<LogSpec>,
     /// Rate limits per caller, by name.
     pub rate_limits: &'static [RateLimit],
+    /// The endpoints over REST; none if the contract is not served so.
+    pub rest: &'static [RestEndpoint],
     /// The modes of operation, if the contract has any.
     pub modes: Option<&'static ModesSpec>,
     /// The provenance of calls, if a tool keeps it.
@@ -127,6 +131,7 @@ impl ContractSpec {
         previews: &[],
         log: None,
         rate_limits: &[],
+        rest: &[],
         modes: None,
         provenance: None,
         rows: None,

@@ -6,6 +6,7 @@ mod downloads;
 mod limits;
 mod origins;
 mod requests;
+mod rest;
 mod routes;
 mod tls;
 

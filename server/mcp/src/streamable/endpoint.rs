@@ -9,7 +9,7 @@ use hyper::{
 };
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Map, Value};
-use tabellion_runtime::rates;
+use tabellion_runtime::{ContractSpec, rates};
 use tokio::sync::Semaphore;
 
 use super::{
@@ -115,13 +115,33 @@ impl Endpoint {
         answer.unwrap_or_else(Response::from)
     }
 
+    /// Returns the URL that clients have for the endpoint, if it is known.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.url.as_deref()
+    }
+
+    /// Returns the declarations of the contracts, in their order.
+    pub(crate) fn contracts(&self) -> impl Iterator<Item = &'static ContractSpec> {
+        self.adapter.contracts().into_iter()
+    }
+
+    /// Returns true if clients are offered this tool.
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        self.adapter.offers(tool)
+    }
+
+    /// Returns the tools of a contract that clients are offered, as they are listed over REST.
+    pub(crate) fn listed(&self, contract: &ContractSpec) -> Value {
+        self.adapter.listed(contract)
+    }
+
     /// Returns the names of the headers that a contract reads, beside those of HTTP and MCP.
     pub fn headers(&self) -> impl Iterator<Item = &'static str> {
         self.adapter.headers()
     }
 
     /// Returns the values of these headers in a request. What is not text is no value.
-    fn read_headers(&self, headers: &HeaderMap) -> Arc<[(String, String)]> {
+    pub(crate) fn read_headers(&self, headers: &HeaderMap) -> Arc<[(String, String)]> {
         let values = self.headers().flat_map(|name| {
             let values = headers.get_all(name).iter();
             let values = values.filter_map(|value| str::from_utf8(value.as_bytes()).ok());
@@ -191,14 +211,8 @@ impl Endpoint {
             // A stateless client has no request of the server to reply to, and no session to notify.
             Incoming::Notification(_) | Incoming::Reply(..) | Incoming::Nothing => return Ok(accepted()),
         };
-        let slot = self.slot(&id)?;
-        let conversation = Conversation::single(self.adapter.for_another(), &self.ending);
         let grant = origin.grant.clone();
-        let arrival = Arrival { slot, origin };
-        let asked = conversation.request(&id, *request, arrival).await;
-        let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
-        let held = CancelOnDrop { conversation, id };
-        let mut reader = stream.read(None);
+        let (mut reader, held) = self.begin_alone(id, *request, origin).await?;
         Ok(match soon(&mut reader).await {
             Some(answer) => {
                 let status = status(answer.code, is_complete);
@@ -206,6 +220,40 @@ impl Endpoint {
             }
             None => events(Body::events(reader, None, grant, held)),
         })
+    }
+
+    /// Begins to answer a stateless request, which is cancelled when the second is dropped before.
+    async fn begin_alone(
+        &self,
+        id: RequestId,
+        request: ClientRequest,
+        origin: RequestOrigin,
+    ) -> Result<(Reader, CancelOnDrop), Refusal> {
+        let slot = self.slot(&id)?;
+        let conversation = Conversation::single(self.adapter.for_another(), &self.ending);
+        let asked = conversation.request(&id, request, Arrival { slot, origin }).await;
+        let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
+        Ok((stream.read(None), CancelOnDrop { conversation, id }))
+    }
+
+    /// Returns the text of the answer to a stateless message that the server itself has made of a request.
+    pub(crate) async fn ask(
+        &self,
+        message: Map<String, Value>,
+        origin: RequestOrigin,
+    ) -> Result<Bytes, Refusal> {
+        let (id, request) = match message::envelope(message) {
+            Incoming::Request(id, request) => (id, request),
+            Incoming::Refused(id, error) => return Err((id, Box::new(error)).into()),
+            _ => unreachable!("a message of the server is a request"),
+        };
+        let (mut reader, _held) = self.begin_alone(id, *request, origin).await?;
+        while let Some(event) = reader.next().await {
+            if event.is_answer {
+                return Ok(event.message);
+            }
+        }
+        Err(Refusal::busy("the server is stopping"))
     }
 
     async fn in_session(

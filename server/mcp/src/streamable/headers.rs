@@ -25,7 +25,7 @@ const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 /// Key in `_meta` of the protocol version, since 2026-07-28.
-const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// Refuses a client that accepts none of an answer's media types.
 pub(super) fn accepts(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Refusal> {
@@ -59,7 +59,7 @@ fn acceptable(entry: &str) -> Option<&str> {
 }
 
 /// Refuses a body that is not declared as JSON. A cross-origin page can't declare it without a CORS preflight.
-pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(crate) fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
     if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(JSON)) {
@@ -70,7 +70,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Returns the value of a header that may occur at most once.
-pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
+pub(crate) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
         return Ok(None);

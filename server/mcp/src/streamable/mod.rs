@@ -16,7 +16,7 @@
 mod body;
 mod conversation;
 mod endpoint;
-mod headers;
+pub(crate) mod headers;
 mod refusal;
 mod routes;
 mod sessions;
@@ -24,4 +24,4 @@ mod stream;
 
 pub use body::Body;
 pub use endpoint::{Endpoint, Limits};
-pub use refusal::Refusal;
+pub use refusal::{Refusal, Why};

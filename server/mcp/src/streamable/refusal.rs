@@ -1,9 +1,9 @@
 //! Requests refused before they reach a contract: a status, and the cause as a JSON-RPC error.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use hyper::{
-    Response, StatusCode,
+    HeaderMap, Response, StatusCode,
     header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER},
 };
 use rmcp::{
@@ -49,6 +49,16 @@ impl Refusal {
         self.status
     }
 
+    /// Returns what was wrong, and what to do.
+    pub fn why(&self) -> &str {
+        &self.error.message
+    }
+
+    /// Returns the headers of the response, but for the body's.
+    pub(crate) fn headers(&self) -> HeaderMap {
+        self.headers.iter().cloned().collect()
+    }
+
     /// Refuses a method other than `allowed`.
     pub fn method_not_allowed(allowed: &'static str) -> Self {
         let refusal = Self::new(
@@ -82,6 +92,10 @@ impl Refusal {
     }
 }
 
+/// Response extension: why the request was refused, for those who give the response another form.
+#[derive(Debug, Clone)]
+pub struct Why(pub Arc<str>);
+
 impl From<Refused> for Refusal {
     fn from((id, error): Refused) -> Self {
         Self::with(StatusCode::BAD_REQUEST, *error).of(id)
@@ -90,9 +104,11 @@ impl From<Refused> for Refusal {
 
 impl From<Refusal> for Response<Body> {
     fn from(refusal: Refusal) -> Self {
+        let why = Why(refusal.why().into());
         let message: TxJsonRpcMessage<RoleServer> = JsonRpcMessage::error(*refusal.error, refusal.id);
         let text = serde_json::to_vec(&message).expect("an error is JSON");
         let mut response = Self::new(Body::whole(text));
+        response.extensions_mut().insert(why);
         *response.status_mut() = refusal.status;
         response.headers_mut().extend(refusal.headers);
         let media = HeaderValue::from_static("application/json");

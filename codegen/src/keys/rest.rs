@@ -1,0 +1,152 @@
+//! `rest`: the endpoints by which the contract is served over REST.
+
+use quote::quote;
+use serde::Deserialize;
+use tabellion_runtime::spec::{self, RestEndpoint, RestMethod, RestOperation};
+
+use super::{Emitted, Key};
+use crate::{
+    compat::Changes,
+    contract::Contract,
+    problem::Problem,
+    rust::text,
+    table::{leaked, list},
+};
+
+/// The contract over REST.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Rest {
+    /// The endpoints.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// One endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Endpoint {
+    /// Method of its requests.
+    pub method: RestMethod,
+    /// Path below the contract's.
+    pub path: String,
+    /// What it does.
+    pub is: RestOperation,
+}
+
+impl Endpoint {
+    /// Returns its path without names of variables: paths that are equal then are routed alike.
+    fn shape(&self) -> Vec<&str> {
+        let segments = self.path.split('/');
+        segments
+            .map(|segment| if segment.starts_with('{') { "{}" } else { segment })
+            .collect()
+    }
+}
+
+pub(super) struct RestFace;
+
+impl Key for RestFace {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        let endpoints = endpoints(contract);
+        for (i, endpoint) in endpoints.iter().enumerate() {
+            let mut problem = |member: &str, what: String, help: String| {
+                let at = format!("/rest/endpoints/{i}/{member}");
+                problems.push(contract.document.problem(at, what, help));
+            };
+            let Endpoint { method, path, is } = endpoint;
+            if *method != is.method() {
+                let wanted = is.method();
+                problem(
+                    "method",
+                    format!("endpoints of the kind `{is}` have the method {wanted}"),
+                    format!("write `\"method\": \"{wanted}\"`"),
+                );
+            }
+            let variables = path.matches('{').count();
+            if variables != usize::from(is.has_variable()) {
+                let (wanted, help) = if is.has_variable() {
+                    ("one variable", "write it as `{name}`, in a segment of its own")
+                } else {
+                    ("no variable", "write all segments as they are")
+                };
+                problem(
+                    "path",
+                    format!("paths of the kind `{is}` have {wanted}, and this one has {variables}"),
+                    help.into(),
+                );
+            }
+            let earlier = &endpoints[..i];
+            if earlier.iter().any(|other| other.is == *is) {
+                problem(
+                    "is",
+                    format!("`{is}` has an endpoint already"),
+                    "remove one of the two".into(),
+                );
+            }
+            if earlier.iter().any(|other| other.shape() == endpoint.shape()) {
+                problem(
+                    "path",
+                    format!("requests to `{path}` have an endpoint already"),
+                    "give each endpoint a path of its own".into(),
+                );
+            }
+        }
+        if endpoints.is_empty() {
+            return;
+        }
+        for (name, error) in &contract.spec.errors {
+            if error.http.is_none() {
+                problems.push(contract.document.problem(
+                    format!("/errors/{name}"),
+                    "the contract is served over REST, and the error has no HTTP status",
+                    "add `\"http\"`",
+                ));
+            }
+        }
+    }
+
+    fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+        let (before, after) = (endpoints(old), endpoints(new));
+        for endpoint in before.iter().filter(|endpoint| !after.contains(endpoint)) {
+            let Endpoint { method, path, .. } = endpoint;
+            changes.breaking(format!(
+                "endpoint `{method} {path}` was removed or does something else"
+            ));
+        }
+        for endpoint in after.iter().filter(|endpoint| !before.contains(endpoint)) {
+            let Endpoint { method, path, .. } = endpoint;
+            changes.compatible(format!("endpoint `{method} {path}` was added"));
+        }
+    }
+
+    fn emit(&self, contract: &Contract) -> Emitted {
+        let endpoints = endpoints(contract);
+        if endpoints.is_empty() {
+            return Emitted::default();
+        }
+        let endpoints = endpoints.iter().map(|Endpoint { method, path, is }| {
+            let (method, is) = (text::variant(method), text::variant(is));
+            quote! {
+                spec::RestEndpoint {
+                    method: spec::RestMethod::#method,
+                    path: #path,
+                    is: spec::RestOperation::#is,
+                }
+            }
+        });
+        Emitted {
+            fields: quote!(rest: &[#(#endpoints),*],),
+            ..Emitted::default()
+        }
+    }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        table.rest = list(endpoints(contract).iter().map(|endpoint| RestEndpoint {
+            method: endpoint.method,
+            path: leaked(&endpoint.path),
+            is: endpoint.is,
+        }));
+    }
+}
+
+fn endpoints(contract: &Contract) -> &[Endpoint] {
+    contract.spec.rest.as_ref().map_or(&[], |rest| &rest.endpoints)
+}

@@ -1,0 +1,306 @@
+//! Requests over REST: their endpoints, what stands in their way, and the form of what is refused.
+
+use serde_json::{Value, json};
+
+use super::{Limits, Server, get, status};
+use crate::keys::{KeyFile, KeyRing};
+
+/// A request that posts `body`, with further headers.
+fn post(path: &str, headers: &str, body: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n{headers}\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// The status, a header, and the JSON of what a server said.
+struct Said {
+    status: u16,
+    head: String,
+    body: Value,
+}
+
+impl Said {
+    fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines
+            .filter(|(key, _)| *key == name)
+            .map(|(_, value)| value)
+            .next()
+    }
+}
+
+async fn said(server: &Server, request: &str) -> Said {
+    let said = server.says(request.as_bytes()).await;
+    let (head, body) = said.split_once("\r\n\r\n").unwrap_or((&said, ""));
+    Said {
+        status: status(&said).parse().unwrap(),
+        head: head.to_owned(),
+        body: serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {said}")),
+    }
+}
+
+#[tokio::test]
+async fn calls_are_answered_with_what_they_are_over_mcp() {
+    let server = Server::new(Limits::default()).await;
+    let text = r#"{"text":"x"}"#;
+    for (tool, headers, body, status, expected) in [
+        (
+            "echo",
+            "",
+            text,
+            200,
+            json!({ "tool": "echo", "status": "success", "result": { "text": "x" } }),
+        ),
+        (
+            "keep",
+            "Idempotency-Key: k1\r\nIf-Match: \"b0\"\r\n",
+            text,
+            200,
+            json!({ "result": { "text": "x" } }),
+        ),
+        (
+            "keep",
+            "If-Match: b0\r\n",
+            text,
+            200,
+            json!({ "result": { "text": "x" } }),
+        ),
+        (
+            "keep",
+            "If-None-Match: *\r\n",
+            text,
+            200,
+            json!({ "result": { "text": "x" } }),
+        ),
+        (
+            "refuse",
+            "",
+            text,
+            404,
+            json!({ "error": { "code": "NOT_FOUND", "message": "no such note", "details": { "path": "x" }, "violations": [] } }),
+        ),
+        (
+            "echo",
+            "",
+            r#"{"text":1}"#,
+            422,
+            json!({ "error": { "code": "INVALID_REQUEST" } }),
+        ),
+        (
+            "echo",
+            "",
+            "{}",
+            422,
+            json!({ "error": { "code": "INVALID_REQUEST" } }),
+        ),
+        (
+            "echo",
+            "",
+            "[]",
+            400,
+            json!({ "error": { "code": "INVALID_REQUEST" } }),
+        ),
+        (
+            "echo",
+            "",
+            "{",
+            400,
+            json!({ "error": { "code": "INVALID_REQUEST" } }),
+        ),
+        (
+            "echo",
+            "",
+            r#"{"text":"x","text":"y"}"#,
+            400,
+            json!({ "error": { "code": "INVALID_REQUEST" } }),
+        ),
+        ("wait", "", text, 429, json!({ "error": { "code": "TOO_OFTEN" } })),
+        (
+            "nothing",
+            "",
+            text,
+            404,
+            json!({ "error": { "code": "NOT_FOUND" } }),
+        ),
+        (
+            "ec%68o",
+            "",
+            text,
+            404,
+            json!({ "error": { "code": "NOT_FOUND" } }),
+        ),
+        ("breach", "", text, 500, json!({ "error": {} })),
+        ("keep", "If-Match: *\r\n", text, 400, json!({ "error": {} })),
+        (
+            "keep",
+            "If-Match: W/\"b0\"\r\n",
+            text,
+            400,
+            json!({ "error": {} }),
+        ),
+        (
+            "keep",
+            "If-Match: \"a\", \"b\"\r\n",
+            text,
+            400,
+            json!({ "error": {} }),
+        ),
+        (
+            "keep",
+            "If-Match: \"a\"\r\nIf-None-Match: *\r\n",
+            text,
+            400,
+            json!({ "error": {} }),
+        ),
+        (
+            "keep",
+            "If-None-Match: \"a\"\r\n",
+            text,
+            400,
+            json!({ "error": {} }),
+        ),
+        (
+            "keep",
+            "Idempotency-Key: two words\r\n",
+            text,
+            422,
+            json!({ "error": { "code": "INVALID_REQUEST" } }),
+        ),
+        (
+            "keep",
+            "Idempotency-Key: a\r\nIdempotency-Key: b\r\n",
+            text,
+            400,
+            json!({ "error": {} }),
+        ),
+    ] {
+        let path = format!("/mcp/tools/{tool}/execute");
+        let said = said(&server, &post(&path, headers, body)).await;
+        assert_eq!(said.status, status, "{tool} {headers}{body}: {}", said.body);
+        assert_eq!(said.header("content-type"), Some("application/json"));
+        assert_eq!(
+            said.header("etag"),
+            (tool == "keep" && status == 200).then_some("\"b1\"")
+        );
+        assert_eq!(said.header("retry-after"), (status == 429).then_some("7"));
+        has(&said.body, &expected);
+    }
+    assert_eq!(server.notes.kept(), ["x", "x", "x"]);
+    server.end().await;
+}
+
+/// Checks that a value has at least what is expected.
+#[track_caller]
+fn has(value: &Value, expected: &Value) {
+    match expected {
+        Value::Object(members) => {
+            for (key, expected) in members {
+                has(&value[key], expected);
+            }
+            assert!(value.is_object(), "{value}");
+        }
+        expected => assert_eq!(value, expected),
+    }
+}
+
+#[tokio::test]
+async fn the_client_is_the_first_product_of_the_user_agent() {
+    let server = Server::new(Limits::default()).await;
+    for agent in ["User-Agent: curl/8.5.0 (x)\r\n", "User-Agent: Mozilla\r\n", ""] {
+        let request = post("/mcp/tools/echo/execute", agent, r#"{"text":"x"}"#);
+        assert_eq!(said(&server, &request).await.status, 200);
+    }
+    assert_eq!(
+        server.notes.clients(),
+        [Some("curl/8.5.0".to_owned()), None, None]
+    );
+    server.end().await;
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
+    let mut keys = None;
+    let server = Server::with_keys(
+        Limits {
+            body: 100,
+            ..Limits::default()
+        },
+        |folder| {
+            let file = KeyFile::at(folder.join("keys.json"));
+            let new = |scope: &str| {
+                let made = file.create("Ada", None, vec![scope.parse().unwrap()]).unwrap();
+                format!("X-API-Key: {}\r\n", made.reveal())
+            };
+            keys = Some([new("read"), new("write@others")]);
+            Some(KeyRing::new(file).unwrap())
+        },
+    )
+    .await;
+    let [key, stranger] = keys.unwrap();
+    let (keep, text) = ("/mcp/tools/keep/execute", r#"{"text":"x"}"#);
+    let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(100));
+    let list = |headers: &str| get("/mcp/tools").replace("Connection:", &format!("{headers}Connection:"));
+    let attacker = list("Origin: http://attacker.example\r\n");
+    for (request, status, header) in [
+        (list(""), 401, Some("www-authenticate")),
+        (list(&stranger), 403, Some("www-authenticate")),
+        (attacker, 403, None),
+        (post(keep, "", text), 401, Some("www-authenticate")),
+        (post(keep, &key, text), 403, None),
+        (post(keep, &key, &long), 413, None),
+        (post("/mcp/tools/no/execute", &key, text), 404, None),
+        (
+            post(keep, &key, text).replace("application/json", "text/plain"),
+            415,
+            None,
+        ),
+        (post("/mcp/tools", &key, text), 405, Some("allow")),
+        (
+            get(keep).replace("Connection:", &format!("{key}Connection:")),
+            405,
+            Some("allow"),
+        ),
+        (post("/mcp/openapi.json", "", text), 405, Some("allow")),
+    ] {
+        let said = said(&server, &request).await;
+        assert_eq!(said.status, status, "{request}: {}", said.body);
+        assert!(
+            said.body["error"]["message"].is_string(),
+            "{request}: {}",
+            said.body
+        );
+        assert!(said.body.get("jsonrpc").is_none(), "{request}: {}", said.body);
+        assert!(said.header("x-request-id").is_some(), "{request}: {}", said.head);
+        if let Some(header) = header {
+            assert!(said.header(header).is_some(), "{request}: {}", said.head);
+        }
+    }
+    assert_eq!(server.notes.kept(), Vec::<String>::new());
+    // MCP has its own form.
+    let mcp = said(&server, &get("/mcp")).await;
+    assert!((mcp.status, mcp.body["jsonrpc"].as_str()) == (401, Some("2.0")));
+    server.end().await;
+}
+
+#[tokio::test]
+async fn tools_are_listed_and_described_as_they_are() {
+    let server = Server::new(Limits::default()).await;
+    let listed = said(&server, &get("/mcp/tools")).await.body;
+    let names: Vec<_> = listed["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| &tool["name"])
+        .collect();
+    assert_eq!(listed["count"], names.len());
+    assert!(names.contains(&&json!("echo")));
+    let described = said(&server, &get("/mcp/openapi.json")).await.body;
+    assert_eq!(described["openapi"], "3.1.0");
+    for name in names {
+        let path = format!("/tools/{}/execute", name.as_str().unwrap());
+        assert_eq!(&described["paths"][&path]["post"]["operationId"], name);
+    }
+    server.end().await;
+}

@@ -1,0 +1,150 @@
+//! Makes a response of HTTP of an answer of MCP.
+
+use std::time::{Duration, SystemTime};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use hyper::{
+    Response, StatusCode,
+    header::{CONTENT_TYPE, ETAG, HeaderValue, RETRY_AFTER},
+};
+use rmcp::model::ErrorCode;
+use serde_json::{Map, Value, json};
+use tabellion_runtime::{
+    ContractSpec, ErrorAnswer,
+    context::{BASE, CHANGE, COMMIT},
+    gates::GATES,
+    rates,
+};
+
+use crate::{render, request_origin, shared, streamable::Body};
+
+/// Name of an error that fits none of the contract's.
+pub(super) const UNNAMED: &str = "REFUSED";
+
+/// Returns the response to a call, from the text of its answer.
+pub(super) fn execution(
+    contract: &'static ContractSpec,
+    tool: &str,
+    begun: SystemTime,
+    answer: &[u8],
+) -> Response<Body> {
+    let mut answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+    if answer.get("error").is_some() {
+        return error(contract, answer["error"].take());
+    }
+    let mut result = answer["result"].take();
+    let mut meta = match result["_meta"].take() {
+        Value::Object(meta) => meta,
+        _ => Map::new(),
+    };
+    if let Some(data) = meta.remove(render::ERROR) {
+        let message = result["content"][0]["text"].take();
+        let code = data["code"].clone();
+        return error(
+            contract,
+            json!({ "code": code, "message": message, "data": data["data"], "name": data["name"] }),
+        );
+    }
+    if !result["structuredContent"].is_object() {
+        let why = "a person must approve this call, who can't be asked over REST: make it over MCP";
+        return refused(contract, StatusCode::CONFLICT, why);
+    }
+    meta.remove(shared::SERVER_INFO);
+    let etag = meta.get(BASE).and_then(Value::as_str).map(str::to_owned);
+    let ended = SystemTime::now();
+    let mut execution = json!({
+        "tool": tool,
+        "status": "success",
+        "result": result["structuredContent"].take(),
+        "execution_time_ms": milliseconds(begun, ended),
+        "created_at": written(begun),
+        "completed_at": written(ended),
+    });
+    for (member, key) in [
+        ("commit", COMMIT),
+        ("change", CHANGE),
+        ("constitutional_compliance", GATES),
+    ] {
+        if let Some(value) = meta.remove(key) {
+            execution[member] = value;
+        }
+    }
+    if !meta.is_empty() {
+        execution["meta"] = meta.into();
+    }
+    let mut response = json(StatusCode::OK, &execution);
+    if let Some(etag) = etag.and_then(|id| HeaderValue::from_str(&format!("\"{id}\"")).ok()) {
+        response.headers_mut().insert(ETAG, etag);
+    }
+    response
+}
+
+/// Returns the response for an error of JSON-RPC, or one that has a name beside.
+fn error(contract: &'static ContractSpec, error: Value) -> Response<Body> {
+    let code = error["code"].as_i64().and_then(|code| i32::try_from(code).ok());
+    let code = code.unwrap_or(ErrorCode::INTERNAL_ERROR.0);
+    let message = error["message"].as_str().unwrap_or_default().to_owned();
+    let data = error["data"].as_object().cloned().unwrap_or_default();
+    let retry = data.get(rates::RETRY_AFTER).and_then(Value::as_u64);
+    let named = error["name"].as_str();
+    let declared = contract.errors.iter().find(|declared| match named {
+        Some(name) => declared.name == name,
+        None => declared.code == code,
+    });
+    // Contracts know what of theirs is refused; what is refused before has the codes of JSON-RPC and of HTTP.
+    let fallback = match ErrorCode(code) {
+        request_origin::FORBIDDEN => StatusCode::FORBIDDEN,
+        request_origin::TOO_MANY => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::INVALID_PARAMS | ErrorCode::INVALID_REQUEST => StatusCode::UNPROCESSABLE_ENTITY,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let mut response = match declared {
+        Some(declared) => {
+            let answer = ErrorAnswer {
+                name: declared.name,
+                code,
+                message,
+                data,
+            };
+            let status = contract
+                .status(&answer)
+                .and_then(|it| StatusCode::from_u16(it).ok());
+            json(status.unwrap_or(fallback), &contract.rest_body(&answer))
+        }
+        None => refused(contract, fallback, &message),
+    };
+    if let Some(seconds) = retry {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// Returns the response for a request that is no call.
+pub(super) fn refused(contract: &'static ContractSpec, status: StatusCode, why: &str) -> Response<Body> {
+    let error = contract.error_of(status.as_u16());
+    let answer = ErrorAnswer {
+        name: error.map_or(UNNAMED, |error| error.name),
+        code: error.map_or(ErrorCode::INVALID_REQUEST.0, |error| error.code),
+        message: why.to_owned(),
+        data: Map::new(),
+    };
+    json(status, &contract.rest_body(&answer))
+}
+
+/// Returns a response of JSON.
+pub(super) fn json(status: StatusCode, body: &Value) -> Response<Body> {
+    let mut response = Response::new(Body::whole(body.to_string()));
+    *response.status_mut() = status;
+    let media = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, media);
+    response
+}
+
+fn milliseconds(begun: SystemTime, ended: SystemTime) -> u64 {
+    let duration = ended.duration_since(begun).unwrap_or(Duration::ZERO);
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn written(time: SystemTime) -> String {
+    DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Millis, true)
+}

@@ -1,0 +1,291 @@
+//! The endpoints of a contract as an OpenAPI 3.1 document.
+//!
+//! Schemas are the contract's, which OpenAPI 3.1 takes as they are: of requests with the rules that are enforced. A tool has a path of its
+//! own, with its own request and result.
+
+use std::collections::BTreeSet;
+
+use hyper::StatusCode;
+use serde_json::{Map, Value, json};
+use tabellion_runtime::{
+    ContractSpec, ToolSpec,
+    spec::{ErrorBody, RestEndpoint, RestOperation, Severity},
+};
+
+use super::{answer::UNNAMED, message::MAX_ETAG};
+
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+const ERROR: &str = "Error";
+const TOOL: &str = "Tool";
+/// Statuses of what is refused before it is a call: at any endpoint, at those that ask for credentials (from the fourth on), and at those with a
+/// body (all).
+const REFUSALS: [u16; 11] = [400, 405, 503, 401, 403, 429, 408, 413, 415, 422, 500];
+
+/// Returns the description of the endpoints that a contract declares, for those of its tools that are offered. Clients know the path at which
+/// the contract is served as `url`.
+pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> bool) -> Value {
+    let mut schemas = Map::new();
+    schemas.insert(ERROR.into(), error(contract));
+    let mut paths = Map::new();
+    for endpoint in contract.rest {
+        let method = endpoint.method.to_string().to_lowercase();
+        match endpoint.is {
+            RestOperation::ToolExecute => {
+                for tool in contract.tools.iter().filter(|tool| is_offered(tool.name)) {
+                    schemas.insert(of_request(tool), placed(&of_request(tool), tool.input.enforced));
+                    schemas.insert(of_result(tool), placed(&of_result(tool), tool.output.wire));
+                    let operation = execute(contract, tool);
+                    paths.insert(endpoint.path_with(tool.name), json!({ &method: operation }));
+                }
+            }
+            RestOperation::ToolList => {
+                schemas.insert(TOOL.into(), listed());
+                paths.insert(endpoint.path.into(), json!({ &method: list(contract) }));
+            }
+            RestOperation::OpenApi => {
+                paths.insert(endpoint.path.into(), json!({ &method: description(endpoint) }));
+            }
+        }
+    }
+    let declared = contract.statuses.iter().map(|it| it.status);
+    let refusals: BTreeSet<_> = REFUSALS.into_iter().chain(declared).collect();
+    let refusals: Map<_, _> = refusals
+        .into_iter()
+        .map(|status| (status.to_string(), refusal(status)))
+        .collect();
+    let mut document = json!({
+        "openapi": "3.1.0",
+        "info": { "title": contract.title, "version": contract.version },
+        "jsonSchemaDialect": DIALECT,
+        "servers": [{ "url": if url.is_empty() { "/" } else { url } }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": refusals,
+            "securitySchemes": {
+                "bearer": { "type": "http", "scheme": "bearer", "description": "An API key or an access token." },
+            },
+        },
+    });
+    // Without roles, whether callers must be known is the operator's choice.
+    let nobody = contract.auth.is_none().then(|| json!({}));
+    let known = json!({ "bearer": [] });
+    document["security"] = nobody.into_iter().chain([known]).collect();
+    document
+}
+
+fn of_request(tool: &ToolSpec) -> String {
+    format!("{}_request", tool.name)
+}
+
+fn of_result(tool: &ToolSpec) -> String {
+    format!("{}_result", tool.name)
+}
+
+fn reference(schema: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{schema}") })
+}
+
+/// Returns a schema of the wire for the place `name` among the document's: its references within itself lead there.
+fn placed(name: &str, wire: &str) -> Value {
+    let mut schema: Value = serde_json::from_str(wire).expect("generated schemas are JSON");
+    relocate(&mut schema, &format!("#/components/schemas/{name}"));
+    if let Some(schema) = schema.as_object_mut() {
+        schema.shift_remove("$schema");
+    }
+    schema
+}
+
+fn relocate(schema: &mut Value, place: &str) {
+    match schema {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match value {
+                    Value::String(target) if key == "$ref" && target.starts_with('#') => {
+                        target.replace_range(..1, place);
+                    }
+                    value => relocate(value, place),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| relocate(item, place)),
+        _ => {}
+    }
+}
+
+/// Returns the operation that calls a tool.
+fn execute(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
+    let of_tool = contract.statuses.iter();
+    let of_tool = of_tool
+        .filter(|status| tool.errors.contains(&status.error))
+        .map(|it| it.status);
+    let refusals: BTreeSet<_> = REFUSALS.into_iter().chain(of_tool).collect();
+    let execution = json!({
+        "type": "object",
+        "required": ["tool", "status", "result", "execution_time_ms", "created_at", "completed_at"],
+        "additionalProperties": false,
+        "properties": {
+            "tool": { "const": tool.name },
+            "status": { "const": "success" },
+            "result": reference(&of_result(tool)),
+            "commit": { "type": "string", "description": "Id of the commit that was made." },
+            "change": { "type": "string", "description": "Id of the change of rows that was made." },
+            "constitutional_compliance": { "type": "object", "description": "What the tool's gates said." },
+            "meta": { "type": "object", "description": "What else the server says of the answer." },
+            "execution_time_ms": { "type": "integer", "minimum": 0 },
+            "created_at": { "type": "string", "format": "date-time" },
+            "completed_at": { "type": "string", "format": "date-time" },
+        },
+    });
+    let mut success = content("The tool's result", execution);
+    success["headers"] = json!({ "ETag": {
+        "description": "The content that the document has now.",
+        "schema": { "type": "string" },
+    } });
+    let mut operation = json!({
+        "operationId": tool.name,
+        "description": tool.description,
+        "tags": if tool.tags.is_empty() { json!(["tools"]) } else { json!(tool.tags) },
+        "requestBody": { "required": true, "content": { "application/json": { "schema": reference(&of_request(tool)) } } },
+        "responses": responses(success, refusals.into_iter()),
+    });
+    if tool.operations().iter().any(|operation| operation.mutating) {
+        operation["parameters"] = json!([
+            header(
+                "Idempotency-Key",
+                "The caller's own name for the call: sent again, it answers as the first time.",
+                json!({ "type": "string", "pattern": "^[!-~]{1,255}$" }),
+            ),
+            header(
+                "If-Match",
+                "The `ETag` that the document must still have.",
+                json!({ "type": "string", "pattern": format!("^([0-9A-Za-z]{{1,{MAX_ETAG}}}|\"[0-9A-Za-z]{{1,{MAX_ETAG}}}\")$") }),
+            ),
+        ]);
+    }
+    operation
+}
+
+fn list(contract: &ContractSpec) -> Value {
+    let body = json!({
+        "type": "object",
+        "required": ["count", "tools"],
+        "additionalProperties": false,
+        "properties": {
+            "count": { "type": "integer", "minimum": 0, "maximum": contract.tools.len() },
+            "tools": { "type": "array", "items": reference(TOOL) },
+        },
+    });
+    json!({
+        "operationId": "list_tools",
+        "description": "Lists the tools.",
+        "tags": ["tools"],
+        "responses": responses(content("The tools", body), REFUSALS[..6].iter().copied()),
+    })
+}
+
+fn description(endpoint: &RestEndpoint) -> Value {
+    json!({
+        "operationId": "openapi",
+        "description": format!("Describes the endpoints. `{}` needs no credentials.", endpoint.path),
+        "tags": ["description"],
+        "security": [{}],
+        "responses": responses(content("This document", json!({ "type": "object" })), REFUSALS[..3].iter().copied()),
+    })
+}
+
+fn listed() -> Value {
+    let limit = json!({
+        "type": ["object", "null"],
+        "required": ["limit", "requests", "seconds", "per"],
+        "properties": {
+            "limit": { "type": "string" },
+            "requests": { "type": "integer", "minimum": 1 },
+            "seconds": { "type": "integer", "minimum": 1 },
+            "per": { "enum": ["caller"] },
+        },
+    });
+    json!({
+        "type": "object",
+        "required": ["name", "description", "annotations", "rate_limit", "input_schema", "output_schema"],
+        "properties": {
+            "name": { "type": "string" },
+            "description": { "type": "string" },
+            "annotations": { "type": "object" },
+            "tags": { "type": "array", "items": { "type": "string" } },
+            "constitutional_gates": { "type": "array", "items": { "type": "string" } },
+            "requires_auth": { "type": "boolean" },
+            "rate_limit": limit,
+            "input_schema": { "type": "object" },
+            "output_schema": { "type": "object" },
+        },
+    })
+}
+
+/// Returns the schema of what a refusal has for a body.
+fn error(contract: &ContractSpec) -> Value {
+    let body = contract.error_body.unwrap_or(ErrorBody::USUAL);
+    let unnamed = [400, 500].map(|status| contract.error_of(status).is_none());
+    let unnamed = unnamed.contains(&true).then_some(UNNAMED);
+    let names = contract.errors.iter().map(|error| error.name);
+    let names: Vec<_> = names.chain(unnamed).collect();
+    let violation = json!({
+        "type": "object",
+        "required": ["principle", "issue", "severity", "actionable", "clause"],
+        "properties": {
+            "principle": { "type": "string" },
+            "issue": { "type": "string" },
+            "severity": { "enum": Severity::ALL },
+            "actionable": { "type": "string" },
+            "clause": { "type": "string" },
+        },
+    });
+    json!({
+        "type": "object",
+        "required": [body.at],
+        "additionalProperties": false,
+        "properties": { body.at: {
+            "type": "object",
+            "required": [body.code, body.message, body.details, body.violations],
+            "additionalProperties": false,
+            "properties": {
+                body.code: { "enum": names },
+                body.message: { "type": "string", "description": "What happened, and what to do." },
+                body.details: { "type": "object" },
+                body.violations: { "type": "array", "items": violation },
+            },
+        } },
+    })
+}
+
+fn header(name: &str, description: &str, schema: Value) -> Value {
+    json!({ "name": name, "in": "header", "description": description, "schema": schema })
+}
+
+fn content(description: &str, schema: Value) -> Value {
+    json!({ "description": description, "content": { "application/json": { "schema": schema } } })
+}
+
+fn responses(success: Value, refusals: impl Iterator<Item = u16>) -> Value {
+    let refusals = refusals.map(|status| {
+        let status = status.to_string();
+        let refusal = json!({ "$ref": format!("#/components/responses/{status}") });
+        (status, refusal)
+    });
+    let success = ("200".to_owned(), success);
+    std::iter::once(success).chain(refusals).collect()
+}
+
+/// Returns what refusals with this status are.
+fn refusal(status: u16) -> Value {
+    let name = StatusCode::from_u16(status).ok();
+    let name = name.and_then(|status| status.canonical_reason());
+    let mut refusal = content(name.unwrap_or("Refused"), reference(ERROR));
+    if matches!(status, 429 | 503) {
+        refusal["headers"] = json!({ "Retry-After": {
+            "description": "Seconds to wait.",
+            "schema": { "type": "integer", "minimum": 0 },
+        } });
+    }
+    refusal
+}

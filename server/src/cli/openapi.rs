@@ -1,0 +1,25 @@
+//! `tabellion openapi`: a contract's endpoints over REST, as OpenAPI.
+
+use clap::{Args, builder::PossibleValuesParser};
+use tabellion_mcp::rest;
+
+use crate::{console, contracts, terminal::TerminalError};
+
+/// Arguments of `openapi`.
+#[derive(Debug, Args)]
+pub(super) struct OpenApi {
+    /// The contract
+    #[arg(long, value_parser = PossibleValuesParser::new(contracts::names_over_rest()))]
+    contract: String,
+    /// The URL at which it is served over MCP
+    #[arg(long, default_value = "/mcp")]
+    url: String,
+}
+
+/// Prints the document, as it is at `openapi.json` below that URL.
+pub(super) fn run(asked: &OpenApi) -> Result<(), TerminalError> {
+    let contract = contracts::spec(&asked.contract)
+        .ok_or_else(|| TerminalError::new(format_args!("there is no contract `{}`", asked.contract)))?;
+    let document = rest::openapi(contract, &asked.url, &|_| true);
+    Ok(console::answer(format!("{document:#}\n").as_bytes())?)
+}
