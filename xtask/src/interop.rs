@@ -1,5 +1,6 @@
 //! Foreign clients use our server, over both transports and in both eras: the `mcp` package of PyPI in both of its major
-//! versions, and the Inspector's command line. The former also obtain tokens from a foreign authorization server.
+//! versions, and the Inspector's command line. The former also obtain tokens from a foreign authorization server. Over REST, a generated client
+//! and schemathesis use what the server says of its endpoints.
 
 use std::{
     fs,
@@ -23,6 +24,10 @@ const PYTHONS: [(&str, &str); 2] = [("mcp-1", "mcp==1.30.0"), ("mcp-2", "mcp==2.
 const SCRIPT: &str = "conformance/clients/meet.py";
 /// What they do where they need a token.
 const AUTHORIZED: &str = "conformance/clients/authorized.py";
+/// The packages that read descriptions of endpoints.
+const OF_REST: [&str; 2] = ["openapi-python-client==0.29.1", "schemathesis==4.32.5"];
+/// What is done with them.
+const REST: &str = "conformance/clients/rest.py";
 /// The authorization server, an npm package.
 const AUTHORITY: &str = "oidc-provider";
 const AUTHORITY_VERSION: &str = "9.13.3";
@@ -119,7 +124,12 @@ enum Transport {
 pub(crate) fn all() -> Outcome {
     let program = run::program("tabellion", &[])?;
     let (mut wrong, mut missing) = (Vec::new(), Vec::new());
-    for met in [pythons(&program), authorized(&program), inspector(&program)] {
+    for met in [
+        pythons(&program),
+        authorized(&program),
+        rest(&program),
+        inspector(&program),
+    ] {
         match met {
             Ok(found) => wrong.extend(found),
             Err(error) if error.is::<Missing>() => missing.push(error),
@@ -165,6 +175,20 @@ fn authorized(program: &Path) -> Outcome<Vec<String>> {
         )?);
     }
     Ok(wrong)
+}
+
+/// Returns the failures over REST. The packages for MCP are there too, since the scripts share code.
+fn rest(program: &Path) -> Outcome<Vec<String>> {
+    let (_, mcp) = PYTHONS[0];
+    let python = Python::with("rest", &[OF_REST[0], OF_REST[1], mcp])?;
+    let place = TestServer::new(program, Transport::Stdio)?;
+    let mut client = python.command();
+    client
+        .arg(root().join(REST))
+        .arg(place.library.path())
+        .arg(program);
+    let met = meeting(&OF_REST.join(" "), &mut client)?;
+    Ok(met.into_iter().collect())
 }
 
 /// Runs a client; returns its output if it fails.

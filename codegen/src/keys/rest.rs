@@ -93,7 +93,7 @@ impl Key for RestFace {
             return;
         }
         for (name, error) in &contract.spec.errors {
-            if error.http.is_none() {
+            if error.http.is_none() && error.http_for.is_empty() {
                 problems.push(contract.document.problem(
                     format!("/errors/{name}"),
                     "the contract is served over REST, and the error has no HTTP status",

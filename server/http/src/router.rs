@@ -104,29 +104,22 @@ fn downloads(site: &Site) -> Router<Arc<Site>> {
 /// Routes of the contract over REST that is mounted at `path`. What is refused on the way has the form of the contract's errors.
 fn rest(site: &Arc<Site>, path: &str) -> Router<Arc<Site>> {
     let path: Arc<str> = path.into();
-    let (mut open, mut closed) = (Router::new(), Router::new());
-    for endpoint in site
-        .mounts
-        .get(&*path)
-        .map_or(&[][..], |mount| mount.endpoint.rest())
-    {
+    let mut router = Router::new();
+    let endpoints = site.mounts.get(&*path).map(|mount| mount.endpoint.rest());
+    for endpoint in endpoints.into_iter().flatten() {
         let of = path.clone();
-        let answer = any(move |site, address, name, caller, request| {
+        let mut answer = any(move |site, address, name, caller, request| {
             ask((of, endpoint), site, address, name, caller, request)
         });
-        let place = format!("{path}{}", endpoint.path);
-        if endpoint.is == RestOperation::OpenApi {
-            open = open.route(&place, answer);
-        } else {
-            closed = closed.route(&place, answer);
+        if endpoint.is != RestOperation::OpenApi {
+            answer = answer.layer(from_fn_with_state(site.clone(), layers::authenticate));
         }
+        let guard = from_fn_with_state(site.clone(), layers::guard);
+        let refusals = from_fn_with_state((site.clone(), path.clone()), layers::rest_refusals);
+        let place = format!("{path}{}", endpoint.path);
+        router = router.route(&place, answer.layer(guard).layer(refusals));
     }
-    let authenticate = from_fn_with_state(site.clone(), layers::authenticate);
-    let guard = from_fn_with_state(site.clone(), layers::guard);
-    let refusals = from_fn_with_state((site.clone(), path), layers::rest_refusals);
-    open.merge(closed.route_layer(authenticate))
-        .route_layer(guard)
-        .route_layer(refusals)
+    router
 }
 
 /// Routes for callers whose credentials are valid, or for everyone where none are asked for.

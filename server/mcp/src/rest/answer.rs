@@ -148,3 +148,91 @@ fn milliseconds(begun: SystemTime, ended: SystemTime) -> u64 {
 fn written(time: SystemTime) -> String {
     DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+    use crate::testing::{NOTES, RPC};
+
+    /// Errors of JSON-RPC, as contracts with that channel and everything before contracts send them.
+    #[tokio::test]
+    async fn errors_of_json_rpc_have_a_status_and_the_usual_form() {
+        for (contract, error, status, name, retry) in [
+            (
+                &RPC,
+                json!({ "code": -32001, "message": "no such note", "data": { "path": "x" } }),
+                404,
+                "NOT_FOUND",
+                None,
+            ),
+            (
+                &RPC,
+                json!({ "code": -32602, "message": "wrong" }),
+                422,
+                "INVALID_REQUEST",
+                None,
+            ),
+            (
+                &RPC,
+                json!({ "code": -32005, "message": "often", "data": { "retryAfterSeconds": 7 } }),
+                500,
+                "TOO_OFTEN",
+                Some("7"),
+            ),
+            (
+                &RPC,
+                json!({ "code": 429, "message": "often", "data": { "retryAfterSeconds": 7 } }),
+                429,
+                UNNAMED,
+                Some("7"),
+            ),
+            (
+                &NOTES,
+                json!({ "code": 429, "message": "often", "data": { "retryAfterSeconds": 7 } }),
+                429,
+                "TOO_OFTEN",
+                Some("7"),
+            ),
+            (
+                &NOTES,
+                json!({ "code": 403, "message": "no", "data": { "scope": "write" } }),
+                403,
+                "INVALID_REQUEST",
+                None,
+            ),
+            (
+                &NOTES,
+                json!({ "code": -32603, "message": "it failed" }),
+                500,
+                UNNAMED,
+                None,
+            ),
+            (&NOTES, json!({}), 500, UNNAMED, None),
+        ] {
+            let text = json!({ "jsonrpc": "2.0", "id": 0, "error": error }).to_string();
+            let response = execution(contract, "echo", SystemTime::now(), text.as_bytes());
+            assert_eq!(response.status(), status, "{error}");
+            let header = response
+                .headers()
+                .get(RETRY_AFTER)
+                .map(|value| value.to_str().unwrap());
+            assert_eq!(header, retry, "{error}");
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body["error"]["code"], name, "{body}");
+            assert_eq!(
+                body["error"]["message"],
+                error.get("message").cloned().unwrap_or(json!(""))
+            );
+        }
+    }
+
+    #[test]
+    fn a_question_to_a_person_can_not_be_asked() {
+        let text = json!({ "result": { "resultType": "input_required", "inputRequests": {} } }).to_string();
+        let response = execution(&NOTES, "keep", SystemTime::now(), text.as_bytes());
+        assert_eq!(response.status(), StatusCode::CONFLICT);
+    }
+}

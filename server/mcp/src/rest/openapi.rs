@@ -34,6 +34,7 @@ pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> 
                 for tool in contract.tools.iter().filter(|tool| is_offered(tool.name)) {
                     schemas.insert(of_request(tool), placed(&of_request(tool), tool.input.enforced));
                     schemas.insert(of_result(tool), placed(&of_result(tool), tool.output.wire));
+                    schemas.insert(of_execution(tool), execution(tool));
                     let operation = execute(contract, tool);
                     paths.insert(endpoint.path_with(tool.name), json!({ &method: operation }));
                 }
@@ -82,6 +83,10 @@ fn of_result(tool: &ToolSpec) -> String {
     format!("{}_result", tool.name)
 }
 
+fn of_execution(tool: &ToolSpec) -> String {
+    format!("{}_execution", tool.name)
+}
+
 fn reference(schema: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
@@ -113,14 +118,9 @@ fn relocate(schema: &mut Value, place: &str) {
     }
 }
 
-/// Returns the operation that calls a tool.
-fn execute(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
-    let of_tool = contract.statuses.iter();
-    let of_tool = of_tool
-        .filter(|status| tool.errors.contains(&status.error))
-        .map(|it| it.status);
-    let refusals: BTreeSet<_> = REFUSALS.into_iter().chain(of_tool).collect();
-    let execution = json!({
+/// Returns the schema of a successful call of a tool.
+fn execution(tool: &ToolSpec) -> Value {
+    json!({
         "type": "object",
         "required": ["tool", "status", "result", "execution_time_ms", "created_at", "completed_at"],
         "additionalProperties": false,
@@ -136,8 +136,17 @@ fn execute(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
             "created_at": { "type": "string", "format": "date-time" },
             "completed_at": { "type": "string", "format": "date-time" },
         },
-    });
-    let mut success = content("The tool's result", execution);
+    })
+}
+
+/// Returns the operation that calls a tool.
+fn execute(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
+    let of_tool = contract.statuses.iter();
+    let of_tool = of_tool
+        .filter(|status| tool.errors.contains(&status.error))
+        .map(|it| it.status);
+    let refusals: BTreeSet<_> = REFUSALS.into_iter().chain(of_tool).collect();
+    let mut success = content("The tool's result", reference(&of_execution(tool)));
     success["headers"] = json!({ "ETag": {
         "description": "The content that the document has now.",
         "schema": { "type": "string" },
