@@ -176,15 +176,19 @@ impl OAuth {
     }
 }
 
-/// Returns the path of the mount at a path, or above it; `None` if there is none.
+/// Returns the path of the mount that is at a path, or has an endpoint there; `None` if there is none.
 fn mount_of<'m>(mounts: &'m Mounts, path: &str) -> Option<&'m str> {
-    let mut at = path;
-    loop {
-        if let Some((mount, _)) = mounts.get_key_value(at) {
-            return Some(mount);
-        }
-        at = at.rsplit_once('/')?.0;
-    }
+    let mut all = mounts.iter();
+    let found = all.find(|(mount, served)| match path.strip_prefix(mount.as_str()) {
+        None => false,
+        Some("") => true,
+        Some(below) => served
+            .endpoint
+            .rest()
+            .iter()
+            .any(|endpoint| endpoint.is_at(below)),
+    });
+    found.map(|(mount, _)| mount.as_str())
 }
 
 /// Returns whether a request has credentials.

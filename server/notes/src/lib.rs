@@ -29,7 +29,7 @@ mod tests;
 pub use self::{
     catalogue::{Catalogue, CatalogueError, Entry, Files, Followed, FoundLink, Selection, Snapshot},
     error::NoteError,
-    export::{Export, ExportError, ExportFiles, Exported, Format, export},
+    export::{Export, ExportError, ExportFiles, Exported, Format, SECRET_BYTES, SecretFile, export},
     identity::{derived_id, file_name, is_named_for, is_note},
     link::Link,
     metadata::{Agent, KEPT_KEYS, Metadata},

@@ -63,6 +63,11 @@ impl RestEndpoint {
         path.strip_prefix(before)?.strip_suffix(after)
     }
 
+    /// Returns whether a path is this endpoint's.
+    pub fn is_at(&self, path: &str) -> bool {
+        self.path == path || self.variable_of(path).is_some_and(|value| !value.contains('/'))
+    }
+
     /// Returns the path with `value` in place of its variable.
     pub fn path_with(&self, value: &str) -> String {
         match (self.path.split_once('{'), self.path.split_once('}')) {

@@ -19,6 +19,7 @@ mod long_history;
 mod names;
 mod operations;
 mod options;
+mod rest;
 mod review;
 mod rows;
 mod session;

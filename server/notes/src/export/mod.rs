@@ -7,6 +7,7 @@ mod archive;
 mod files;
 mod json;
 mod obsidian;
+mod secret;
 
 use std::{
     collections::HashSet,
@@ -18,7 +19,10 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 use zip::result::ZipError;
 
-pub use self::files::ExportFiles;
+pub use self::{
+    files::ExportFiles,
+    secret::{SECRET_BYTES, SecretFile},
+};
 use crate::{CatalogueError, Entry, FoundLink, NoteError, Selection, Snapshot};
 
 /// The form of an export.

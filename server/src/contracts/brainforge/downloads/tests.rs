@@ -1,0 +1,82 @@
+//! URLs of exports: who has them, and until when.
+
+use std::io::Read as _;
+
+use tabellion_platform as platform;
+
+use super::*;
+
+const ENDPOINT: &str = "https://notes.example/mcp";
+
+/// Opens what a URL leads to.
+fn open(exports: &Exports, url: &str) -> Option<String> {
+    let below = url.strip_prefix(ENDPOINT)?.strip_prefix("/exports/")?;
+    let (id, query) = below.split_once('?')?;
+    let mut text = String::new();
+    let mut download = exports.open(id, query).unwrap()?;
+    download.file.read_to_string(&mut text).unwrap();
+    Some(format!("{}: {text}", download.media_type))
+}
+
+#[test]
+fn a_url_leads_to_its_export_until_it_expires_and_no_other_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let exports = Exports {
+        folder: folder.path().join("exports"),
+        key: SecretFile::at(folder.path().join(KEY)),
+    };
+    fs::create_dir(&exports.folder).unwrap();
+    let (id, other) = (Uuid::new_v4(), Uuid::new_v4());
+    for (id, text) in [(id, "{}"), (other, "[]")] {
+        fs::write(exports.folder.join(format!("{id}.json")), text).unwrap();
+    }
+    let soon = Utc::now() + chrono::TimeDelta::minutes(5);
+    let url = exports.url(ENDPOINT, id, soon).unwrap();
+    assert_eq!(open(&exports, &url).unwrap(), "application/json: {}");
+    assert_eq!(url, exports.url(ENDPOINT, id, soon).unwrap(), "the key stays");
+    #[cfg(unix)]
+    assert!(!platform::is_for_others(
+        &fs::metadata(exports.key.path()).unwrap()
+    ));
+
+    // Each character counts, and so do all others that a URL could have.
+    for (at, is) in url.char_indices().skip(ENDPOINT.len() + "/exports/".len()) {
+        for put in ["0", "1", "a", "A", "%30", ""] {
+            let changed = format!("{}{put}{}", &url[..at], &url[at + is.len_utf8()..]);
+            let is_same = put.chars().eq([is]);
+            assert_eq!(open(&exports, &changed).is_some(), is_same, "{changed}");
+        }
+    }
+    let moved = url.replace(&id.to_string(), &other.to_string());
+    let later = url.replace(&soon.timestamp().to_string(), &(soon.timestamp() + 1).to_string());
+    let past = exports.url(ENDPOINT, id, Utc::now()).unwrap();
+    let twice = format!("{url}&signature=00");
+    for wrong in [
+        moved,
+        later,
+        past,
+        twice,
+        url[..url.find('?').unwrap() + 1].to_owned(),
+    ] {
+        assert_eq!(open(&exports, &wrong), None, "{wrong}");
+    }
+    let out = exports.open("../exports.key", "expires=99999999999&signature=00");
+    assert!(out.unwrap().is_none());
+
+    // Another key is another library's.
+    fs::remove_file(exports.key.path()).unwrap();
+    assert_eq!(open(&exports, &url), None);
+    let new = exports.url(ENDPOINT, id, soon).unwrap();
+    assert_ne!(new, url);
+    assert!(open(&exports, &new).is_some() && open(&exports, &url).is_none());
+    fs::remove_file(exports.folder.join(format!("{id}.json"))).unwrap();
+    assert_eq!(open(&exports, &new), None);
+    fs::write(exports.key.path(), "short").unwrap();
+    assert!(
+        exports
+            .url(ENDPOINT, id, soon)
+            .unwrap_err()
+            .to_string()
+            .contains("is no key")
+    );
+}
