@@ -1,4 +1,4 @@
-//! Files that a contract lets clients download: whoever has the URL may, until it expires.
+//! Files that a contract lets clients download: every client that has the URL may, until it expires.
 
 use std::{fs::File, io, io::Read as _, sync::Arc};
 

@@ -20,7 +20,7 @@ use crate::{Outcome, measure::peak, root};
 
 /// How often it is asked whether a run is over.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
-/// Files that are larger give no words: hardly anybody wrote them.
+/// Files that are larger give no words: they are hardly ever written by a person.
 const MAX_BYTES: u64 = 200_000;
 
 /// Measures with each number of copies of the trees: the folders in `sources`, or that folder itself if it has files.

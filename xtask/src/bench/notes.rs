@@ -26,7 +26,7 @@ const IN_FOLDER: usize = 1_000;
 /// Words of a paragraph, and paragraphs of a note.
 const LENGTH: usize = 60;
 const PARAGRAPHS: usize = 3;
-/// Changes of each kind that a server makes before another one is started: a caller has few in a minute.
+/// Changes of each kind that a server makes before the next one is started: a caller has few in a minute.
 const OF_A_SERVER: usize = 20;
 /// The same of searches.
 const SEARCHES_OF_A_SERVER: usize = 90;

@@ -7,7 +7,7 @@ pub(super) const SHELF: &[Specimen] = &[
     specimen(
         Mutant::ShowsWhatWaits,
         "shows-what-waits",
-        "searches and exports have what nobody has approved",
+        "searches and exports have what no person has approved",
         &["review/pending-unseen"],
     ),
     specimen(

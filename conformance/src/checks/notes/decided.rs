@@ -41,7 +41,7 @@ pub(super) const STALE: Check = Check {
     guarantees: &["locks-hold"],
     states: "A proposal whose note has changed since can't be approved.",
     explains: "Lets an agent propose a change, changes the note as a person, by the tool or by hand, and approves the proposal. That must be \
-               refused and change nothing: it would undo what the person wrote, and nobody has seen both.",
+               refused and change nothing: it would undo what the person wrote, and no person has seen both.",
     cases: |_| {
         Ok([false, true]
             .map(|by_hand| Case::new(if by_hand { "by hand" } else { "by the tool" }, by_hand))
@@ -136,5 +136,5 @@ fn stale(bench: &Bench<'_>, by_hand: bool) -> Judgement {
     }
     view.same(&shelf.scene.view()?, "a refused decision")?;
     shelf.ensure_seen(By::Person, &word(3), true, "which a person wrote meanwhile")?;
-    shelf.ensure_seen(By::Person, &word(PROPOSED), false, "which nobody has approved")
+    shelf.ensure_seen(By::Person, &word(PROPOSED), false, "which no person has approved")
 }

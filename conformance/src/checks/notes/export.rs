@@ -210,7 +210,7 @@ fn filters(bench: &Bench<'_>) -> Judgement {
     let mut shelf = Shelf::start(bench)?;
     let library = library(&mut shelf)?;
     let [first, second, third] = &library.ids;
-    let nobody = "00000000-0000-4000-8000-000000000000";
+    let absent = "00000000-0000-4000-8000-000000000000";
     let cases: [(Value, &[&String], usize); 6] = [
         (json!({ "note_ids": [first, second] }), &[first, second], 1),
         (json!({ "note_ids": [third, second] }), &[second, third], 0),
@@ -240,7 +240,7 @@ fn filters(bench: &Bench<'_>) -> Judgement {
             format!("{expected:?} pass `{given}`, but {ids:?} are exported")
         })?;
     }
-    let asked = json!({ "filters": { "note_ids": [first, nobody] } });
+    let asked = json!({ "filters": { "note_ids": [first, absent] } });
     shelf.must_not(
         By::Agent,
         Tool::Export,

@@ -38,26 +38,26 @@ pub(super) const ONCE: Check = Check {
 };
 
 /// An id that no note has.
-const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+const ABSENT: &str = "00000000-0000-4000-8000-000000000000";
 
 /// Ends of a link that can't be.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Ends {
     Itself,
-    ToNobody,
-    FromNobody,
+    ToAbsent,
+    FromAbsent,
     NoId,
 }
 
 impl Ends {
-    const ALL: [Self; 4] = [Self::Itself, Self::ToNobody, Self::FromNobody, Self::NoId];
+    const ALL: [Self; 4] = [Self::Itself, Self::ToAbsent, Self::FromAbsent, Self::NoId];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Itself => "with itself",
-            Self::ToNobody => "to a note that does not exist",
-            Self::FromNobody => "from a note that does not exist",
+            Self::ToAbsent => "to a note that does not exist",
+            Self::FromAbsent => "from a note that does not exist",
             Self::NoId => "to what is no id",
         }
     }
@@ -72,8 +72,8 @@ fn ends(bench: &Bench<'_>, ends: Ends) -> Judgement {
     let note = made(shelf.create(By::Person, &word(0))?)?;
     let (source, target) = match ends {
         Ends::Itself => (&*note.id, &*note.id),
-        Ends::ToNobody => (&*note.id, NOBODY),
-        Ends::FromNobody => (NOBODY, &*note.id),
+        Ends::ToAbsent => (&*note.id, ABSENT),
+        Ends::FromAbsent => (ABSENT, &*note.id),
         Ends::NoId => (&*note.id, "../secret"),
     };
     for by in [By::Person, By::Agent] {

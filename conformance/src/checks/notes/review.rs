@@ -1,4 +1,4 @@
-//! What waits is unseen, and nobody lets their own in.
+//! What waits is unseen, and no caller lets their own in.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,7 +21,7 @@ pub(super) const PENDING_UNSEEN: Check = Check {
     states: "What waits for a person is in no search, export, link or resource, and changes nothing that is there.",
     explains: "Lets an agent create and change notes, and a person store what an AI wrote. Then the person and the agent search for it, export \
                everything, link with it and read it: none of it may turn up, and what is there must be as it was. A library that shows what \
-               nobody has approved passes it on to the next agent as knowledge.",
+               no person has approved passes it on to the next agent as knowledge.",
     cases: |_| Ok(Proposal::ALL.map(|it| Case::new(it.name(), it)).into()),
     judge: |bench, case| unseen(bench, case.read()?),
     shrink: as_small_as_can_be,
@@ -31,7 +31,7 @@ pub(super) const OWN: Check = Check {
     id: "review/own",
     severity: Severity::Must,
     guarantees: &["nobody-approves-their-own"],
-    states: "Nobody approves what they have proposed.",
+    states: "No caller approves what they have proposed.",
     explains: "Stores what an AI wrote as the person who then decides, who must be refused; the proposal must still wait, and nothing else may \
                have changed. Over HTTP it is not known whose key the command has, and it is not tested.",
     cases: |bench| {
@@ -117,19 +117,19 @@ fn unseen(bench: &Bench<'_>, proposal: Proposal) -> Judgement {
         format!("`{there}` has changed, although the change waits")
     })?;
     for by in [By::Person, By::Agent] {
-        shelf.ensure_seen(by, &word(PROPOSED), false, "which nobody has approved")?;
+        shelf.ensure_seen(by, &word(PROPOSED), false, "which no person has approved")?;
         shelf.ensure_seen(by, &word(BEFORE), true, "which is there")?;
         let (answer, file) = shelf.export(by, &json!({}))?;
         let text = String::from_utf8_lossy(&file);
         ensure(
             !text.contains(&word(PROPOSED)) && answer["note_count"] == 1,
-            || format!("the export has what nobody has approved: {answer}"),
+            || format!("the export has what no person has approved: {answer}"),
         )?;
         let read = shelf.resource(by, &format!("note://{}", proposed.id))?;
         let shows = read.is_some_and(|note| note.to_string().contains(&word(PROPOSED)));
         ensure(!shows, || {
             format!(
-                "`note://{}` can be read, although nobody has approved it",
+                "`note://{}` can be read, although no person has approved it",
                 proposed.id
             )
         })?;
@@ -147,7 +147,7 @@ fn unseen(bench: &Bench<'_>, proposal: Proposal) -> Judgement {
         By::Person,
         &word(PROPOSED),
         false,
-        "which nobody has approved, after a restart",
+        "which no person has approved, after a restart",
     )
 }
 

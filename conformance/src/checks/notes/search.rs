@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     hit::{Hit, hits},
-    shelf::{By, MOST, Shelf, made, word},
+    shelf::{By, MAX_FOUND, Shelf, made, word},
     tool::Tool,
 };
 use crate::{
@@ -93,7 +93,7 @@ pub(super) const ANY_TEXT: Check = Check {
     shrink: fewer_steps::<String>,
 };
 
-/// Notes after which the time is another one.
+/// Notes after which the time is a different one.
 const APART: usize = 14;
 /// Texts of a case.
 const OF_A_CASE: usize = 12;
@@ -151,7 +151,7 @@ impl Question {
             tags: if dice.bool() { some_tags(dice) } else { vec![] },
             after: after.filter(|_| is_in_order),
             before: before.filter(|_| is_in_order),
-            limit: [1, 3, MOST][dice.usize(..3)],
+            limit: [1, 3, MAX_FOUND][dice.usize(..3)],
         }
     }
 
@@ -301,7 +301,7 @@ fn scores(bench: &Bench<'_>) -> Judgement {
         ids.push(answer["note_id"].as_str().unwrap_or_default().to_owned());
     }
     let query = format!("{one} {other}");
-    let all = find(&mut shelf, &query, MOST, json!({}))?;
+    let all = find(&mut shelf, &query, MAX_FOUND, json!({}))?;
     let place = |id: &str| all.iter().position(|hit| hit.id == id);
     ensure(place(&ids[0]) == Some(0), || {
         format!("the note that has all words is not the first: {all:?}")
@@ -326,8 +326,8 @@ fn scores(bench: &Bench<'_>) -> Judgement {
     let none = find(
         &mut shelf,
         &word(7),
-        MOST,
-        json!({ "filters": { "tags": ["nobody"] } }),
+        MAX_FOUND,
+        json!({ "filters": { "tags": ["unused"] } }),
     )?;
     ensure(none.is_empty(), || {
         format!("nothing has the tag, but {none:?} are found")
@@ -392,10 +392,10 @@ fn any_text(bench: &Bench<'_>, names: &[String]) -> Judgement {
     }
     for (text, id) in texts().zip(ids) {
         for query in [Some(&text.text), text.word.as_ref()].into_iter().flatten() {
-            let arguments = json!({ "query": query, "limit": MOST });
+            let arguments = json!({ "query": query, "limit": MAX_FOUND });
             let says_something = query.chars().any(char::is_alphanumeric);
             match shelf.ask(By::Agent, Tool::Search, &arguments)? {
-                Ok((answer, _)) => drop(hits(&answer, MOST)?),
+                Ok((answer, _)) => drop(hits(&answer, MAX_FOUND)?),
                 Err(refused) if says_something => {
                     return Err(fail(format!(
                         "the query {query:?} was refused: {}",
@@ -406,7 +406,7 @@ fn any_text(bench: &Bench<'_>, names: &[String]) -> Judgement {
             }
         }
         if let (Some(word), Some(id)) = (&text.word, id) {
-            let found = find(&mut shelf, word, MOST, json!({}))?;
+            let found = find(&mut shelf, word, MAX_FOUND, json!({}))?;
             ensure(found.iter().any(|hit| hit.id == id), || {
                 format!("`{word}` does not find {:?}", text.text)
             })?;

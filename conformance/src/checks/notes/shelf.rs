@@ -21,13 +21,13 @@ use crate::{
 };
 
 /// The most hits that a search can ask for.
-pub(super) const MOST: u64 = 100;
+pub(super) const MAX_FOUND: u64 = 100;
 
-/// Who calls.
+/// The caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum By {
-    /// A person who may write, and whose notes need nobody's approval.
+    /// A person who may write, and whose notes need no approval.
     Person,
     /// An agent.
     Agent,
@@ -65,7 +65,7 @@ pub(super) fn content(word: &str) -> String {
     format!("# A note\n\nA sentence on {word}, and no other.\n")
 }
 
-/// Returns the role of a person whose notes need nobody's approval, or of an agent.
+/// Returns the role of a person whose notes need no approval, or of an agent.
 fn role(auth: &AuthSpec, bench: &Bench<'_>, by: By) -> Result<&'static RoleSpec, Stop> {
     let contract = bench.subject.contract;
     let kind = match by {
@@ -210,7 +210,7 @@ impl<'b, 'a> Shelf<'b, 'a> {
     /// # Errors
     /// If the search is refused.
     pub(super) fn sees(&mut self, by: By, word: &str) -> Result<bool, Stop> {
-        let found = self.must(by, Tool::Search, &json!({ "query": word, "limit": MOST }))?;
+        let found = self.must(by, Tool::Search, &json!({ "query": word, "limit": MAX_FOUND }))?;
         let results = found["results"].as_array();
         Ok(results.into_iter().flatten().any(|hit| {
             let (excerpt, title) = (&hit["excerpt"], &hit["metadata"]["title"]);

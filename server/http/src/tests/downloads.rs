@@ -45,7 +45,7 @@ async fn get(server: &Server, line: &str, headers: &str) -> String {
 const HOST: &str = "Host: localhost\r\n";
 
 #[tokio::test]
-async fn whoever_has_the_url_may_download() {
+async fn every_client_that_has_the_url_may_download() {
     let server = server().await;
     // More than is read at a time.
     let content = "0123456789abcdef".repeat(20_000);

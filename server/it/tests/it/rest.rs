@@ -126,25 +126,13 @@ async fn a_contract_that_declares_endpoints_is_served_there() {
     let endpoint = serve(library.root());
     let execute = |tool| (RestOperation::ToolExecute, tool);
     let write = |text: &str| json!({ "path": "a.md", "content": text });
-    let key = ("idempotency-key", "one".to_owned());
-    let (status, _, made) = ask(
-        &endpoint,
-        execute("write_markdown"),
-        &[key.clone()],
-        &write("# A\n"),
-    )
-    .await;
+    let key = [("idempotency-key", "one".to_owned())];
+    let (status, _, made) = ask(&endpoint, execute("write_markdown"), &key, &write("# A\n")).await;
     assert_eq!((status, &made["status"]), (200, &json!("success")), "{made}");
     // The same again is the same call.
-    let (_, _, again) = ask(
-        &endpoint,
-        execute("write_markdown"),
-        &[key.clone()],
-        &write("# A\n"),
-    )
-    .await;
+    let (_, _, again) = ask(&endpoint, execute("write_markdown"), &key, &write("# A\n")).await;
     assert_eq!(again["result"], made["result"]);
-    let (status, _, reused) = ask(&endpoint, execute("write_markdown"), &[key], &write("# B\n")).await;
+    let (status, _, reused) = ask(&endpoint, execute("write_markdown"), &key, &write("# B\n")).await;
     assert_eq!(
         (status, &reused["error"]["code"]),
         (409, &json!("CONFLICT")),

@@ -69,9 +69,9 @@ pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> 
         },
     });
     // Without roles, whether callers must be known is the operator's choice.
-    let nobody = contract.auth.is_none().then(|| json!({}));
+    let unknown = contract.auth.is_none().then(|| json!({}));
     let known = json!({ "bearer": [] });
-    document["security"] = nobody.into_iter().chain([known]).collect();
+    document["security"] = unknown.into_iter().chain([known]).collect();
     document
 }
 

@@ -80,7 +80,7 @@ impl Shelf {
             return Ok(());
         };
         let journal: Value = serde_json::from_str(&text).unwrap_or_default();
-        // Of git processes that were killed. The lock among servers is ours.
+        // Git processes that were killed left them. The lock among servers is ours.
         for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
             let _ = fs::remove_file(self.library.0.join(".git").join(lock));
         }
