@@ -24,6 +24,7 @@ mod exports;
 mod moments;
 mod offers;
 mod review;
+mod rounds;
 mod shelf;
 #[cfg(test)]
 mod tests;

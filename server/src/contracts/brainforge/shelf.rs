@@ -25,6 +25,7 @@ use uuid::Uuid;
 use super::{
     exports::LIFETIME,
     review::{FOLDER, Review},
+    rounds::Rounds,
 };
 use crate::contracts::failures;
 
@@ -49,6 +50,7 @@ pub(super) struct Shelf {
     opened: OnceLock<(Catalogue, NoteIndex)>,
     meaning: Meaning,
     reviews: Mutex<HashMap<String, Seen>>,
+    looks: Rounds<i64>,
 }
 
 impl Shelf {
@@ -62,6 +64,7 @@ impl Shelf {
             folder,
             opened: OnceLock::new(),
             reviews: Mutex::default(),
+            looks: Rounds::new(),
         });
         let corpus: Weak<Self> = Arc::downgrade(&shelf);
         shelf.meaning.add(corpus);
@@ -95,8 +98,13 @@ impl Shelf {
         Ok(self.opened.get_or_init(|| (catalogue, index)))
     }
 
-    /// Brings the catalogue up to the files; returns the number of its last change.
+    /// Brings the catalogue up to the files, as they are when this is called or later; returns the number of its last change. Calls at the
+    /// same time share a look at the files.
     pub(super) fn follow(&self) -> Result<i64, Failure> {
+        self.looks.run(|| self.look())
+    }
+
+    fn look(&self) -> Result<i64, Failure> {
         let (catalogue, _) = self.opened()?;
         let followed = catalogue.follow(&*self.library).map_err(of_catalogue)?;
         for (path, reason) in &followed.unreadable {
