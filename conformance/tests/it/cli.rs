@@ -285,7 +285,7 @@ fn a_server_is_told_what_it_asks_for() {
     ];
     place.says(&[&ONE[..], &with].concat()).is(
         exit::BROKEN,
-        &["FAILED mine with", "--env WHERE='at {library}' --dir {library}"],
+        &["FAILED mine with", "--dir {library} --env WHERE='at {library}'"],
     );
 }
 
@@ -446,7 +446,7 @@ fn a_smoke_run_says_what_it_left_out() {
             "FAIL ",
             "wire/handshake",
             "smoke: a first impression: ",
-            "--own '.state/**'",
+            "--own='.state/**'",
         ],
     );
     let report: Value = serde_json::from_str(&place.read("report.json")).unwrap();
