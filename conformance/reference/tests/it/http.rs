@@ -79,7 +79,7 @@ fn an_external_server_is_tested_in_its_folder() {
         "pass       http/clients-apart",
         "pass       mutation/one-commit",
         "the check needs a server that the suite starts",
-        "--library served/library --reset 'if",
+        "--library served/library --reset='if",
     ] {
         assert!(all.contains(text), "no {text:?} in\n{all}");
     }
