@@ -236,6 +236,23 @@ pub const fn spec(id: &'static str, error_channel: ErrorChannel, tools: &'static
                 message: "too often",
             },
         ],
+        statuses: &[
+            ErrorStatus {
+                error: "NOT_FOUND",
+                reason: None,
+                status: 404,
+            },
+            ErrorStatus {
+                error: "INVALID_REQUEST",
+                reason: None,
+                status: 422,
+            },
+            ErrorStatus {
+                error: "TOO_OFTEN",
+                reason: None,
+                status: 429,
+            },
+        ],
         tools,
         ..ContractSpec::EMPTY
     }
@@ -275,23 +292,6 @@ pub static NOTES: ContractSpec = ContractSpec {
             method: RestMethod::Get,
             path: "/openapi.json",
             is: RestOperation::OpenApi,
-        },
-    ],
-    statuses: &[
-        ErrorStatus {
-            error: "NOT_FOUND",
-            reason: None,
-            status: 404,
-        },
-        ErrorStatus {
-            error: "INVALID_REQUEST",
-            reason: None,
-            status: 422,
-        },
-        ErrorStatus {
-            error: "TOO_OFTEN",
-            reason: None,
-            status: 429,
         },
     ],
     ..spec("notes", ErrorChannel::Result, &TOOLS)

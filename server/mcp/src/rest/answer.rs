@@ -177,7 +177,7 @@ mod tests {
             (
                 &RPC,
                 json!({ "code": -32005, "message": "often", "data": { "retryAfterSeconds": 7 } }),
-                500,
+                429,
                 "TOO_OFTEN",
                 Some("7"),
             ),
@@ -185,7 +185,7 @@ mod tests {
                 &RPC,
                 json!({ "code": 429, "message": "often", "data": { "retryAfterSeconds": 7 } }),
                 429,
-                UNNAMED,
+                "TOO_OFTEN",
                 Some("7"),
             ),
             (
