@@ -61,11 +61,17 @@ impl Key for RestFace {
                 );
             }
             let variables = path.matches('{').count();
-            if variables != usize::from(is.has_variable()) {
-                let (wanted, help) = if is.has_variable() {
-                    ("one variable", "write it as `{name}`, in a segment of its own")
-                } else {
-                    ("no variable", "write all segments as they are")
+            if variables != is.variables() {
+                let (wanted, help) = match is.variables() {
+                    0 => ("no variable".to_owned(), "write all segments as they are"),
+                    1 => (
+                        "one variable".to_owned(),
+                        "write it as `{name}`, in a segment of its own",
+                    ),
+                    wanted => (
+                        format!("{wanted} variables"),
+                        "write each as `{name}`, in a segment of its own",
+                    ),
                 };
                 problem(
                     "path",
@@ -81,11 +87,12 @@ impl Key for RestFace {
                     "remove one of the two".into(),
                 );
             }
-            if earlier.iter().any(|other| other.shape() == endpoint.shape()) {
+            let is_same = |other: &Endpoint| other.shape() == endpoint.shape() && other.method == *method;
+            if earlier.iter().any(is_same) {
                 problem(
                     "path",
-                    format!("requests to `{path}` have an endpoint already"),
-                    "give each endpoint a path of its own".into(),
+                    format!("requests to `{method} {path}` have an endpoint already"),
+                    "give each endpoint a path or a method of its own".into(),
                 );
             }
         }

@@ -186,7 +186,7 @@ fn mount_of<'m>(mounts: &'m Mounts, path: &str) -> Option<&'m str> {
             .endpoint
             .rest()
             .iter()
-            .any(|endpoint| endpoint.is_at(below)),
+            .any(|endpoint| endpoint.variables_of(below).is_some()),
     });
     found.map(|(mount, _)| mount.as_str())
 }

@@ -26,7 +26,7 @@ use tabellion_mcp::{
 const REQUEST_ID: &str = "x-request-id";
 
 /// What pages of allowed origins may send (`METHODS`, `HEADERS`, those of REST, and those that contracts read) and read (`READABLE`).
-const METHODS: &str = "GET, POST, DELETE";
+const METHODS: &str = "GET, POST, PUT, DELETE";
 const HEADERS: &str = "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-api-key, x-request-id";
 const READABLE: &str = "etag, mcp-session-id, retry-after, www-authenticate, x-request-id";
 

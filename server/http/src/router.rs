@@ -43,7 +43,7 @@ use crate::{
     rates::{self, CallerBudget},
 };
 use tabellion_mcp::{Budget, Grant, rest::RestRequest, streamable::Refusal};
-use tabellion_runtime::spec::{RestEndpoint, RestOperation};
+use tabellion_runtime::spec::RestOperation;
 use tokio::sync::SemaphorePermit;
 
 /// Whether the process answers.
@@ -106,11 +106,15 @@ fn rest(site: &Arc<Site>, path: &str) -> Router<Arc<Site>> {
     let path: Arc<str> = path.into();
     let mut router = Router::new();
     let endpoints = site.mounts.get(&*path).map(|mount| mount.endpoint.rest());
+    let mut routed = vec![];
     for endpoint in endpoints.into_iter().flatten() {
+        if routed.contains(&endpoint.path) {
+            continue;
+        }
+        routed.push(endpoint.path);
         let of = path.clone();
-        let mut answer = any(move |site, address, name, caller, request| {
-            ask((of, endpoint), site, address, name, caller, request)
-        });
+        let mut answer =
+            any(move |site, address, name, caller, request| ask(of, site, address, name, caller, request));
         if endpoint.is != RestOperation::OpenApi {
             answer = answer.layer(from_fn_with_state(site.clone(), layers::authenticate));
         }
@@ -186,7 +190,7 @@ async fn library(
 
 /// Answers a request over REST to the library that is mounted at `path`.
 async fn ask(
-    (path, endpoint): (Arc<str>, &'static RestEndpoint),
+    path: Arc<str>,
     State(site): State<Arc<Site>>,
     Extension(ClientAddress(address)): Extension<ClientAddress>,
     Extension(RequestId(name)): Extension<RequestId>,
@@ -197,7 +201,7 @@ async fn ask(
         return Err(not_found(State(site)).await);
     };
     let below = request.uri().path().strip_prefix(&*path).unwrap_or_default();
-    let variable = endpoint.variable_of(below).unwrap_or_default().to_owned();
+    let below = below.to_owned();
     let caller = caller.and_then(|Extension(caller)| caller);
     let (asked, _permit) = asked(&site, &path, address, caller, request).await?;
     let Asked {
@@ -206,8 +210,7 @@ async fn ask(
         budget,
     } = asked;
     let asked = RestRequest {
-        endpoint,
-        variable,
+        path: below,
         request,
         name,
         grant,

@@ -11,6 +11,10 @@ vocabulary! {
         Get,
         /// May change something.
         Post,
+        /// Makes what it names the newer.
+        Put,
+        /// Ends what it names.
+        Delete,
     }
 }
 
@@ -38,9 +42,12 @@ impl RestOperation {
         }
     }
 
-    /// Returns whether its paths have a variable.
-    pub const fn has_variable(self) -> bool {
-        matches!(self, Self::ToolExecute)
+    /// Returns how many variables its paths have.
+    pub const fn variables(self) -> usize {
+        match self {
+            Self::ToolList | Self::OpenApi => 0,
+            Self::ToolExecute => 1,
+        }
     }
 }
 
@@ -56,28 +63,49 @@ pub struct RestEndpoint {
 }
 
 impl RestEndpoint {
-    /// Returns the value of the variable in a path, as it is written there; `None` if the path is not this endpoint's, or has no variable.
-    pub fn variable_of<'p>(&self, path: &'p str) -> Option<&'p str> {
-        let (before, _) = self.path.split_once('{')?;
-        let (_, after) = self.path.split_once('}')?;
-        path.strip_prefix(before)?.strip_suffix(after)
-    }
-
-    /// Returns whether a path is this endpoint's.
-    pub fn is_at(&self, path: &str) -> bool {
-        self.path == path || self.variable_of(path).is_some_and(|value| !value.contains('/'))
-    }
-
-    /// Returns the path with `value` in place of its variable.
-    pub fn path_with(&self, value: &str) -> String {
-        match (self.path.split_once('{'), self.path.split_once('}')) {
-            (Some((before, _)), Some((_, after))) => format!("{before}{value}{after}"),
-            _ => self.path.to_owned(),
+    /// Returns the values of the variables in a path, as they are written there; `None` if the path is not this endpoint's.
+    pub fn variables_of<'p>(&self, path: &'p str) -> Option<Vec<&'p str>> {
+        let (mut mine, mut theirs) = (self.path.split('/'), path.split('/'));
+        let mut variables = vec![];
+        loop {
+            match (mine.next(), theirs.next()) {
+                (None, None) => return Some(variables),
+                (Some(segment), Some(value)) if is_variable(segment) && !value.is_empty() => {
+                    variables.push(value)
+                }
+                (Some(segment), Some(value)) if segment == value => {}
+                _ => return None,
+            }
         }
+    }
+
+    /// Returns the path with `values` in place of its variables.
+    pub fn path_with(&self, values: &[&str]) -> String {
+        let mut values = values.iter();
+        let segments = self.path.split('/').map(|segment| match is_variable(segment) {
+            true => values.next().copied().unwrap_or(segment),
+            false => segment,
+        });
+        segments.collect::<Vec<_>>().join("/")
     }
 }
 
+fn is_variable(segment: &str) -> bool {
+    segment.starts_with('{')
+}
+
 impl ContractSpec {
+    /// Returns the endpoints at this path, with the values of its variables. A path that is written out goes before one with variables.
+    pub fn endpoints_at<'p>(&self, path: &'p str) -> Vec<(&'static RestEndpoint, Vec<&'p str>)> {
+        let at = self.rest.iter();
+        let mut at: Vec<_> = at
+            .filter_map(|endpoint| Some((endpoint, endpoint.variables_of(path)?)))
+            .collect();
+        let fewest = at.iter().map(|(_, variables)| variables.len()).min();
+        at.retain(|(_, variables)| Some(variables.len()) == fewest);
+        at
+    }
+
     /// Returns the endpoint that does this, if the contract has one.
     pub fn endpoint(&self, is: RestOperation) -> Option<&'static RestEndpoint> {
         self.rest.iter().find(|endpoint| endpoint.is == is)

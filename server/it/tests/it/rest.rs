@@ -97,7 +97,7 @@ async fn ask(
     let method = Method::from_bytes(asked.method.to_string().as_bytes()).expect("a method");
     let mut request = Request::builder()
         .method(method)
-        .uri(asked.path_with(tool))
+        .uri(asked.path_with(&[tool]))
         .header("content-type", "application/json");
     for (name, value) in headers {
         request = request.header(*name, value);
@@ -105,8 +105,7 @@ async fn ask(
     let body = Bytes::from(body.to_string());
     let request = request.header("content-length", body.len()).body(body);
     let response = endpoint.answer_rest(RestRequest {
-        endpoint: asked,
-        variable: tool.into(),
+        path: asked.path_with(&[tool]),
         request: request.expect("a request"),
         name: "r1".into(),
         grant: None,

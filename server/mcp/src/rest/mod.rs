@@ -38,10 +38,8 @@ pub const RESPONSE_HEADERS: [&str; 1] = ["etag"];
 
 /// A request to an endpoint, as the transport knows it.
 pub struct RestRequest {
-    /// The endpoint.
-    pub endpoint: &'static RestEndpoint,
-    /// Value of the variable in its path; empty if it has none.
-    pub variable: String,
+    /// Path of the request, below that of the contract.
+    pub path: String,
     /// Head and body.
     pub request: Request<Bytes>,
     /// Name of the request in the log.
@@ -93,39 +91,40 @@ impl Endpoint {
         if !self.is_open() {
             return Err(Refusal::busy("the server is stopping"));
         }
-        let RestEndpoint { method, is, .. } = asked.endpoint;
-        let method = method.to_string();
-        if asked.request.method().as_str() != method {
-            let allowed = HeaderValue::from_str(&method).expect("a method is of letters");
-            let why = format!("only {method} is served here");
-            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, why).header(ALLOW, allowed));
+        let at = contract.endpoints_at(&asked.path);
+        if at.is_empty() {
+            return Err(not_found());
         }
-        match is {
+        let methods = at.iter().map(|(endpoint, _)| endpoint.method.to_string());
+        let Some(chosen) = methods
+            .clone()
+            .position(|method| asked.request.method().as_str() == method)
+        else {
+            let methods = methods.collect::<Vec<_>>().join(", ");
+            let why = format!("only {methods} is served here");
+            let allowed = HeaderValue::from_str(&methods).expect("methods are of letters");
+            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, why).header(ALLOW, allowed));
+        };
+        let (endpoint, variables) = &at[chosen];
+        let named = variables.first().copied().unwrap_or_default().to_owned();
+        match endpoint.is {
             RestOperation::OpenApi => Ok(answer::json(StatusCode::OK, &self.openapi())),
             RestOperation::ToolList => {
-                if let Some(Err(wait)) = asked.budget.map(|budget| budget.take(Access::Read)) {
-                    return Err(Refusal::too_many(
-                        "too many requests in a minute; try again later",
-                        wait,
-                    ));
-                }
-                let tools = self.listed(contract);
-                Ok(answer::json(StatusCode::OK, &tools))
+                counted(&asked)?;
+                Ok(answer::json(StatusCode::OK, &self.listed(contract)))
             }
-            RestOperation::ToolExecute => self.execute(contract, asked).await,
+            RestOperation::ToolExecute => self.execute(contract, &named, asked).await,
         }
     }
 
-    /// Calls the tool that the path names.
+    /// Calls the tool of this name.
     async fn execute(
         &self,
         contract: &'static ContractSpec,
+        tool: &str,
         asked: RestRequest,
     ) -> Result<Response<Body>, Refusal> {
-        let Some(tool) = contract
-            .tool(&asked.variable)
-            .filter(|tool| self.offers(tool.name))
-        else {
+        let Some(tool) = contract.tool(tool).filter(|tool| self.offers(tool.name)) else {
             let names: Vec<_> = contract.tools.iter().map(|tool| tool.name).collect();
             let why = format!("there is no such tool; there are {}", names.join(", "));
             return Err(Refusal::new(StatusCode::NOT_FOUND, why));
@@ -142,6 +141,17 @@ impl Endpoint {
         let begun = std::time::SystemTime::now();
         let text = self.ask(message, origin).await?;
         Ok(answer::execution(contract, tool.name, begun, &text))
+    }
+}
+
+/// Counts a request that reads, and is no call.
+fn counted(asked: &RestRequest) -> Result<(), Refusal> {
+    match asked.budget.as_ref().map(|budget| budget.take(Access::Read)) {
+        Some(Err(wait)) => Err(Refusal::too_many(
+            "too many requests in a minute; try again later",
+            wait,
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -26,25 +26,29 @@ const REFUSALS: [u16; 11] = [400, 405, 503, 401, 403, 429, 408, 413, 415, 422, 5
 pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> bool) -> Value {
     let mut schemas = Map::new();
     schemas.insert(ERROR.into(), error(contract));
-    let mut paths = Map::new();
+    let mut paths: Map<String, Value> = Map::new();
     for endpoint in contract.rest {
         let method = endpoint.method.to_string().to_lowercase();
+        // Endpoints with different methods may share a path.
+        let mut add = |path: String, operation: Value| {
+            let at = paths.entry(path).or_insert_with(|| json!({}));
+            at[&method] = operation;
+        };
         match endpoint.is {
             RestOperation::ToolExecute => {
                 for tool in contract.tools.iter().filter(|tool| is_offered(tool.name)) {
                     schemas.insert(of_request(tool), placed(&of_request(tool), tool.input.enforced));
                     schemas.insert(of_result(tool), placed(&of_result(tool), tool.output.wire));
                     schemas.insert(of_execution(tool), execution(tool));
-                    let operation = execute(contract, tool);
-                    paths.insert(endpoint.path_with(tool.name), json!({ &method: operation }));
+                    add(endpoint.path_with(&[tool.name]), execute(contract, tool));
                 }
             }
             RestOperation::ToolList => {
                 schemas.insert(TOOL.into(), listed());
-                paths.insert(endpoint.path.into(), json!({ &method: list(contract) }));
+                add(endpoint.path.into(), list(contract));
             }
             RestOperation::OpenApi => {
-                paths.insert(endpoint.path.into(), json!({ &method: description(endpoint) }));
+                add(endpoint.path.into(), description(endpoint));
             }
         }
     }
