@@ -29,6 +29,39 @@ fn each_change_is_breaking_or_not_and_shows_what_is_lost() {
 }
 
 #[test]
+fn a_role_that_may_no_longer_call_an_endpoint_is_a_loss() {
+    let with = |roles: Value| {
+        let endpoint =
+            json!({ "method": "GET", "path": "/instances", "is": "instance.list", "roles": roles });
+        let mut set = json!({ "drafts/contract.json#/rest": { "endpoints": [endpoint] } });
+        for (error, status) in [
+            ("AUTH_REQUIRED", 401),
+            ("INVALID", 422),
+            ("UNAVAILABLE", 503),
+            ("FAILED", 500),
+        ] {
+            set[format!("drafts/contract.json#/errors/{error}/http")] = status.into();
+        }
+        contract(&json!({ "contract": "drafts", "set": set }))
+    };
+    let changes = compat::compare(
+        &with(json!(["owner", "agent"])),
+        &with(json!(["owner", "reviewer"])),
+    );
+    let said: Vec<_> = changes
+        .iter()
+        .map(|change| (change.breaking, change.what.as_str()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (true, "role `agent` may no longer call endpoint `GET /instances`"),
+            (false, "role `reviewer` may call endpoint `GET /instances`"),
+        ]
+    );
+}
+
+#[test]
 fn the_same_change_backwards_is_breaking_where_it_loosened() {
     let old = contract(&json!({}));
     let raised = json!({ "set": { "$/read_note.json#/inputSchema/properties/lines/minimum": 2 } });

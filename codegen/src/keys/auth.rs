@@ -217,15 +217,21 @@ fn texts(texts: &[String]) -> &'static [&'static str] {
 }
 
 /// Where roles stand.
-struct Place<'a> {
-    document: &'a Document,
-    at: String,
-    what: &'static str,
+pub(super) struct Place<'a> {
+    pub(super) document: &'a Document,
+    pub(super) at: String,
+    pub(super) what: &'static str,
 }
 
 impl Place<'_> {
     /// Checks that roles are named if there are any, and that they exist.
-    fn check(&self, auth: Option<&Auth>, roles: &[String], must_have: bool, problems: &mut Vec<Problem>) {
+    pub(super) fn check(
+        &self,
+        auth: Option<&Auth>,
+        roles: &[String],
+        must_have: bool,
+        problems: &mut Vec<Problem>,
+    ) {
         let Some(auth) = auth else {
             if !roles.is_empty() {
                 problems.push(self.document.problem(

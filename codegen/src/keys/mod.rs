@@ -46,7 +46,7 @@ pub(crate) use self::entities::{lint as lint_entities, operations as row_operati
 pub(crate) use self::gates::resolve as resolve_gates;
 pub(crate) use self::operations::{lint_selectors, unite};
 pub(crate) use self::provenance::emit as provenance_names;
-pub(crate) use self::workflows::type_names as workflow_types;
+pub(crate) use self::workflows::{methods as workflow_methods, type_names as workflow_types};
 pub use self::{
     about::{RustNames, Source},
     auth::{Auth, Role},
@@ -296,6 +296,8 @@ pub(crate) struct Emitted {
     pub(crate) types: Vec<TokenStream>,
     /// Methods of the trait that implementations implement.
     pub(crate) signatures: Vec<TokenStream>,
+    /// Arms of `Service::call` beside those of tools. `implementation` and `store` are bound.
+    pub(crate) arms: Vec<TokenStream>,
     /// Methods of the `impl Contract for Service`.
     pub(crate) methods: Vec<TokenStream>,
     /// State of `Service`.

@@ -4,7 +4,7 @@ use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::spec::{self, RestEndpoint, RestMethod, RestOperation};
 
-use super::{Emitted, Key};
+use super::{Emitted, Key, workflows};
 use crate::{
     compat::Changes,
     contract::Contract,
@@ -29,6 +29,9 @@ pub struct Endpoint {
     pub path: String,
     /// What it does.
     pub is: RestOperation,
+    /// The roles that may call it, where it is no tool's.
+    #[serde(default)]
+    pub roles: Vec<String>,
 }
 
 impl Endpoint {
@@ -51,7 +54,7 @@ impl Key for RestFace {
                 let at = format!("/rest/endpoints/{i}/{member}");
                 problems.push(contract.document.problem(at, what, help));
             };
-            let Endpoint { method, path, is } = endpoint;
+            let Endpoint { method, path, is, .. } = endpoint;
             if *method != is.method() {
                 let wanted = is.method();
                 problem(
@@ -96,6 +99,7 @@ impl Key for RestFace {
                 );
             }
         }
+        workflows::lint_endpoints(contract, problems);
         if endpoints.is_empty() {
             return;
         }
@@ -112,13 +116,29 @@ impl Key for RestFace {
 
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
         let (before, after) = (endpoints(old), endpoints(new));
-        for endpoint in before.iter().filter(|endpoint| !after.contains(endpoint)) {
+        let find = |endpoints: &[Endpoint], wanted: &Endpoint| {
+            let key = |it: &Endpoint| (it.method, it.path.clone(), it.is);
+            endpoints.iter().find(|it| key(it) == key(wanted)).cloned()
+        };
+        for endpoint in before {
             let Endpoint { method, path, .. } = endpoint;
-            changes.breaking(format!(
-                "endpoint `{method} {path}` was removed or does something else"
-            ));
+            match find(after, endpoint) {
+                None => changes.breaking(format!(
+                    "endpoint `{method} {path}` was removed or does something else"
+                )),
+                Some(is) => {
+                    for role in endpoint.roles.iter().filter(|role| !is.roles.contains(role)) {
+                        changes.breaking(format!(
+                            "role `{role}` may no longer call endpoint `{method} {path}`"
+                        ));
+                    }
+                    for role in is.roles.iter().filter(|role| !endpoint.roles.contains(role)) {
+                        changes.compatible(format!("role `{role}` may call endpoint `{method} {path}`"));
+                    }
+                }
+            }
         }
-        for endpoint in after.iter().filter(|endpoint| !before.contains(endpoint)) {
+        for endpoint in after.iter().filter(|endpoint| find(before, endpoint).is_none()) {
             let Endpoint { method, path, .. } = endpoint;
             changes.compatible(format!("endpoint `{method} {path}` was added"));
         }
@@ -129,7 +149,7 @@ impl Key for RestFace {
         if endpoints.is_empty() {
             return Emitted::default();
         }
-        let endpoints = endpoints.iter().map(|Endpoint { method, path, is }| {
+        let endpoints = endpoints.iter().map(|Endpoint { method, path, is, .. }| {
             let (method, is) = (text::variant(method), text::variant(is));
             quote! {
                 spec::RestEndpoint {
@@ -154,6 +174,7 @@ impl Key for RestFace {
     }
 }
 
-fn endpoints(contract: &Contract) -> &[Endpoint] {
+/// Returns the endpoints of a contract.
+pub(super) fn endpoints(contract: &Contract) -> &[Endpoint] {
     contract.spec.rest.as_ref().map_or(&[], |rest| &rest.endpoints)
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     contract::{Contract, SchemaKind, Side},
     document::Document,
-    keys::{provenance_names as provenance, workflow_types},
+    keys::{provenance_names as provenance, workflow_methods, workflow_types},
     names, pointer,
     problem::Problem,
     rust, schema,
@@ -132,6 +132,18 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
             let at = pointer::push("/provenance/fields", name);
             fields.add(names::value_name(name), name, at, problems);
         }
+    }
+    for (i, method) in workflow_methods(contract) {
+        let at = format!("/rest/endpoints/{i}/is");
+        methods.add(
+            method.into(),
+            &spec
+                .rest
+                .as_ref()
+                .map_or_else(String::new, |rest| rest.endpoints[i].is.to_string()),
+            at,
+            problems,
+        );
     }
     for id in spec.workflows.keys() {
         for name in workflow_types(id) {

@@ -12,11 +12,13 @@ use crate::{
 /// Returns the struct and its `impl Contract`.
 pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> Vec<TokenStream> {
     let arms = contract.tools.iter().enumerate().map(|(i, tool)| arm(i, tool));
+    let others: Vec<_> = keys.iter().flat_map(|key| &key.arms).collect();
     let methods = keys.iter().flat_map(|key| &key.methods);
     // Operations that follow from entities need no implementation.
-    let parts = match contract.methods().next() {
-        Some(_) => quote!(let (implementation, store) = (&self.implementation, &self.store);),
-        None => quote!(let store = &self.store;),
+    let parts = if contract.methods().next().is_some() || !others.is_empty() {
+        quote!(let (implementation, store) = (&self.implementation, &self.store);)
+    } else {
+        quote!(let store = &self.store;)
     };
     let store = match contract.spec.rows {
         Some(_) => quote!(Arc<dyn Store<tabellion_runtime::Rows>>),
@@ -58,6 +60,7 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -
                     Box::pin(async move {
                         match tool {
                             #(#arms)*
+                            #(#others)*
                             _ => Err(Rejection::UnknownTool),
                         }
                     })

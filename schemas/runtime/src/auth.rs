@@ -126,10 +126,10 @@ pub(crate) fn check<Error: ContractError>(
     tool: &'static ToolSpec,
     call: &CallContext,
 ) -> Result<(), Rejection> {
-    let needed = if tool.mutating {
-        ScopeWord::Write
-    } else {
-        ScopeWord::Read
+    let needed = match (tool.scopes, tool.mutating) {
+        ([], true) => &[ScopeWord::Write],
+        ([], false) => &[ScopeWord::Read],
+        (scopes, _) => scopes,
     };
     judge(tool.label(), tool.roles, needed, call.caller.as_deref())
         .map_err(|failure| failed::<Error>(tool, failure))
@@ -162,16 +162,16 @@ pub fn may_read(
     judge(
         resource,
         roles.map_or(&[][..], |it| it.roles),
-        ScopeWord::Read,
+        &[ScopeWord::Read],
         caller,
     )
 }
 
-/// Decides whether a caller may do what `roles` may, with a key that permits what `needed` names. Without roles, everyone may.
+/// Decides whether a caller may do what `roles` may, with a key that permits what one of `needed` names. Without roles, everyone may.
 fn judge(
     what: &str,
     roles: &'static [&'static str],
-    needed: ScopeWord,
+    needed: &[ScopeWord],
     caller: Option<&KnownCaller>,
 ) -> Result<(), Failure> {
     if roles.is_empty() {
@@ -193,12 +193,19 @@ fn judge(
         );
         return refuse(message, "role", json!(roles));
     }
-    if !caller.scopes.iter().any(|scope| scope.includes(needed)) {
+    let permits = |needed: &ScopeWord| caller.scopes.iter().any(|scope| scope.includes(*needed));
+    if !needed.iter().any(permits) {
+        let words: Vec<_> = needed.iter().map(|word| format!("`{word}`")).collect();
         let message = format!(
-            "{} may not do this: `{what}` needs a key or a token with the scope `{needed}`",
-            caller.identity
+            "{} may not do this: `{what}` needs a key or a token with the scope {}",
+            caller.identity,
+            words.join(" or ")
         );
-        return refuse(message, "scope", json!(needed));
+        let needs = match needed {
+            [only] => json!(only),
+            several => json!(several),
+        };
+        return refuse(message, "scope", needs);
     }
     Ok(())
 }

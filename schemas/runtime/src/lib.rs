@@ -13,6 +13,7 @@ mod approval;
 pub mod approver;
 pub mod auth;
 mod boundary;
+pub mod bpmn;
 pub mod call;
 pub mod caller;
 pub mod change;
@@ -43,6 +44,7 @@ pub mod token_bucket;
 pub mod uri_template;
 mod vocabulary;
 pub mod workflow;
+pub mod workflow_calls;
 
 pub use answer::{Answer, Rejection};
 pub use approver::{Approver, Decision, Proposal, ProposedEffect};

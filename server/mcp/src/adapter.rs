@@ -7,7 +7,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use rmcp::{
     ErrorData, RoleServer, Service,
-    model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult},
+    model::{ClientNotification, ClientRequest, Extensions, ProtocolVersion, ServerConfig, ServerResult},
     service::{NotificationContext, RequestContext},
 };
 use serde_json::Value;
@@ -78,9 +78,9 @@ impl Adapter {
         self.handler.shared.catalog.contracts().to_vec()
     }
 
-    /// Returns true if clients are offered this tool.
+    /// Returns true if clients are offered this tool, or what an endpoint of REST calls.
     pub(super) fn offers(&self, tool: &str) -> bool {
-        self.handler.shared.catalog.tools.route(tool).is_some()
+        self.handler.shared.catalog.offers(tool)
     }
 
     /// Returns the tools of a contract that clients are offered, as they are listed over REST.
@@ -108,11 +108,12 @@ impl Adapter {
     }
 
     /// Returns the access that a request needs before its contract is known.
-    fn access(&self, request: &ClientRequest) -> Access {
+    fn access(&self, request: &ClientRequest, extensions: &Extensions) -> Access {
         let ClientRequest::CallToolRequest(call) = request else {
             return Access::Read;
         };
-        let route = self.handler.shared.catalog.tools.route(&call.params.name);
+        let catalog = &self.handler.shared.catalog;
+        let route = catalog.called(&call.params.name, extensions);
         let arguments = call.params.arguments.as_ref();
         route.map_or(Access::Read, |route| Access::of(route.spec, arguments))
     }
@@ -122,7 +123,7 @@ impl Adapter {
         request: ClientRequest,
         mut cx: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        request_origin::count(&cx.extensions, self.access(&request))?;
+        request_origin::count(&cx.extensions, self.access(&request, &cx.extensions))?;
         let mut _subscription = None;
         if let ClientRequest::SubscriptionsListenRequest(request) = &request {
             let Ok(permit) = self.subscriptions.try_acquire() else {

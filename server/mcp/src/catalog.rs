@@ -7,14 +7,16 @@ use std::{
 };
 
 use rmcp::model::{
-    JsonObject, MetaObject, Prompt, PromptArgument, Resource, ResourceTemplate, ServerCapabilities, Tool,
-    ToolAnnotations,
+    Extensions, JsonObject, MetaObject, Prompt, PromptArgument, Resource, ResourceTemplate,
+    ServerCapabilities, Tool, ToolAnnotations,
 };
 use serde_json::{Value, json};
 use tabellion_runtime::{
     Contract, ContractSpec, PromptSpec, ResourceSpec, Schema, ToolSpec, spec::ResourceTemplateSpec,
     uri_template::UriTemplate,
 };
+
+use crate::request_origin;
 
 /// Two contracts have a tool, resource or prompt of the same name, which makes requests ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +88,8 @@ pub(super) struct Catalog {
     pub(super) resources: CatalogSection<Resource, ResourceSpec>,
     pub(super) templates: CatalogSection<ResourceTemplate, ResourceTemplateSpec>,
     pub(super) prompts: CatalogSection<Prompt, PromptSpec>,
+    /// What endpoints of REST call beside the tools.
+    calls: HashMap<&'static str, Route<ToolSpec>>,
     /// The templates as they are matched, in the contracts' order.
     patterns: Vec<(&'static str, UriTemplate)>,
     /// Labels of the contracts' tools and operations that are not offered.
@@ -137,6 +141,13 @@ impl Catalog {
                 catalog
                     .tools
                     .put(place, contract, tool, listed_tool(spec, tool))?;
+            }
+            for call in spec.calls.iter().filter(|call| offer.has(call)) {
+                // Of several contracts, the first is served over REST.
+                catalog.calls.entry(call.name).or_insert_with(|| Route {
+                    contract: contract.clone(),
+                    spec: call,
+                });
             }
             for resource in spec.resources {
                 let place = (Kind::Resource, resource.uri);
@@ -214,6 +225,17 @@ impl Catalog {
             spec: &route.spec.resource,
             variables: Some(variables.into()),
         })
+    }
+
+    /// Returns the tool that a request calls; of a request over REST, also what its endpoint calls.
+    pub(super) fn called(&self, name: &str, request: &Extensions) -> Option<&Route<ToolSpec>> {
+        let call = || self.calls.get(name).filter(|_| request_origin::is_rest(request));
+        self.tools.route(name).or_else(call)
+    }
+
+    /// Returns true if clients are offered this tool, or what an endpoint of REST calls.
+    pub(super) fn offers(&self, name: &str) -> bool {
+        self.tools.route(name).is_some() || self.calls.contains_key(name)
     }
 
     /// Returns true if a contract has resources.

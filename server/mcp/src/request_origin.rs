@@ -24,6 +24,8 @@ pub(super) struct RequestOrigin {
     pub(super) headers: Arc<[(String, String)]>,
     /// Budget of the caller; `None` if requests are not limited.
     pub(super) budget: Option<Arc<dyn Budget>>,
+    /// Whether it came over REST, and the server made its message.
+    pub(super) is_rest: bool,
 }
 
 /// Ends the e-mail addresses of keys that were made without one.
@@ -37,6 +39,13 @@ pub(super) const TOO_MANY: ErrorCode = ErrorCode(429);
 /// Returns the caller's permissions; `None` without authentication.
 pub(super) fn grant(request: &Extensions) -> Option<&Arc<dyn Grant>> {
     request.get::<RequestOrigin>()?.grant.as_ref()
+}
+
+/// Returns whether a request came over REST.
+pub(super) fn is_rest(request: &Extensions) -> bool {
+    request
+        .get::<RequestOrigin>()
+        .is_some_and(|origin| origin.is_rest)
 }
 
 /// Returns the name under which the caller is counted; `None` if callers are not told apart.

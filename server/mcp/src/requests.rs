@@ -27,7 +27,7 @@ pub(super) async fn call(
     params: CallToolRequestParams,
     cx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let Some(route) = shared.catalog.tools.route(&params.name) else {
+    let Some(route) = shared.catalog.called(&params.name, &cx.extensions) else {
         return Err(if shared.catalog.withholds(&params.name) {
             render::withheld_tool(&params.name)
         } else {

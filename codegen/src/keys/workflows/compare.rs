@@ -29,6 +29,16 @@ fn workflow(changes: &mut Changes<'_>, id: &str, old: &Workflow, new: &Workflow)
     if old.parameters != new.parameters {
         changes.breaking(format!("workflow `{id}` takes other parameters"));
     }
+    for (name, before) in &old.about {
+        if new.about.get(name) != Some(before) {
+            changes.breaking(format!(
+                "instances of workflow `{id}` no longer have `{name}`, or other values of it"
+            ));
+        }
+    }
+    for name in new.about.keys().filter(|name| !old.about.contains_key(*name)) {
+        changes.compatible(format!("instances of workflow `{id}` have `{name}`"));
+    }
     for (name, before) in &old.states {
         match new.states.get(name) {
             None => changes.breaking(format!("workflow `{id}` has no state `{name}` any more")),

@@ -251,6 +251,6 @@ pub(super) fn fill(workflows: &IndexMap<String, Workflow>, table: &mut spec::Con
     }));
 }
 
-fn texts(texts: &[String]) -> &'static [&'static str] {
+pub(super) fn texts(texts: &[String]) -> &'static [&'static str] {
     list(texts.iter().map(|text| leaked(text)))
 }

@@ -8,7 +8,7 @@ use tabellion_runtime::{
     spec::{AUTHOR, Starts},
 };
 
-use super::{State, Workflow};
+use super::{State, Workflow, calls::MEMBERS};
 use crate::{contract::Contract, pointer, problem::Problem};
 
 /// The problems of one workflow.
@@ -45,6 +45,16 @@ impl Lint<'_> {
             if !self.contract.spec.gates.contains_key(gate) {
                 let help = "add it to `gates` in contract.json, or correct its spelling";
                 self.say(&format!("/gates/{i}"), format!("there is no gate `{gate}`"), help);
+            }
+        }
+        for (name, schema) in &self.workflow.about {
+            let at = pointer::push("/about", name);
+            if MEMBERS.contains(&name.as_str()) {
+                let message = format!("every instance has a member `{name}` already");
+                self.say(&at, message, "choose a different name");
+            }
+            if let Err(error) = compile(schema) {
+                self.say(&at, format!("this is no JSON Schema: {error}"), "correct it");
             }
         }
         let Some(parameters) = &self.workflow.parameters else {

@@ -1,5 +1,6 @@
 //! `workflows`, and `pending` of operations: how people and agents decide on what waits.
 
+mod calls;
 mod compare;
 mod emit;
 mod lint;
@@ -17,8 +18,9 @@ use crate::{
     problem::Problem,
 };
 
-pub(crate) use self::emit::type_names;
+pub(super) use self::calls::lint as lint_endpoints;
 pub use self::pending::Pending;
+pub(crate) use self::{calls::methods, emit::type_names};
 
 /// A workflow.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -36,6 +38,9 @@ pub struct Workflow {
     pub gates: Vec<String>,
     /// Schema of the parameters of a request that starts one.
     pub parameters: Option<Value>,
+    /// Schemas of what its instances say they are about, by member.
+    #[serde(default)]
+    pub about: IndexMap<String, Value>,
     /// The first state.
     pub initial: String,
     /// The states by name.
@@ -182,7 +187,7 @@ impl Key for Workflows {
     }
 
     fn emit(&self, contract: &Contract) -> Emitted {
-        emit::contract(&contract.spec.workflows)
+        calls::emit(contract, emit::contract(&contract.spec.workflows))
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
@@ -191,6 +196,7 @@ impl Key for Workflows {
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         emit::fill(&contract.spec.workflows, table);
+        calls::fill(contract, table);
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {

@@ -95,6 +95,8 @@ pub struct ContractSpec {
     pub rate_limits: &'static [RateLimit],
     /// The endpoints over REST; none if the contract is not served so.
     pub rest: &'static [RestEndpoint],
+    /// What endpoints call beside the tools, by the names of their kinds. No client of MCP sees them.
+    pub calls: &'static [ToolSpec],
     /// The modes of operation, if the contract has any.
     pub modes: Option<&'static ModesSpec>,
     /// The provenance of calls, if a tool keeps it.
@@ -132,6 +134,7 @@ impl ContractSpec {
         log: None,
         rate_limits: &[],
         rest: &[],
+        calls: &[],
         modes: None,
         provenance: None,
         rows: None,
@@ -220,6 +223,8 @@ pub struct ToolSpec {
     pub rate_limit: Option<&'static str>,
     /// Names of the roles of which a caller must have one; empty if callers need not be known.
     pub roles: &'static [&'static str],
+    /// What a caller's key must permit, at least one of these; empty if it follows from `mutating`.
+    pub scopes: &'static [ScopeWord],
     /// Its gates.
     pub gates: &'static [&'static GateSpec],
     /// Words by which clients can group it. Set for tools, not for their operations.
@@ -264,6 +269,7 @@ impl ToolSpec {
             approval: None,
             rate_limit: None,
             roles: &[],
+            scopes: &[],
             gates: &[],
             tags: &[],
             modes: &[],

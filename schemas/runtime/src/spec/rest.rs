@@ -1,6 +1,6 @@
 //! The contract over REST: which endpoint does what.
 
-use super::ContractSpec;
+use super::{ContractSpec, ToolSpec};
 use crate::vocabulary::vocabulary;
 
 vocabulary! {
@@ -27,6 +27,21 @@ vocabulary! {
         /// Calls the tool that the path's variable names.
         #[serde(rename = "tool.execute")]
         ToolExecute,
+        /// Lists the workflows.
+        #[serde(rename = "workflow.list")]
+        WorkflowList,
+        /// Starts an instance of the workflow that the path's variable names.
+        #[serde(rename = "workflow.start")]
+        WorkflowStart,
+        /// Returns the instance that the path's variable names.
+        #[serde(rename = "instance.get")]
+        InstanceGet,
+        /// Lists instances.
+        #[serde(rename = "instance.list")]
+        InstanceList,
+        /// Completes the task of an instance; the path's variables name the instance and the task.
+        #[serde(rename = "task.complete")]
+        TaskComplete,
         /// Describes the endpoints, as OpenAPI 3.1. Asks for no credentials.
         #[serde(rename = "openapi")]
         OpenApi,
@@ -37,16 +52,36 @@ impl RestOperation {
     /// Returns the method that endpoints of this kind have.
     pub const fn method(self) -> RestMethod {
         match self {
-            Self::ToolList | Self::OpenApi => RestMethod::Get,
-            Self::ToolExecute => RestMethod::Post,
+            Self::ToolList | Self::WorkflowList | Self::InstanceGet | Self::InstanceList | Self::OpenApi => {
+                RestMethod::Get
+            }
+            Self::ToolExecute | Self::WorkflowStart | Self::TaskComplete => RestMethod::Post,
         }
     }
 
     /// Returns how many variables its paths have.
     pub const fn variables(self) -> usize {
         match self {
-            Self::ToolList | Self::OpenApi => 0,
-            Self::ToolExecute => 1,
+            Self::ToolList | Self::WorkflowList | Self::InstanceList | Self::OpenApi => 0,
+            Self::ToolExecute | Self::WorkflowStart | Self::InstanceGet => 1,
+            Self::TaskComplete => 2,
+        }
+    }
+
+    /// Returns whether it is about workflows.
+    pub const fn is_of_workflows(self) -> bool {
+        self.call_members().is_some() || matches!(self, Self::WorkflowList)
+    }
+
+    /// Returns the names that the path's variables have as arguments of the call that the endpoint makes, one of [`ContractSpec::calls`];
+    /// `None` if it makes no such call.
+    pub const fn call_members(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::WorkflowStart => Some(&["workflow_id"]),
+            Self::InstanceGet => Some(&["instance_id"]),
+            Self::InstanceList => Some(&[]),
+            Self::TaskComplete => Some(&["instance_id", "task_id"]),
+            Self::ToolList | Self::ToolExecute | Self::WorkflowList | Self::OpenApi => None,
         }
     }
 }
@@ -109,5 +144,10 @@ impl ContractSpec {
     /// Returns the endpoint that does this, if the contract has one.
     pub fn endpoint(&self, is: RestOperation) -> Option<&'static RestEndpoint> {
         self.rest.iter().find(|endpoint| endpoint.is == is)
+    }
+
+    /// Returns the call that an endpoint of this kind makes, if it makes one.
+    pub fn call_of(&self, is: RestOperation) -> Option<&'static ToolSpec> {
+        self.calls.iter().find(|call| call.name == is.to_string())
     }
 }

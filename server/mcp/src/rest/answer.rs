@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use chrono::{DateTime, SecondsFormat, Utc};
 use hyper::{
     Response, StatusCode,
-    header::{CONTENT_TYPE, ETAG, HeaderValue, RETRY_AFTER},
+    header::{CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER},
 };
 use rmcp::model::ErrorCode;
 use serde_json::{Map, Value, json};
@@ -28,34 +28,16 @@ pub(super) fn execution(
     begun: SystemTime,
     answer: &[u8],
 ) -> Response<Body> {
-    let mut answer: Value = serde_json::from_slice(answer).unwrap_or_default();
-    if answer.get("error").is_some() {
-        return error(contract, answer["error"].take());
-    }
-    let mut result = answer["result"].take();
-    let mut meta = match result["_meta"].take() {
-        Value::Object(meta) => meta,
-        _ => Map::new(),
+    let (result, mut meta) = match result(contract, answer) {
+        Ok(result) => result,
+        Err(refusal) => return refusal,
     };
-    if let Some(data) = meta.remove(render::ERROR) {
-        let message = result["content"][0]["text"].take();
-        let code = data["code"].clone();
-        return error(
-            contract,
-            json!({ "code": code, "message": message, "data": data["data"], "name": data["name"] }),
-        );
-    }
-    if !result["structuredContent"].is_object() {
-        let why = "a person must approve this call, who can't be asked over REST: make it over MCP";
-        return refused(contract, StatusCode::CONFLICT, why);
-    }
-    meta.remove(shared::SERVER_INFO);
-    let etag = meta.get(BASE).and_then(Value::as_str).map(str::to_owned);
+    let etag = etag(&meta);
     let ended = SystemTime::now();
     let mut execution = json!({
         "tool": tool,
         "status": "success",
-        "result": result["structuredContent"].take(),
+        "result": result,
         "execution_time_ms": milliseconds(begun, ended),
         "created_at": written(begun),
         "completed_at": written(ended),
@@ -73,10 +55,60 @@ pub(super) fn execution(
         execution["meta"] = meta.into();
     }
     let mut response = json(StatusCode::OK, &execution);
-    if let Some(etag) = etag.and_then(|id| HeaderValue::from_str(&format!("\"{id}\"")).ok()) {
-        response.headers_mut().insert(ETAG, etag);
-    }
+    response.headers_mut().extend(etag);
     response
+}
+
+/// Returns the response to a call that answers with its result alone, from the text of its answer.
+pub(super) fn plain(contract: &'static ContractSpec, status: StatusCode, answer: &[u8]) -> Response<Body> {
+    match result(contract, answer) {
+        Ok((result, meta)) => {
+            let mut response = json(status, &result);
+            response.headers_mut().extend(etag(&meta));
+            response
+        }
+        Err(refusal) => refusal,
+    }
+}
+
+/// Returns the header that names the content that a document has.
+fn etag(meta: &Map<String, Value>) -> Option<(HeaderName, HeaderValue)> {
+    let id = meta.get(BASE)?.as_str()?;
+    Some((ETAG, HeaderValue::from_str(&format!("\"{id}\"")).ok()?))
+}
+
+/// Returns the structured result of an answer and its `_meta`; the response, if it is an error.
+#[allow(
+    clippy::result_large_err,
+    reason = "the response is what is sent, and there is one a request"
+)]
+fn result(
+    contract: &'static ContractSpec,
+    answer: &[u8],
+) -> Result<(Value, Map<String, Value>), Response<Body>> {
+    let mut answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+    if answer.get("error").is_some() {
+        return Err(error(contract, answer["error"].take()));
+    }
+    let mut result = answer["result"].take();
+    let mut meta = match result["_meta"].take() {
+        Value::Object(meta) => meta,
+        _ => Map::new(),
+    };
+    if let Some(data) = meta.remove(render::ERROR) {
+        let message = result["content"][0]["text"].take();
+        let code = data["code"].clone();
+        return Err(error(
+            contract,
+            json!({ "code": code, "message": message, "data": data["data"], "name": data["name"] }),
+        ));
+    }
+    if !result["structuredContent"].is_object() {
+        let why = "a person must approve this call, who can't be asked over REST: make it over MCP";
+        return Err(refused(contract, StatusCode::CONFLICT, why));
+    }
+    meta.remove(shared::SERVER_INFO);
+    Ok((result["structuredContent"].take(), meta))
 }
 
 /// Returns the response for an error of JSON-RPC, or one that has a name beside.

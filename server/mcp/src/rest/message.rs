@@ -29,15 +29,35 @@ pub(super) fn call(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<Map<String, Value>, Refusal> {
+    of(tool, headers, arguments(headers, body)?)
+}
+
+/// Returns the arguments that a body has.
+///
+/// # Errors
+/// If it is not a JSON object.
+pub(super) fn arguments(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Refusal> {
     let arguments = if body.is_empty() && !headers.contains_key(CONTENT_LENGTH) {
         json!({})
     } else {
         headers::is_json(headers)?;
         json::parse(body).map_err(|error| bad(format!("the body is not JSON: {error}")))?
     };
-    if !arguments.is_object() {
-        return Err(bad("the body must be an object: the tool's arguments".into()));
+    match arguments {
+        Value::Object(arguments) => Ok(arguments),
+        _ => Err(bad("the body must be an object: the call's arguments".into())),
     }
+}
+
+/// Returns the call of a tool with these arguments.
+///
+/// # Errors
+/// If a condition in the headers can't be read.
+pub(super) fn of(
+    tool: &'static ToolSpec,
+    headers: &HeaderMap,
+    arguments: Map<String, Value>,
+) -> Result<Map<String, Value>, Refusal> {
     let mut meta = json!({
         headers::VERSION_IN_META: ProtocolVersion::V_2026_07_28,
         "io.modelcontextprotocol/clientCapabilities": {},

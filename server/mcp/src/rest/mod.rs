@@ -10,6 +10,7 @@
 mod answer;
 mod message;
 mod openapi;
+mod workflows;
 
 use std::sync::Arc;
 
@@ -114,6 +115,17 @@ impl Endpoint {
                 Ok(answer::json(StatusCode::OK, &self.listed(contract)))
             }
             RestOperation::ToolExecute => self.execute(contract, &named, asked).await,
+            RestOperation::WorkflowList => {
+                counted(&asked)?;
+                Ok(answer::json(StatusCode::OK, &workflows::listed(contract)))
+            }
+            is @ (RestOperation::WorkflowStart
+            | RestOperation::InstanceGet
+            | RestOperation::InstanceList
+            | RestOperation::TaskComplete) => {
+                let variables = variables.iter().map(|it| (*it).to_owned()).collect();
+                self.call_workflow(contract, is, variables, asked).await
+            }
         }
     }
 
@@ -137,6 +149,7 @@ impl Endpoint {
             url: self.url().map(Arc::from),
             headers: self.read_headers(&head.headers),
             budget: asked.budget,
+            is_rest: true,
         };
         let begun = std::time::SystemTime::now();
         let text = self.ask(message, origin).await?;

@@ -12,14 +12,14 @@ use tabellion_runtime::{
     spec::{ErrorBody, RestEndpoint, RestOperation, Severity},
 };
 
-use super::{answer::UNNAMED, message::MAX_ETAG};
+use super::{answer::UNNAMED, message::MAX_ETAG, workflows};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 const ERROR: &str = "Error";
 const TOOL: &str = "Tool";
 /// Statuses of what is refused before it is a call: at any endpoint, at those that ask for credentials (from the fourth on), and at those with a
 /// body (all).
-const REFUSALS: [u16; 11] = [400, 405, 503, 401, 403, 429, 408, 413, 415, 422, 500];
+pub(super) const REFUSALS: [u16; 11] = [400, 405, 503, 401, 403, 429, 408, 413, 415, 422, 500];
 
 /// Returns the description of the endpoints that a contract declares, for those of its tools that are offered. Clients know the path at which
 /// the contract is served as `url`.
@@ -49,6 +49,15 @@ pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> 
             }
             RestOperation::OpenApi => {
                 add(endpoint.path.into(), description(endpoint));
+            }
+            RestOperation::WorkflowList
+            | RestOperation::WorkflowStart
+            | RestOperation::InstanceGet
+            | RestOperation::InstanceList
+            | RestOperation::TaskComplete => {
+                for (path, operation) in workflows::openapi(contract, endpoint, is_offered, &mut schemas) {
+                    add(path, operation);
+                }
             }
         }
     }
@@ -91,7 +100,7 @@ fn of_execution(tool: &ToolSpec) -> String {
     format!("{}_execution", tool.name)
 }
 
-fn reference(schema: &str) -> Value {
+pub(super) fn reference(schema: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
@@ -105,7 +114,7 @@ fn placed(name: &str, wire: &str) -> Value {
     schema
 }
 
-fn relocate(schema: &mut Value, place: &str) {
+pub(super) fn relocate(schema: &mut Value, place: &str) {
     match schema {
         Value::Object(members) => {
             for (key, value) in members {
@@ -145,38 +154,50 @@ fn execution(tool: &ToolSpec) -> Value {
 
 /// Returns the operation that calls a tool.
 fn execute(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
-    let of_tool = contract.statuses.iter();
-    let of_tool = of_tool
-        .filter(|status| tool.errors.contains(&status.error))
-        .map(|it| it.status);
-    let refusals: BTreeSet<_> = REFUSALS.into_iter().chain(of_tool).collect();
-    let mut success = content("The tool's result", reference(&of_execution(tool)));
-    success["headers"] = json!({ "ETag": {
-        "description": "The content that the document has now.",
-        "schema": { "type": "string" },
-    } });
+    let success = tagged(content("The tool's result", reference(&of_execution(tool))));
     let mut operation = json!({
         "operationId": tool.name,
         "description": tool.description,
         "tags": if tool.tags.is_empty() { json!(["tools"]) } else { json!(tool.tags) },
         "requestBody": { "required": true, "content": { "application/json": { "schema": reference(&of_request(tool)) } } },
-        "responses": responses(success, refusals.into_iter()),
+        "responses": responses(success, refusals_of(contract, tool).into_iter()),
     });
     if tool.operations().iter().any(|operation| operation.mutating) {
-        operation["parameters"] = json!([
-            header(
-                "Idempotency-Key",
-                "The caller's own name for the call: sent again, it answers as the first time.",
-                json!({ "type": "string", "pattern": "^[!-~]{1,255}$" }),
-            ),
-            header(
-                "If-Match",
-                "The `ETag` that the document must still have.",
-                json!({ "type": "string", "pattern": format!("^([0-9A-Za-z]{{1,{MAX_ETAG}}}|\"[0-9A-Za-z]{{1,{MAX_ETAG}}}\")$") }),
-            ),
-        ]);
+        operation["parameters"] = conditions();
     }
     operation
+}
+
+/// Returns the statuses with which calls of a tool can be refused.
+pub(super) fn refusals_of(contract: &ContractSpec, tool: &ToolSpec) -> BTreeSet<u16> {
+    let of_tool = contract.statuses.iter();
+    let of_tool = of_tool.filter(|status| tool.errors.contains(&status.error));
+    REFUSALS.into_iter().chain(of_tool.map(|it| it.status)).collect()
+}
+
+/// Adds the header that names a document's content to a response.
+pub(super) fn tagged(mut success: Value) -> Value {
+    success["headers"] = json!({ "ETag": {
+        "description": "The content that the document has now.",
+        "schema": { "type": "string" },
+    } });
+    success
+}
+
+/// Returns the headers with the conditions of a change.
+pub(super) fn conditions() -> Value {
+    json!([
+        header(
+            "Idempotency-Key",
+            "The caller's own name for the call: sent again, it answers as the first time.",
+            json!({ "type": "string", "pattern": "^[!-~]{1,255}$" }),
+        ),
+        header(
+            "If-Match",
+            "The `ETag` that the document must still have.",
+            json!({ "type": "string", "pattern": format!("^([0-9A-Za-z]{{1,{MAX_ETAG}}}|\"[0-9A-Za-z]{{1,{MAX_ETAG}}}\")$") }),
+        ),
+    ])
 }
 
 fn list(contract: &ContractSpec) -> Value {
@@ -275,17 +296,26 @@ fn header(name: &str, description: &str, schema: Value) -> Value {
     json!({ "name": name, "in": "header", "description": description, "schema": schema })
 }
 
-fn content(description: &str, schema: Value) -> Value {
+pub(super) fn content(description: &str, schema: Value) -> Value {
     json!({ "description": description, "content": { "application/json": { "schema": schema } } })
 }
 
-fn responses(success: Value, refusals: impl Iterator<Item = u16>) -> Value {
+pub(super) fn responses(success: Value, refusals: impl Iterator<Item = u16>) -> Value {
+    responses_with(StatusCode::OK, success, refusals)
+}
+
+/// Returns the responses of an operation that succeeds with this status.
+pub(super) fn responses_with(
+    status: StatusCode,
+    success: Value,
+    refusals: impl Iterator<Item = u16>,
+) -> Value {
     let refusals = refusals.map(|status| {
         let status = status.to_string();
         let refusal = json!({ "$ref": format!("#/components/responses/{status}") });
         (status, refusal)
     });
-    let success = ("200".to_owned(), success);
+    let success = (status.as_str().to_owned(), success);
     std::iter::once(success).chain(refusals).collect()
 }
 

@@ -104,6 +104,7 @@ impl Endpoint {
             url: self.url.clone(),
             headers: self.read_headers(&head.headers),
             budget,
+            is_rest: false,
         };
         let answer = match head.method {
             _ if !self.is_open() => Err(Refusal::busy("the server is stopping")),

@@ -1,0 +1,143 @@
+//! Workflows over REST: lists of them, and the calls by which instances are started, shown and completed.
+//!
+//! A request becomes a call of what the contract declares for its endpoint ([`ContractSpec::calls`]): the path's variables, the query and the
+//! body are its arguments. From there on it is a call like that of a tool.
+
+mod openapi;
+
+use std::sync::Arc;
+
+use hyper::{Response, StatusCode};
+use serde_json::{Map, Value, json};
+use tabellion_runtime::{
+    ContractSpec, ToolSpec, bpmn,
+    spec::{Outcome, RestOperation, StateKind, WorkflowSpec},
+    workflow_calls::RoleNames,
+};
+
+pub(super) use self::openapi::openapi;
+use super::{RestRequest, answer, message, not_found};
+use crate::{
+    request_origin::RequestOrigin,
+    streamable::{Body, Endpoint, Refusal},
+};
+
+impl Endpoint {
+    /// Makes the call of an endpoint of this kind. `variables` are those of the path.
+    pub(super) async fn call_workflow(
+        &self,
+        contract: &'static ContractSpec,
+        is: RestOperation,
+        variables: Vec<String>,
+        asked: RestRequest,
+    ) -> Result<Response<Body>, Refusal> {
+        let call = contract.call_of(is).ok_or_else(not_found)?;
+        if !self.offers(call.name) {
+            let why = "this server is read-only, so that nothing is started or completed here";
+            return Err(Refusal::new(StatusCode::NOT_FOUND, why));
+        }
+        let (head, body) = asked.request.into_parts();
+        let mut arguments = match call.mutating {
+            true => message::arguments(&head.headers, &body)?,
+            false => from_query(call, head.uri.query().unwrap_or_default())?,
+        };
+        for (member, value) in is.call_members().into_iter().flatten().zip(variables) {
+            if arguments.insert((*member).to_owned(), value.into()).is_some() {
+                let why = format!("`{member}` is in the path already: leave it out elsewhere");
+                return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why));
+            }
+        }
+        let message = message::of(call, &head.headers, arguments)?;
+        let origin = RequestOrigin {
+            request: asked.name,
+            grant: asked.grant,
+            url: self.url().map(Arc::from),
+            headers: self.read_headers(&head.headers),
+            budget: asked.budget,
+            is_rest: true,
+        };
+        let text = self.ask(message, origin).await?;
+        Ok(answer::plain(contract, success_of(is), &text))
+    }
+}
+
+/// Returns the status of an answer that is no error.
+fn success_of(is: RestOperation) -> StatusCode {
+    match is {
+        RestOperation::WorkflowStart => StatusCode::CREATED,
+        _ => StatusCode::OK,
+    }
+}
+
+/// Returns the arguments that a query has, as the call's schema types them. What is not of that type stays a text, which the schema refuses.
+fn from_query(call: &ToolSpec, query: &str) -> Result<Map<String, Value>, Refusal> {
+    let properties = call.input.wire()["properties"].take();
+    let mut arguments = Map::new();
+    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
+        let value = match properties[&*name]["type"].as_str() {
+            Some("integer") => text.parse::<i64>().ok().map(Value::from),
+            Some("boolean") => text.parse::<bool>().ok().map(Value::from),
+            _ => None,
+        };
+        let value = value.unwrap_or_else(|| text.into_owned().into());
+        if arguments.insert(name.clone().into_owned(), value).is_some() {
+            let why = format!("`{}` is in the query twice: send it once", name.escape_debug());
+            return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why));
+        }
+    }
+    Ok(arguments)
+}
+
+/// Returns the workflows of a contract, as they are listed.
+pub(super) fn listed(contract: &ContractSpec) -> Value {
+    let workflows: Vec<_> = contract
+        .workflows
+        .iter()
+        .map(|workflow| workflow_listed(workflow))
+        .collect();
+    json!({ "count": workflows.len(), "workflows": workflows })
+}
+
+fn workflow_listed(workflow: &'static WorkflowSpec) -> Value {
+    let states = workflow.states.iter().map(|state| {
+        let outcome: Option<Outcome> = match state.kind {
+            StateKind::Task(_) => None,
+            StateKind::Final(outcome) => Some(outcome),
+        };
+        json!({ "state": state.name, "final": outcome })
+    });
+    let tasks = workflow.states.iter().filter_map(|state| match state.kind {
+        StateKind::Final(_) => None,
+        StateKind::Task(task) => {
+            let decisions = workflow.decisions(state.name).map(|transition| {
+                json!({ "decision": transition.on, "to": transition.to, "needs": transition.needs })
+            });
+            Some(json!({
+                "task_id": state.name,
+                "name": task.name,
+                "role": RoleNames::of(&task),
+                "not_by_author": task.not_by_author,
+                "decisions": decisions.collect::<Vec<_>>(),
+            }))
+        }
+    });
+    let mut tools = Map::new();
+    for transition in workflow.transitions {
+        if let Some(tool) = transition.by {
+            tools.insert(transition.on.into(), tool.into());
+        }
+    }
+    json!({
+        "workflow_id": workflow.id,
+        "name": workflow.name,
+        "description": workflow.description,
+        "version": workflow.version,
+        "starts": workflow.starts,
+        "parameters_schema": workflow.parameters.map(|schema| schema.wire()),
+        "states": states.collect::<Vec<_>>(),
+        "tasks": tasks.collect::<Vec<_>>(),
+        "tool_mappings": tools,
+        "constitutional_gates": workflow.gates,
+        "bpmn": bpmn::of(workflow),
+    })
+}
