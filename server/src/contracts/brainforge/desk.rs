@@ -5,6 +5,7 @@
 
 use std::{future::Future, sync::Arc};
 
+use chrono::Utc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError};
@@ -228,18 +229,13 @@ impl Desk {
             id: chosen(&all, &request.id)?,
             on: request.on,
             notes: request.notes,
+            at: Utc::now(),
         };
-        let change = review::decide(&self.shelf, cx, &decision)?;
-        // A version counts as a tool's if its commit has details.
-        let details = [
-            ("review_workflow_id", decision.id.to_string()),
-            ("decision", decision.on),
-        ];
-        let details = details.map(|(key, value)| (key.to_owned(), value.into()));
+        let (change, _) = review::decide(&self.shelf, cx, &decision)?;
         let staged = cx.stage(change, |receipt| DecideResponse {
             commit: receipt.commit().to_string(),
         });
-        Ok(staged.with_details(details.into_iter().collect()))
+        Ok(staged.with_details(decision.details()))
     }
 }
 

@@ -10,6 +10,8 @@
 //! | `versions` | numbers of versions, from git's history |
 //! | `review` | what waits, as documents, and decisions on it |
 //! | `desk` | the same, for people at the terminal |
+//! | `requested` | instances of workflows that a request starts, as documents |
+//! | `instances` | instances of all workflows: listed, shown, started, and their tasks completed |
 //! | `moments` | times and ids that a repeated call has again |
 //! | `changes` | creating, updating and linking notes |
 //! | `exports` | exports as files, until they expire |
@@ -21,8 +23,10 @@ pub(crate) mod desk;
 mod downloads;
 mod draft;
 mod exports;
+mod instances;
 mod moments;
 mod offers;
+mod requested;
 mod review;
 mod rounds;
 mod shelf;
@@ -46,7 +50,12 @@ use tabellion_http::Downloads;
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
 use tabellion_notes::{Entry, NoteQuery, Selection};
-use tabellion_runtime::{Contract, Failure, FailureKind, KnownCaller, ReadCx, Staged, WriteCx};
+use tabellion_runtime::{
+    Contract, Failure, FailureKind, KnownCaller, ReadCx, Staged, WriteCx,
+    workflow_calls::{
+        CompleteTask, GetInstance, InstanceView, Instances, ListInstances, StartWorkflow, StartedInstance,
+    },
+};
 use uuid::Uuid;
 
 use self::shelf::Shelf;
@@ -143,6 +152,38 @@ impl BrainForge for Forge {
         request: ExportLibraryRequest,
     ) -> Result<ExportLibraryResponse, ToolError> {
         exports::export(&self.shelf, cx, request)
+    }
+
+    async fn start_workflow(
+        &self,
+        cx: &WriteCx<'_>,
+        request: StartWorkflow,
+    ) -> Result<Staged<StartedInstance>, ToolError> {
+        instances::start(&self.shelf, cx, &request)
+    }
+
+    async fn workflow_instances(
+        &self,
+        cx: &ReadCx<'_>,
+        request: ListInstances,
+    ) -> Result<Instances, ToolError> {
+        instances::list(&self.shelf, cx, &request)
+    }
+
+    async fn workflow_instance(
+        &self,
+        cx: &ReadCx<'_>,
+        request: GetInstance,
+    ) -> Result<InstanceView, ToolError> {
+        instances::get(&self.shelf, cx, &request)
+    }
+
+    async fn complete_task(
+        &self,
+        cx: &WriteCx<'_>,
+        request: CompleteTask,
+    ) -> Result<Staged<InstanceView>, ToolError> {
+        instances::complete(&self.shelf, cx, &request)
     }
 
     async fn tags_resource(&self, _: &ReadCx<'_>) -> Result<TagsResource, ToolError> {

@@ -38,9 +38,25 @@ impl Moment {
 
     /// Returns now, in whole seconds; the time of the first call if this one is its repetition. `path` is of a document that it changes.
     pub(super) fn time(&self, library: &Library, path: &str) -> Result<DateTime<Utc>, Failure> {
-        let now = || DateTime::from_timestamp(Utc::now().timestamp(), 0).unwrap_or_default();
+        let now = DateTime::from_timestamp(Utc::now().timestamp(), 0).unwrap_or_default();
+        self.first_time(library, path, now)
+    }
+
+    /// As [`time`](Self::time), in whole milliseconds.
+    pub(super) fn instant(&self, library: &Library, path: &str) -> Result<DateTime<Utc>, Failure> {
+        let now = DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default();
+        self.first_time(library, path, now)
+    }
+
+    /// Returns `now`, or the time of the first call.
+    fn first_time(
+        &self,
+        library: &Library,
+        path: &str,
+        now: DateTime<Utc>,
+    ) -> Result<DateTime<Utc>, Failure> {
         let Some(call) = self.call else {
-            return Ok(now());
+            return Ok(now);
         };
         let history = Snapshot::history(library, path, &|_| false)?;
         let entries = history
@@ -51,7 +67,7 @@ impl Moment {
         let mut entries = entries.filter(|entry| entry.details.get(CALL) == Some(&call.to_string().into()));
         let time =
             entries.find_map(|entry| DateTime::parse_from_rfc3339(entry.details.get(AT)?.as_str()?).ok());
-        Ok(time.map_or_else(now, |time| time.to_utc()))
+        Ok(time.map_or(now, |time| time.to_utc()))
     }
 
     /// Returns the details that let a repetition have the same time.
@@ -59,7 +75,10 @@ impl Moment {
         let mut details = Map::new();
         if let Some(call) = self.call {
             details.insert(CALL.into(), call.to_string().into());
-            details.insert(AT.into(), time.to_rfc3339_opts(SecondsFormat::Secs, true).into());
+            details.insert(
+                AT.into(),
+                time.to_rfc3339_opts(SecondsFormat::AutoSi, true).into(),
+            );
         }
         details
     }

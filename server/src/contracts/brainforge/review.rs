@@ -3,7 +3,7 @@
 //! Front matter has the state, the history and what is proposed of the note's metadata; the body is the proposed content, as long as the
 //! proposal is open.
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{AgentNoteReviewEffect, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_markdown::FrontMatter;
@@ -70,22 +70,11 @@ impl Review {
         let front_matter = FrontMatter::parse(text).ok()?;
         let mut members = front_matter.values();
         let content = front_matter.body().to_owned();
-        let id = path
-            .strip_prefix(FOLDER)?
-            .strip_prefix('/')?
-            .strip_suffix(".md")?;
         let number = |value: Option<Value>| value.and_then(|value| value.as_u64());
         let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(String::from));
-        let instance = json!({
-            "workflow": members.get("workflow"),
-            "version": members.get("workflow_version"),
-            "state": members.get("state"),
-            "author": members.get("author"),
-            "history": members.get("history"),
-        });
         Some(Self {
-            id: Uuid::try_parse(id).ok()?,
-            instance: serde_json::from_value(instance).ok()?,
+            id: id_of(path)?,
+            instance: instance_of(&members)?,
             note_id: Uuid::try_parse(&text(members.remove("note_id"))?).ok()?,
             proposed_version: number(members.remove("proposed_version"))?,
             base_version: number(members.remove("base_version")),
@@ -118,14 +107,7 @@ impl Review {
             ),
             ("history", Some(json!(instance.history))),
         ];
-        let mut text = String::new();
-        for (key, value) in all {
-            if let Some(value) = value {
-                let front_matter = FrontMatter::parse(&text).map_err(unwritable)?;
-                text = front_matter.set(key, &value).map_err(unwritable)?;
-            }
-        }
-        Ok(text + &self.content)
+        Ok(front_matter(all)? + &self.content)
     }
 
     pub(super) fn path(&self) -> String {
@@ -162,6 +144,38 @@ impl Review {
         self.instance = next.map_err(Failure::from)?;
         Ok(())
     }
+}
+
+/// Returns the text of front matter with these members.
+pub(super) fn front_matter<'k>(
+    members: impl IntoIterator<Item = (&'k str, Option<Value>)>,
+) -> Result<String, ToolError> {
+    let mut text = String::new();
+    for (key, value) in members {
+        if let Some(value) = value {
+            let front_matter = FrontMatter::parse(&text).map_err(unwritable)?;
+            text = front_matter.set(key, &value).map_err(unwritable)?;
+        }
+    }
+    Ok(text)
+}
+
+/// Returns the id of the instance whose document is at this path; `None` if none is.
+pub(super) fn id_of(path: &str) -> Option<Uuid> {
+    let name = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
+    Uuid::try_parse(name.strip_suffix(".md")?).ok()
+}
+
+/// Returns the instance that front matter has.
+pub(super) fn instance_of(members: &Map<String, Value>) -> Option<Instance> {
+    let instance = json!({
+        "workflow": members.get("workflow"),
+        "version": members.get("workflow_version"),
+        "state": members.get("state"),
+        "author": members.get("author"),
+        "history": members.get("history"),
+    });
+    serde_json::from_value(instance).ok()
 }
 
 fn unwritable(error: impl std::fmt::Display) -> ToolError {
@@ -211,10 +225,28 @@ pub(super) struct Decision {
     pub(super) on: String,
     /// What the reviewer says about it.
     pub(super) notes: Option<String>,
+    /// When it is made.
+    pub(super) at: DateTime<Utc>,
 }
 
-/// Returns the change that a decision makes: of what waits and, if it is approved, of the note.
-pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Result<Change, ToolError> {
+impl Decision {
+    /// Returns the details that the log keeps of it. A version counts as a tool's if its commit has details.
+    pub(super) fn details(&self) -> Map<String, Value> {
+        let details = [
+            ("review_workflow_id", self.id.to_string()),
+            ("decision", self.on.clone()),
+        ];
+        let details = details.map(|(key, value)| (key.to_owned(), value.into()));
+        details.into_iter().collect()
+    }
+}
+
+/// Returns the change that a decision makes, of what waits and, if it is approved, of the note; and what waits afterwards.
+pub(super) fn decide(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    decision: &Decision,
+) -> Result<(Change, Review), ToolError> {
     let actor = super::caller(cx)?;
     let mut review = read(cx, decision.id)?;
     shelf.follow_for(&[review.note_id])?;
@@ -229,7 +261,7 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
         tool: None,
         given: &given,
         holds: if review.is_stale(current) { &stale } else { &[] },
-        at: Utc::now(),
+        at: decision.at,
     };
     let transition = workflow::transition(&WORKFLOW_AGENT_NOTE_REVIEW, &review.instance, &event, actor);
     let transition = transition.map_err(Failure::from)?;
@@ -251,7 +283,8 @@ pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Res
     edits.extend(note.map(|(path, text)| write(path, text)));
     let summary = format!("{} {} of {}", decision.on, review.id, review.note_id);
     let change = Change::new(edits, transition.on, summary);
-    Ok(change.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?)
+    let change = change.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
+    Ok((change, review))
 }
 
 /// Returns the path and the text of the note that an approved proposal becomes.

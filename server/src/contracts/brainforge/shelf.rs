@@ -24,6 +24,7 @@ use uuid::Uuid;
 
 use super::{
     exports::LIFETIME,
+    instances::Kept,
     review::{FOLDER, Review},
     rounds::Rounds,
 };
@@ -36,10 +37,10 @@ const INDEX: &str = "index.db";
 const VECTORS: &str = "vectors.db";
 const EXPORTS: &str = "exports";
 
-/// A document of `workflows`: its stat fields when it was read, and the review, if it is that of one.
+/// A document of `workflows`: its stat fields when it was read, and the instance, if it is that of one.
 struct Seen {
     stat: FileStat,
-    review: Option<Arc<Review>>,
+    instance: Option<Kept>,
 }
 
 /// What is known of a library's notes. Opens its files when they are first needed.
@@ -49,7 +50,7 @@ pub(super) struct Shelf {
     exports: ExportFiles,
     opened: OnceLock<(Catalogue, NoteIndex)>,
     meaning: Meaning,
-    reviews: Mutex<HashMap<String, Seen>>,
+    instances: Mutex<HashMap<String, Seen>>,
     looks: Rounds<i64>,
 }
 
@@ -63,7 +64,7 @@ impl Shelf {
             library,
             folder,
             opened: OnceLock::new(),
-            reviews: Mutex::default(),
+            instances: Mutex::default(),
             looks: Rounds::new(),
         });
         let corpus: Weak<Self> = Arc::downgrade(&shelf);
@@ -201,13 +202,22 @@ impl Shelf {
         }
     }
 
-    /// Returns what has ever waited, oldest first, as its documents were when this process last saw them change.
+    /// Returns all proposals, oldest first; see [`instances`](Self::instances).
+    pub(super) fn reviews(&self) -> Result<Vec<Arc<Review>>, Failure> {
+        let reviews = self.instances()?.into_iter().filter_map(|kept| match kept {
+            Kept::Review(review) => Some(review),
+            Kept::Requested(_) => None,
+        });
+        Ok(reviews.collect())
+    }
+
+    /// Returns all instances of workflows, oldest first, as their documents were when this process last saw them change.
     ///
     /// A document that was changed so recently that its stat fields might not show a further change can be older than it is on the
     /// disk, and a repeated call is answered on an earlier state: a call that decides on one reads it again, in its own state.
-    pub(super) fn reviews(&self) -> Result<Vec<Arc<Review>>, Failure> {
+    pub(super) fn instances(&self) -> Result<Vec<Kept>, Failure> {
         let stats = self.review_stats()?;
-        let mut known = self.reviews.lock();
+        let mut known = self.instances.lock();
         let mut before = std::mem::take(&mut *known);
         for (path, stat) in stats {
             let name = path.as_str();
@@ -215,21 +225,20 @@ impl Shelf {
                 Some(seen) => seen,
                 None => {
                     let file = self.library.read(&path)?;
-                    let review = file.and_then(|file| Review::parse(name, &file.bytes));
-                    if review.is_none() {
+                    let instance = file.and_then(|file| Kept::parse(name, &file.bytes));
+                    if instance.is_none() {
                         tracing::warn!(
                             path = name,
-                            "this document in `workflows` is not that of a review"
+                            "this document in `workflows` is not that of an instance"
                         );
                     }
-                    let review = review.map(Arc::new);
-                    Seen { stat, review }
+                    Seen { stat, instance }
                 }
             };
             known.insert(name.to_owned(), seen);
         }
-        let mut all: Vec<_> = known.values().filter_map(|seen| seen.review.clone()).collect();
-        all.sort_by(|a, b| (a.started_at(), a.id).cmp(&(b.started_at(), b.id)));
+        let mut all: Vec<_> = known.values().filter_map(|seen| seen.instance.clone()).collect();
+        all.sort_by(|a, b| a.place().cmp(&b.place()));
         Ok(all)
     }
 }

@@ -1,0 +1,329 @@
+//! Instances of workflows, as clients see them: listed, shown, started by request, and their tasks completed.
+//!
+//! People see all of them, agents their own. What is proposed is shown to its author, to reviewers and to owners.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tabellion_contracts::brainforge::{CONTRACT, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
+use tabellion_runtime::{
+    Change, Content, Document, Failure, KnownCaller, ReadCx, Staged, WriteCx,
+    context::BASE,
+    spec::{CallerKind, WorkflowSpec},
+    workflow::{self, Event, Instance},
+    workflow_calls::{
+        CompleteTask, GetInstance, InstanceStatus, InstanceView, Instances, ListInstances, StartWorkflow,
+        StartedInstance,
+    },
+};
+use uuid::Uuid;
+
+use super::{
+    caller, invalid,
+    moments::Moment,
+    requested::Requested,
+    review::{self, Decision, Review},
+    shelf::Shelf,
+};
+
+/// The roles to which proposals of others are shown.
+const REVIEW_ROLES: [&str; 2] = ["owner", "reviewer"];
+
+/// An instance of a workflow, as its document has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kept {
+    /// A proposal of a note.
+    Review(Arc<Review>),
+    /// What a request started.
+    Requested(Arc<Requested>),
+}
+
+/// How much of an instance is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// All of it.
+    Whole,
+    /// Without what is proposed.
+    Brief,
+}
+
+impl Kept {
+    /// Reads an instance's document; `None` if it is none.
+    pub(super) fn parse(path: &str, bytes: &[u8]) -> Option<Self> {
+        if let Some(requested) = Requested::parse(path, bytes) {
+            return Some(Self::Requested(Arc::new(requested)));
+        }
+        Review::parse(path, bytes).map(|review| Self::Review(Arc::new(review)))
+    }
+
+    fn id(&self) -> Uuid {
+        match self {
+            Self::Review(review) => review.id,
+            Self::Requested(requested) => requested.id,
+        }
+    }
+
+    fn instance(&self) -> &Instance {
+        match self {
+            Self::Review(review) => &review.instance,
+            Self::Requested(requested) => &requested.instance,
+        }
+    }
+
+    fn workflow(&self) -> &'static WorkflowSpec {
+        match self {
+            Self::Review(_) => &WORKFLOW_AGENT_NOTE_REVIEW,
+            Self::Requested(requested) => CONTRACT
+                .workflow(requested.workflow)
+                .unwrap_or(&WORKFLOW_AGENT_NOTE_REVIEW),
+        }
+    }
+
+    /// Returns what orders instances: their start, then their id.
+    pub(super) fn place(&self) -> (&str, Uuid) {
+        let first = self.instance().history.first();
+        (first.map_or("", |passage| &passage.at), self.id())
+    }
+
+    fn is_shown_to(&self, caller: &KnownCaller) -> bool {
+        caller.kind == CallerKind::Human || *caller.identity == self.instance().author
+    }
+
+    /// Returns the instance as `caller` sees it, without commits; `None` if a person has made something else of its document.
+    fn view(
+        &self,
+        shelf: &Shelf,
+        cx: &ReadCx<'_>,
+        detail: Detail,
+    ) -> Result<Option<InstanceView>, ToolError> {
+        let Some(mut view) = InstanceView::of(self.workflow(), self.id().to_string(), self.instance()) else {
+            return Ok(None);
+        };
+        match self {
+            Self::Requested(requested) => {
+                view.data.insert("parameters".into(), json!(requested.parameters));
+                view.data.insert("tasks".into(), json!(requested.tasks));
+            }
+            Self::Review(review) => {
+                let about = [
+                    ("note_id", json!(review.note_id.to_string())),
+                    ("proposed_version", json!(review.proposed_version)),
+                ];
+                view.about = about
+                    .map(|(key, value)| (key.to_owned(), value))
+                    .into_iter()
+                    .collect();
+                let caller = caller(cx)?;
+                let is_theirs = *caller.identity == review.instance.author;
+                if is_theirs || REVIEW_ROLES.iter().any(|role| caller.roles.contains(role)) {
+                    view.data = proposal(shelf, cx, review, detail)?;
+                }
+            }
+        }
+        Ok(Some(view))
+    }
+}
+
+/// Returns what is known of a proposal beside its instance.
+fn proposal(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    review: &Review,
+    detail: Detail,
+) -> Result<Map<String, Value>, ToolError> {
+    let mut data = Map::new();
+    let mut put = |key: &str, value: Value| data.insert(key.to_owned(), value);
+    put("title", review.title().into());
+    if let Some(reason) = &review.reason {
+        put("reason", reason.as_str().into());
+    }
+    if let Some(notes) = &review.notes {
+        put("notes", notes.as_str().into());
+    }
+    if review.is_open() {
+        let current = review::current_version(shelf, cx, review.note_id)?;
+        put("stale", review.is_stale(current).into());
+        if detail == Detail::Whole {
+            put("metadata", json!(review.metadata));
+            put("content", review.content.as_str().into());
+        }
+    }
+    Ok(data)
+}
+
+/// Returns an instance as its document is in the call's state, if the caller may see it.
+fn find(cx: &ReadCx<'_>, id: &str) -> Result<(Kept, Document), ToolError> {
+    let caller = caller(cx)?;
+    let path = Uuid::try_parse(id).ok().map(review::path_of);
+    let path = path.ok_or_else(|| not_found(id))?;
+    let document = cx.read(&path)?.ok_or_else(|| not_found(id))?;
+    let kept = Kept::parse(&path, &document.bytes).filter(|kept| kept.is_shown_to(caller));
+    Ok((kept.ok_or_else(|| not_found(id))?, document))
+}
+
+fn not_found(id: &str) -> ToolError {
+    let message =
+        "there is no such instance of a workflow, or it is another agent's; list those that there are";
+    invalid("not_found", message).with("instance_id", id)
+}
+
+/// Names the commits that made the steps of an instance.
+fn with_commits(mut view: InstanceView, cx: &ReadCx<'_>, id: Uuid) -> Result<InstanceView, ToolError> {
+    let path = review::path_of(id);
+    let versions = cx.history(&path, &|_| false)?.versions;
+    // Without edits by hand, each commit is one step.
+    let is_plain =
+        versions.len() == view.history.len() && versions.iter().all(|version| version.entry.is_some());
+    let mut named = 0;
+    for version in versions {
+        let steps = match &version.content {
+            Some(_) if is_plain => named + 1,
+            Some(content) => {
+                let bytes = cx.past_content(&path, content)?;
+                Kept::parse(&path, &bytes).map_or(0, |kept| kept.instance().history.len())
+            }
+            None => 0,
+        };
+        let made = steps == named + 1 && version.entry.is_some();
+        for step in view.history.iter_mut().take(steps).skip(named) {
+            step.commit = made.then(|| version.commit.to_string());
+        }
+        named = named.max(steps);
+    }
+    Ok(view)
+}
+
+/// Returns instances that the caller may see, oldest first.
+pub(super) fn list(shelf: &Shelf, cx: &ReadCx<'_>, request: &ListInstances) -> Result<Instances, ToolError> {
+    shelf.follow()?;
+    let caller = caller(cx)?;
+    let all: Vec<_> = shelf
+        .instances()?
+        .into_iter()
+        .filter(|kept| kept.is_shown_to(caller))
+        .collect();
+    let begin = match &request.after {
+        None => 0,
+        Some(after) => {
+            let found = all.iter().position(|kept| kept.id().to_string() == *after);
+            found.ok_or_else(|| not_found(after))? + 1
+        }
+    };
+    let mut instances = vec![];
+    for kept in &all[begin..] {
+        let (workflow, instance) = (kept.workflow(), kept.instance());
+        let is_wanted = request.workflow_id.as_ref().is_none_or(|id| workflow.id == id)
+            && request
+                .status
+                .is_none_or(|status| InstanceStatus::of(workflow, instance) == status)
+            && (!request.mine || *caller.identity == instance.author);
+        if !is_wanted {
+            continue;
+        }
+        if let Some(view) = kept.view(shelf, cx, Detail::Brief)? {
+            instances.push(with_commits(view, cx, kept.id())?);
+        }
+        if instances.len() == request.limit {
+            break;
+        }
+    }
+    Ok(Instances {
+        count: instances.len(),
+        instances,
+    })
+}
+
+/// Returns an instance.
+pub(super) fn get(shelf: &Shelf, cx: &ReadCx<'_>, request: &GetInstance) -> Result<InstanceView, ToolError> {
+    let (kept, document) = find(cx, &request.instance_id)?;
+    cx.note(BASE, document.id);
+    follow(shelf, &kept)?;
+    let view = kept.view(shelf, cx, Detail::Whole)?;
+    with_commits(
+        view.ok_or_else(|| not_found(&request.instance_id))?,
+        cx,
+        kept.id(),
+    )
+}
+
+/// Brings the catalogue up to the note that an instance is about.
+fn follow(shelf: &Shelf, kept: &Kept) -> Result<(), Failure> {
+    match kept {
+        Kept::Review(review) => shelf.follow_for(&[review.note_id]),
+        Kept::Requested(_) => Ok(()),
+    }
+}
+
+/// Starts an instance of a workflow that requests start.
+pub(super) fn start(
+    shelf: &Shelf,
+    cx: &WriteCx<'_>,
+    request: &StartWorkflow,
+) -> Result<Staged<StartedInstance>, ToolError> {
+    let (workflow, parameters) = request.admit(&CONTRACT)?;
+    let call = Moment::of(cx);
+    let id = call.id("instance");
+    let path = review::path_of(id);
+    let time = call.instant(shelf.library(), &path)?;
+    let instance = Instance::start(workflow, caller(cx)?, time);
+    let requested = Requested::new(id, workflow, instance, parameters)?;
+    let response = StartedInstance::new(workflow, id.to_string(), &requested.instance);
+    let content = Content::Write(requested.to_text()?.into());
+    let change = Change::one(path, content, "start", format!("start {} {id}", workflow.id));
+    Ok(cx.stage(change, |_| response).with_details(call.details(time)))
+}
+
+/// Completes the task that an instance waits for.
+pub(super) fn complete(
+    shelf: &Shelf,
+    cx: &WriteCx<'_>,
+    request: &CompleteTask,
+) -> Result<Staged<InstanceView>, ToolError> {
+    let (kept, _) = find(cx, &request.instance_id)?;
+    request.check(kept.workflow(), kept.instance())?;
+    let (call, id) = (Moment::of(cx), kept.id());
+    let time = call.instant(shelf.library(), &review::path_of(id))?;
+    let (change, next, mut details) = match &kept {
+        Kept::Review(_) => {
+            if request.data.as_ref().is_some_and(|data| !data.is_empty()) {
+                let message = "a review keeps no data: say in `notes` what there is to say";
+                return Err(invalid("data", message));
+            }
+            let decision = Decision {
+                id,
+                on: request.decision.clone(),
+                notes: request.notes.clone(),
+                at: time,
+            };
+            let (change, review) = review::decide(shelf, cx, &decision)?;
+            (change, Kept::Review(Arc::new(review)), decision.details())
+        }
+        Kept::Requested(requested) => {
+            let mut requested = (**requested).clone();
+            let event = Event {
+                on: &request.decision,
+                tool: None,
+                given: &request.given(),
+                holds: &[],
+                at: time,
+            };
+            let next = workflow::step(kept.workflow(), &requested.instance, &event, caller(cx)?);
+            requested.instance = next.map_err(Failure::from)?;
+            requested.keep(&request.task_id, request.notes.as_deref(), request.data.as_ref())?;
+            let content = Content::Write(requested.to_text()?.into());
+            let summary = format!("{} {} of {id}", request.decision, request.task_id);
+            let change = Change::one(review::path_of(id), content, "complete", summary);
+            (change, Kept::Requested(Arc::new(requested)), Map::new())
+        }
+    };
+    details.extend(call.details(time));
+    let view = next.view(shelf, cx, Detail::Whole)?;
+    let mut view = with_commits(view.ok_or_else(|| not_found(&request.instance_id))?, cx, id)?;
+    let staged = cx.stage(change, move |receipt| {
+        if let Some(last) = view.history.last_mut() {
+            last.commit = Some(receipt.commit().to_string());
+        }
+        view
+    });
+    Ok(staged.with_details(details))
+}
