@@ -22,8 +22,10 @@ NOTE = "# Locks\n\nA lock is held for as long as a change takes.\n"
 EXAMPLES = "40"
 
 
-def key(program, file):
-    asked = [program, "key", "create", "--keys", file, "--name", "Ada", "--scope", "write", "--scope", "review"]
+def key(program, file, *options):
+    """A key of a person with all scopes, or one with these options."""
+    options = options or ["--name", "Ada", "--scope", "write", "--scope", "review"]
+    asked = [program, "key", "create", "--keys", file, *options]
     return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
 
 
@@ -59,15 +61,16 @@ class Calls:
     def __init__(self, client):
         self.client = client
 
-    def call(self, group, name, **fields):
+    def call(self, group, name, *path, status=200, query=None, **fields):
+        """Calls an endpoint with the variables of its path, its query, and the fields of its body."""
         endpoint = importlib.import_module(f"made.api.{group}.{name}")
+        given = dict(query or {})
         if fields:
             request = getattr(importlib.import_module("made.models"), "".join(map(str.title, name.split("_"))) + "Request")
-            answer = endpoint.sync_detailed(client=self.client, body=request.from_dict(fields))
-        else:
-            answer = endpoint.sync_detailed(client=self.client)
+            given["body"] = request.from_dict(fields)
+        answer = endpoint.sync_detailed(*path, client=self.client, **given)
         print(f"{name}: {answer.status_code.value}")
-        assert answer.status_code == 200, answer.content
+        assert answer.status_code == status, answer.content
         return answer.parsed.to_dict()
 
 
@@ -105,6 +108,27 @@ def each_endpoint(url, token, library):
         exported = calls.call("export", "export_library", format="json", filters={"note_ids": ids})
         assert exported["result"]["note_count"] == 2, exported
         assert commits(library) == before + 4
+        workflows(calls, library)
+
+
+def workflows(calls, library):
+    """A workflow from its start to its end."""
+    listed = calls.call("workflows", "list_workflows")
+    research = next(it for it in listed["workflows"] if it["starts"] == "request")
+    before = commits(library)
+    started = calls.call("workflows", f"start_{research['workflow_id']}", status=201, parameters={"topic": "locks"})
+    instance = started["instance_id"]
+    tasks = [task["task_id"] for task in research["tasks"]]
+    for number, task in enumerate(tasks):
+        query = {"mine": True, "status": importlib.import_module("made.models").WorkflowInstancesStatus("active")}
+        listed = calls.call("workflows", "workflow_instances", query=query)
+        assert instance in [it["instance_id"] for it in listed["instances"]], listed
+        shown = calls.call("workflows", "workflow_instance", instance)
+        assert shown["state"] == task and len(shown["history"]) == number + 1, shown
+        shown = calls.call("workflows", "complete_task", instance, task, decision="done", notes="It is done.", data={"step": number})
+        assert shown["data"]["tasks"][task] == {"notes": "It is done.", "data": {"step": number}}, shown
+    assert shown["status"] == "completed" and len({step["commit"] for step in shown["history"]}) == len(tasks) + 1, shown
+    assert commits(library) == before + len(tasks) + 1
 
 
 def what_is_permitted_and_what_is_not(url, token):
@@ -128,4 +152,5 @@ def main(library, program):
             what_is_permitted_and_what_is_not(url, token)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

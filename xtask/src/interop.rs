@@ -1,6 +1,6 @@
 //! Foreign clients use our server, over both transports and in both eras: the `mcp` package of PyPI in both of its major
 //! versions, and the Inspector's command line. The former also obtain tokens from a foreign authorization server. Over REST, a generated client
-//! and schemathesis use what the server says of its endpoints.
+//! and schemathesis use what the server says of its endpoints, and a workflow engine walks through what it says of its workflows.
 
 use std::{
     fs,
@@ -28,6 +28,10 @@ const AUTHORIZED: &str = "conformance/clients/authorized.py";
 const OF_REST: [&str; 2] = ["openapi-python-client==0.29.1", "schemathesis==4.32.5"];
 /// What is done with them.
 const REST: &str = "conformance/clients/rest.py";
+/// The engine that walks through workflows.
+const WORKFLOW_ENGINE: &str = "SpiffWorkflow==3.2.0";
+/// What is done with it.
+const WORKFLOWS: &str = "conformance/clients/workflows.py";
 /// The authorization server, an npm package.
 const AUTHORITY: &str = "oidc-provider";
 const AUTHORITY_VERSION: &str = "9.13.3";
@@ -128,6 +132,7 @@ pub(crate) fn all() -> Outcome {
         pythons(&program),
         authorized(&program),
         rest(&program),
+        workflows(&program),
         inspector(&program),
     ] {
         match met {
@@ -188,6 +193,20 @@ fn rest(program: &Path) -> Outcome<Vec<String>> {
         .arg(place.library.path())
         .arg(program);
     let met = meeting(&OF_REST.join(" "), &mut client)?;
+    Ok(met.into_iter().collect())
+}
+
+/// Returns the failures of a foreign engine that walks through the workflows beside the server.
+fn workflows(program: &Path) -> Outcome<Vec<String>> {
+    let (_, mcp) = PYTHONS[0];
+    let python = Python::with("workflows", &[WORKFLOW_ENGINE, mcp])?;
+    let place = TestServer::new(program, Transport::Stdio)?;
+    let mut client = python.command();
+    client
+        .arg(root().join(WORKFLOWS))
+        .arg(place.library.path())
+        .arg(program);
+    let met = meeting(WORKFLOW_ENGINE, &mut client)?;
     Ok(met.into_iter().collect())
 }
 

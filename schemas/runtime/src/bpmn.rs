@@ -3,7 +3,7 @@
 //! | in the declaration | in BPMN |
 //! |---|---|
 //! | state with a task | `userTask` with the state's name for an id |
-//! | several transitions from it | `exclusiveGateway`, with a condition on the variable `decision` for each |
+//! | transitions from it | `exclusiveGateway`, with a condition on the variable `decision` for each |
 //! | effect of a transition | `serviceTask` |
 //! | final state | `endEvent` with the state's name for an id |
 //!
@@ -91,21 +91,17 @@ impl Process {
         self.put(format_args!(
             r#"<userTask id="{state}" name="{name}">{owners}</userTask>"#
         ));
-        let transitions: Vec<_> = workflow.from(state).collect();
-        if let [only] = transitions.as_slice() {
-            return self.transition(state, only, false);
-        }
         let gateway = format!("_decision_{state}");
         self.put(format_args!(r#"<exclusiveGateway id="{gateway}"/>"#));
         self.flow(state, &gateway, None);
-        for transition in transitions {
-            self.transition(&gateway, transition, true);
+        for transition in workflow.from(state) {
+            self.transition(&gateway, transition);
         }
     }
 
     /// Adds a transition, with its effect on the way.
-    fn transition(&mut self, from: &str, transition: &TransitionSpec, has_condition: bool) {
-        let condition = has_condition.then_some(transition.on);
+    fn transition(&mut self, from: &str, transition: &TransitionSpec) {
+        let condition = Some(transition.on);
         let Some(effect) = transition.effect else {
             return self.flow(from, transition.to, condition);
         };
@@ -244,11 +240,15 @@ mod tests {
     }
 
     #[test]
-    fn one_transition_needs_no_gateway_and_ids_are_unique() {
+    fn ids_are_unique() {
         static ONE: [TransitionSpec; 1] = [transition("keep", "kept", None)];
         let bpmn = workflow("look", &ONE);
         assert!(bpmn.contains(r#"<process id="_look""#), "{bpmn}");
-        assert!(bpmn.contains(r#"sourceRef="look" targetRef="kept"/>"#), "{bpmn}");
-        assert!(!bpmn.contains("exclusiveGateway"), "{bpmn}");
+        let ids: Vec<_> = bpmn.split(" id=\"").skip(1).collect();
+        let ids: Vec<_> = ids.iter().filter_map(|rest| rest.split('"').next()).collect();
+        let mut distinct = ids.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), ids.len(), "{ids:?}");
     }
 }

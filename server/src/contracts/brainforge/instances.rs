@@ -10,7 +10,7 @@ use tabellion_runtime::{
     Change, Content, Document, Failure, KnownCaller, ReadCx, Staged, WriteCx,
     context::BASE,
     spec::{CallerKind, WorkflowSpec},
-    workflow::{self, Event, Instance},
+    workflow::{self, Event, Instance, START},
     workflow_calls::{
         CompleteTask, GetInstance, InstanceStatus, InstanceView, Instances, ListInstances, StartWorkflow,
         StartedInstance,
@@ -133,7 +133,19 @@ fn proposal(
 ) -> Result<Map<String, Value>, ToolError> {
     let mut data = Map::new();
     let mut put = |key: &str, value: Value| data.insert(key.to_owned(), value);
-    put("title", review.title().into());
+    let title = match shelf.known(review.note_id)? {
+        Some(entry) => Some(entry.title),
+        // What was decided on has no content any more that a title could be taken from.
+        None if review.is_open() => Some(review.title()),
+        None => review
+            .metadata
+            .get("title")
+            .and_then(Value::as_str)
+            .map(String::from),
+    };
+    if let Some(title) = title {
+        put("title", title.into());
+    }
     if let Some(reason) = &review.reason {
         put("reason", reason.as_str().into());
     }
@@ -270,7 +282,16 @@ pub(super) fn start(
     let response = StartedInstance::new(workflow, id.to_string(), &requested.instance);
     let content = Content::Write(requested.to_text()?.into());
     let change = Change::one(path, content, "start", format!("start {} {id}", workflow.id));
-    Ok(cx.stage(change, |_| response).with_details(call.details(time)))
+    let mut details = details(id, START);
+    details.extend(call.details(time));
+    Ok(cx.stage(change, |_| response).with_details(details))
+}
+
+/// Returns the details that the log keeps of a step. A version counts as a tool's if its commit has details.
+fn details(id: Uuid, on: &str) -> Map<String, Value> {
+    let details = [("instance_id", id.to_string()), ("on", on.to_owned())];
+    let details = details.map(|(key, value)| (key.to_owned(), value.into()));
+    details.into_iter().collect()
 }
 
 /// Completes the task that an instance waits for.
@@ -313,7 +334,11 @@ pub(super) fn complete(
             let content = Content::Write(requested.to_text()?.into());
             let summary = format!("{} {} of {id}", request.decision, request.task_id);
             let change = Change::one(review::path_of(id), content, "complete", summary);
-            (change, Kept::Requested(Arc::new(requested)), Map::new())
+            (
+                change,
+                Kept::Requested(Arc::new(requested)),
+                details(id, &request.decision),
+            )
         }
     };
     details.extend(call.details(time));
