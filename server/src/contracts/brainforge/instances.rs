@@ -85,6 +85,11 @@ impl Kept {
         (first.map_or("", |passage| &passage.at), self.id())
     }
 
+    /// Returns whether it is an instance of its workflow as that is declared now.
+    fn is_sound(&self) -> bool {
+        InstanceView::of(self.workflow(), "", self.instance()).is_some()
+    }
+
     fn is_shown_to(&self, caller: &KnownCaller) -> bool {
         caller.kind == CallerKind::Human || *caller.identity == self.instance().author
     }
@@ -169,7 +174,8 @@ fn find(cx: &ReadCx<'_>, id: &str) -> Result<(Kept, Document), ToolError> {
     let path = Uuid::try_parse(id).ok().map(review::path_of);
     let path = path.ok_or_else(|| not_found(id))?;
     let document = cx.read(&path)?.ok_or_else(|| not_found(id))?;
-    let kept = Kept::parse(&path, &document.bytes).filter(|kept| kept.is_shown_to(caller));
+    let kept = Kept::parse(&path, &document.bytes);
+    let kept = kept.filter(|kept| kept.is_sound() && kept.is_shown_to(caller));
     Ok((kept.ok_or_else(|| not_found(id))?, document))
 }
 

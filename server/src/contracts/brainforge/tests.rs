@@ -1,5 +1,7 @@
 //! Calls of the contract and decisions of reviewers, beside a model of what they may do.
 
+mod workflows;
+
 use std::{
     collections::BTreeMap,
     fs,
