@@ -61,10 +61,10 @@ class Calls:
     def __init__(self, client):
         self.client = client
 
-    def call(self, group, name, *path, status=200, query=None, **fields):
+    def call(self, group, name, *path, status=200, parameters_of_query=None, **fields):
         """Calls an endpoint with the variables of its path, its query, and the fields of its body."""
         endpoint = importlib.import_module(f"made.api.{group}.{name}")
-        given = dict(query or {})
+        given = dict(parameters_of_query or {})
         if fields:
             request = getattr(importlib.import_module("made.models"), "".join(map(str.title, name.split("_"))) + "Request")
             given["body"] = request.from_dict(fields)
@@ -121,7 +121,7 @@ def workflows(calls, library):
     tasks = [task["task_id"] for task in research["tasks"]]
     for number, task in enumerate(tasks):
         query = {"mine": True, "status": importlib.import_module("made.models").WorkflowInstancesStatus("active")}
-        listed = calls.call("workflows", "workflow_instances", query=query)
+        listed = calls.call("workflows", "workflow_instances", parameters_of_query=query)
         assert instance in [it["instance_id"] for it in listed["instances"]], listed
         shown = calls.call("workflows", "workflow_instance", instance)
         assert shown["state"] == task and len(shown["history"]) == number + 1, shown

@@ -6,16 +6,16 @@ use http_body_util::BodyExt as _;
 use hyper::{Method, Request, body::Bytes};
 use serde_json::{Value, json};
 use tabellion::contracts::{self, Grounds};
-use tabellion_contracts::braindrive_markdown::CONTRACT;
+use tabellion_contracts::{braindrive_markdown::CONTRACT, brainforge};
 use tabellion_library as library;
 use tabellion_mcp::{
-    Adapter, ApprovalPolicy, Offer, ServerInfo,
+    Access, Adapter, ApprovalPolicy, Grant, Offer, ServerInfo,
     rest::RestRequest,
     streamable::{Endpoint, Limits},
 };
 use tabellion_runtime::{
-    Answer, BoxFuture, CallContext, Contract, ContractSpec, Rejection,
-    spec::{ErrorStatus, RestEndpoint, RestMethod, RestOperation},
+    Agent, Answer, Author, BoxFuture, CallContext, Contract, ContractSpec, Rejection, schema,
+    spec::{ErrorStatus, RestEndpoint, RestMethod, RestOperation, ScopeWord},
 };
 
 use crate::support::Library;
@@ -186,4 +186,305 @@ async fn a_contract_that_declares_endpoints_is_served_there() {
         std::fs::read_to_string(library.root().join("a.md")).expect("it is there"),
         "# B\n"
     );
+}
+
+/// A caller with these scopes: a person, or an agent that acts for them.
+#[derive(Debug)]
+struct Holder(&'static str, ScopeWord, Option<Agent>);
+
+impl Grant for Holder {
+    fn id(&self) -> &str {
+        self.0
+    }
+
+    fn author(&self) -> Author {
+        Author {
+            name: self.0.into(),
+            email: format!("{}@example.org", self.0),
+        }
+    }
+
+    fn agent(&self) -> Option<Agent> {
+        self.2.clone()
+    }
+
+    fn allows(&self, _: &str, access: Access) -> bool {
+        access == Access::Read || self.1 == ScopeWord::Write
+    }
+
+    fn scopes(&self, _: &str) -> Vec<ScopeWord> {
+        vec![self.1]
+    }
+
+    fn is_valid(&self) -> bool {
+        true
+    }
+}
+
+/// The contract `brainforge` over a library, and what it says of its endpoints.
+struct Forge {
+    endpoint: Endpoint,
+    described: Value,
+}
+
+impl Forge {
+    fn open(root: &Path, offer: Offer) -> Self {
+        let library = library::Library::open(root, library::Options::default()).expect("a library");
+        let grounds = Grounds {
+            library: Some(Arc::new(library)),
+            ..Grounds::default()
+        };
+        let contract = contracts::service(brainforge::CONTRACT.id, &grounds).expect("a contract");
+        let info = ServerInfo {
+            name: "forge".into(),
+            version: "1".into(),
+            instructions: None,
+        };
+        let adapter = Adapter::new(vec![contract], offer, info, ApprovalPolicy::default());
+        let endpoint = Endpoint::new(adapter.expect("no names clash"), Limits::default());
+        let described = endpoint.openapi();
+        Self { endpoint, described }
+    }
+
+    /// Returns the status and the body of the answer to a request, which is checked against the description.
+    async fn ask(
+        &self,
+        by: Option<Holder>,
+        (method, path): (&str, &str),
+        body: Option<Value>,
+    ) -> (u16, Value) {
+        let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", "application/json")
+            .header("content-length", body.len())
+            .body(body);
+        let grant = by.map(|by| Arc::new(by) as Arc<dyn Grant>);
+        let path = path.split('?').next().unwrap_or_default();
+        let response = self.endpoint.answer_rest(RestRequest {
+            path: path.into(),
+            request: request.expect("a request"),
+            name: "r1".into(),
+            grant,
+            budget: None,
+        });
+        let response = response.await;
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        let body = serde_json::from_slice(&body).expect("JSON");
+        if let Some(schema) = self.schema(method, path, status) {
+            let schema = schema::compile(&schema).expect("a schema");
+            let wrong: Vec<_> = schema.iter_errors(&body).map(|error| error.to_string()).collect();
+            assert!(wrong.is_empty(), "{method} {path} {status}: {wrong:?}\n{body}");
+        } else {
+            assert!(
+                matches!(status, 404 | 405 | 422),
+                "{method} {path} {status} is not described"
+            );
+        }
+        (status, body)
+    }
+
+    /// Returns the schema of an answer, as the description has it.
+    fn schema(&self, method: &str, path: &str, status: u16) -> Option<Value> {
+        let paths = self.described["paths"].as_object()?;
+        let fits = |template: &str| {
+            let (mut template, mut path) = (template.split('/'), path.split('/'));
+            loop {
+                match (template.next(), path.next()) {
+                    (None, None) => return true,
+                    (Some(part), Some(value)) if part == value || part.starts_with('{') => {}
+                    _ => return false,
+                }
+            }
+        };
+        let mut operations = paths.iter().filter(|(template, _)| fits(template));
+        let operation = operations.find_map(|(_, path)| path.get(method.to_lowercase()))?;
+        let mut response = &operation["responses"][status.to_string()];
+        if let Some(reference) = response["$ref"].as_str() {
+            response = self.described.pointer(reference.trim_start_matches('#'))?;
+        }
+        let mut schema = response["content"]["application/json"]["schema"].clone();
+        schema
+            .as_object_mut()?
+            .insert("components".into(), self.described["components"].clone());
+        Some(schema)
+    }
+}
+
+#[tokio::test]
+async fn workflows_are_listed_started_shown_and_completed() {
+    let library = Library::empty();
+    let forge = Forge::open(library.root(), Offer::Everything);
+    let owner = || Some(Holder("ada", ScopeWord::Write, None));
+    let reviewer = || Some(Holder("rita", ScopeWord::Review, None));
+    let reader = || Some(Holder("bob", ScopeWord::Read, None));
+    let agent = || Some(Holder("ada", ScopeWord::Write, Agent::parse("helper@1")));
+
+    let (status, listed) = forge.ask(owner(), ("GET", "/workflows"), None).await;
+    assert_eq!((status, &listed["count"]), (200, &json!(2)));
+    for workflow in listed["workflows"].as_array().expect("workflows") {
+        let bpmn = workflow["bpmn"].as_str().expect("BPMN");
+        let id = workflow["workflow_id"].as_str().expect("an id");
+        assert!(bpmn.contains(&format!("<process id=\"{id}\"")), "{bpmn}");
+    }
+
+    let start = ("POST", "/workflows/research_workflow/start");
+    let topic = json!({ "parameters": { "topic": "locks" } });
+    let (status, started) = forge.ask(agent(), start, Some(topic.clone())).await;
+    assert_eq!(status, 201, "{started}");
+    let id = started["instance_id"].as_str().expect("an id").to_owned();
+    let shown = format!("/workflows/instances/{id}");
+    let complete = |task: &str| format!("{shown}/tasks/{task}/complete");
+    let (first, second) = (complete("topic_analysis"), complete("source_discovery"));
+    let done = || Some(json!({ "decision": "done", "notes": "Looked.", "data": { "found": [1, null] } }));
+    let other = format!("/workflows/instances/{}", "0".repeat(32));
+    for (by, asked, body, status, reason) in [
+        (None, start, Some(topic.clone()), 401, Some("missing")),
+        (reader(), start, Some(topic.clone()), 403, Some("role")),
+        (owner(), start, Some(json!({})), 422, None),
+        (
+            owner(),
+            ("POST", "/workflows/agent_note_review/start"),
+            Some(json!({})),
+            422,
+            Some("started_by_tool"),
+        ),
+        (
+            owner(),
+            ("POST", "/workflows/nothing/start"),
+            Some(json!({})),
+            404,
+            Some("not_found"),
+        ),
+        (owner(), ("GET", &other), None, 404, Some("not_found")),
+        (
+            owner(),
+            start,
+            Some(json!({ "workflow_id": "nothing", "parameters": { "topic": "x" } })),
+            422,
+            None,
+        ),
+        (reviewer(), ("POST", &first), done(), 403, Some("role")),
+        (owner(), ("POST", &second), done(), 409, Some("not_ready")),
+        (owner(), ("POST", &first), Some(json!({})), 422, None),
+        (
+            owner(),
+            ("POST", &first),
+            Some(json!({ "decision": "undone" })),
+            422,
+            Some("decision"),
+        ),
+        (
+            owner(),
+            ("GET", "/workflows/instances?limit=101"),
+            None,
+            422,
+            None,
+        ),
+        (
+            owner(),
+            ("GET", "/workflows/instances?limit=ten"),
+            None,
+            422,
+            None,
+        ),
+        (
+            owner(),
+            ("GET", "/workflows/instances?mine=true&mine=true"),
+            None,
+            422,
+            None,
+        ),
+        (
+            owner(),
+            ("GET", "/workflows/instances?colour=red"),
+            None,
+            422,
+            None,
+        ),
+        (owner(), ("DELETE", &shown), None, 405, None),
+    ] {
+        let (found, body) = forge.ask(by, asked, body).await;
+        assert_eq!(found, status, "{asked:?}: {body}");
+        assert_eq!(body["error"]["details"]["reason"].as_str(), reason, "{body}");
+    }
+    let (status, completed) = forge.ask(agent(), ("POST", &first), done()).await;
+    assert_eq!((status, &completed["state"]), (200, &json!("source_discovery")));
+    let (_, after) = forge.ask(reader(), ("GET", &shown), None).await;
+    assert_eq!(after, completed);
+    let query = "/workflows/instances?status=active&mine=true&limit=1&workflow_id=research%5Fworkflow";
+    for (by, count) in [(agent(), 1), (owner(), 0)] {
+        let (status, listed) = forge.ask(by, ("GET", query), None).await;
+        assert_eq!((status, &listed["count"]), (200, &json!(count)), "{listed}");
+    }
+
+    // A proposal is decided on where it is shown.
+    let note = json!({ "content": "# Locks\n\nLocks are short.", "ai_justification": "asked to" });
+    let (_, made) = forge
+        .ask(agent(), ("POST", "/tools/create_note/execute"), Some(note))
+        .await;
+    let review = made["result"]["review_workflow_id"].as_str().expect("an id");
+    let review = format!("/workflows/instances/{review}");
+    let approve = json!({ "decision": "approve" });
+    let complete = format!("{review}/tasks/human_review/complete");
+    let (status, refused) = forge
+        .ask(agent(), ("POST", &complete), Some(approve.clone()))
+        .await;
+    assert_eq!(status, 403, "{refused}");
+    let before = library.ledger().commits.len();
+    let (status, approved) = forge.ask(reviewer(), ("POST", &complete), Some(approve)).await;
+    assert_eq!(
+        (status, &approved["status"]),
+        (200, &json!("completed")),
+        "{approved}"
+    );
+    assert_eq!(library.ledger().commits.len(), before + 1);
+    let (_, again) = forge.ask(agent(), ("GET", &review), None).await;
+    assert_eq!(again, approved);
+}
+
+#[tokio::test]
+async fn what_endpoints_call_is_no_tool_of_mcp_and_changes_nothing_where_nothing_may_change() {
+    let library = Library::empty();
+    let forge = Forge::open(library.root(), Offer::ReadOnly);
+    let owner = || Some(Holder("ada", ScopeWord::Write, None));
+    let topic = json!({ "parameters": { "topic": "locks" } });
+    let start = ("POST", "/workflows/research_workflow/start");
+    let (status, refused) = forge.ask(owner(), start, Some(topic)).await;
+    assert_eq!(status, 404, "{refused}");
+    let paths = forge.described["paths"].as_object().expect("paths");
+    assert!(!paths.contains_key(start.1) && paths.contains_key("/workflows/instances"));
+    let (status, listed) = forge.ask(owner(), ("GET", "/workflows/instances"), None).await;
+    assert_eq!((status, &listed["count"]), (200, &json!(0)));
+
+    let call = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {
+            "name": "instance.list",
+            "arguments": {},
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            },
+        },
+    });
+    let request = Request::post("/mcp")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "instance.list")
+        .body(Bytes::from(call.to_string()));
+    let grant = owner().map(|by| Arc::new(by) as Arc<dyn Grant>);
+    let answer = forge
+        .endpoint
+        .answer(request.expect("a request"), "r2".into(), grant, None)
+        .await;
+    let body = answer.into_body().collect().await.expect("a body").to_bytes();
+    let body = String::from_utf8_lossy(&body);
+    assert!(body.contains("unknown tool"), "{body}");
 }
