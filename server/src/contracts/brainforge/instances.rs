@@ -138,19 +138,6 @@ fn proposal(
 ) -> Result<Map<String, Value>, ToolError> {
     let mut data = Map::new();
     let mut put = |key: &str, value: Value| data.insert(key.to_owned(), value);
-    let title = match shelf.known(review.note_id)? {
-        Some(entry) => Some(entry.title),
-        // What was decided on has no content any more that a title could be taken from.
-        None if review.is_open() => Some(review.title()),
-        None => review
-            .metadata
-            .get("title")
-            .and_then(Value::as_str)
-            .map(String::from),
-    };
-    if let Some(title) = title {
-        put("title", title.into());
-    }
     if let Some(reason) = &review.reason {
         put("reason", reason.as_str().into());
     }
@@ -158,6 +145,11 @@ fn proposal(
         put("notes", notes.as_str().into());
     }
     if review.is_open() {
+        let title = match shelf.known(review.note_id)? {
+            Some(entry) => entry.title,
+            None => review.title(),
+        };
+        put("title", title.into());
         let current = review::current_version(shelf, cx, review.note_id)?;
         put("stale", review.is_stale(current).into());
         if detail == Detail::Whole {
