@@ -28,16 +28,16 @@ pub(super) fn execution(
     begun: SystemTime,
     answer: &[u8],
 ) -> Response<Body> {
-    let (result, mut meta) = match result(contract, answer) {
+    let CallResult { value, mut meta } = match result(contract, answer) {
         Ok(result) => result,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     let etag = etag(&meta);
     let ended = SystemTime::now();
     let mut execution = json!({
         "tool": tool,
         "status": "success",
-        "result": result,
+        "result": value,
         "execution_time_ms": milliseconds(begun, ended),
         "created_at": written(begun),
         "completed_at": written(ended),
@@ -62,12 +62,12 @@ pub(super) fn execution(
 /// Returns the response to a call that answers with its result alone, from the text of its answer.
 pub(super) fn plain(contract: &'static ContractSpec, status: StatusCode, answer: &[u8]) -> Response<Body> {
     match result(contract, answer) {
-        Ok((result, meta)) => {
-            let mut response = json(status, &result);
+        Ok(CallResult { value, meta }) => {
+            let mut response = json(status, &value);
             response.headers_mut().extend(etag(&meta));
             response
         }
-        Err(refusal) => refusal,
+        Err(refusal) => *refusal,
     }
 }
 
@@ -77,18 +77,17 @@ fn etag(meta: &Map<String, Value>) -> Option<(HeaderName, HeaderValue)> {
     Some((ETAG, HeaderValue::from_str(&format!("\"{id}\"")).ok()?))
 }
 
-/// Returns the structured result of an answer and its `_meta`; the response, if it is an error.
-#[allow(
-    clippy::result_large_err,
-    reason = "the response is what is sent, and there is one a request"
-)]
-fn result(
-    contract: &'static ContractSpec,
-    answer: &[u8],
-) -> Result<(Value, Map<String, Value>), Response<Body>> {
+/// The structured result of a call, and its `_meta`.
+struct CallResult {
+    value: Value,
+    meta: Map<String, Value>,
+}
+
+/// Returns the result that an answer has; the response, if it is an error.
+fn result(contract: &'static ContractSpec, answer: &[u8]) -> Result<CallResult, Box<Response<Body>>> {
     let mut answer: Value = serde_json::from_slice(answer).unwrap_or_default();
     if answer.get("error").is_some() {
-        return Err(error(contract, answer["error"].take()));
+        return Err(error(contract, answer["error"].take()).into());
     }
     let mut result = answer["result"].take();
     let mut meta = match result["_meta"].take() {
@@ -98,17 +97,16 @@ fn result(
     if let Some(data) = meta.remove(render::ERROR) {
         let message = result["content"][0]["text"].take();
         let code = data["code"].clone();
-        return Err(error(
-            contract,
-            json!({ "code": code, "message": message, "data": data["data"], "name": data["name"] }),
-        ));
+        let named = json!({ "code": code, "message": message, "data": data["data"], "name": data["name"] });
+        return Err(error(contract, named).into());
     }
     if !result["structuredContent"].is_object() {
         let why = "a person must approve this call, who can't be asked over REST: make it over MCP";
-        return Err(refused(contract, StatusCode::CONFLICT, why));
+        return Err(refused(contract, StatusCode::CONFLICT, why).into());
     }
     meta.remove(shared::SERVER_INFO);
-    Ok((result["structuredContent"].take(), meta))
+    let value = result["structuredContent"].take();
+    Ok(CallResult { value, meta })
 }
 
 /// Returns the response for an error of JSON-RPC, or one that has a name beside.

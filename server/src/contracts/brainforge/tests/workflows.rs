@@ -506,7 +506,7 @@ fn both_kinds_of_documents_lie_in_one_folder_and_neither_is_taken_for_the_other(
     ] {
         assert!(sound.contains(what), "{sound}");
         fs::write(&path, sound.replace(what, by)).unwrap();
-        assert_eq!(bench.listed(By::Owner, json!({})), [proposal.clone()], "{by}");
+        assert_eq!(bench.listed(By::Owner, json!({})), [proposal.as_str()], "{by}");
         assert_eq!(
             reason(&bench.shown(By::Owner, &research).unwrap_err()),
             "not_found"
