@@ -143,7 +143,7 @@ impl Catalog {
                     .put(place, contract, tool, listed_tool(spec, tool))?;
             }
             for call in spec.calls.iter().filter(|call| offer.has(call)) {
-                // Of several contracts, the first is served over REST.
+                // Only the first of several contracts is served over REST.
                 catalog.calls.entry(call.name).or_insert_with(|| Route {
                     contract: contract.clone(),
                     spec: call,

@@ -37,9 +37,10 @@ impl Endpoint {
             return Err(Refusal::new(StatusCode::NOT_FOUND, why));
         }
         let (head, body) = asked.request.into_parts();
-        let mut arguments = match call.mutating {
-            true => message::arguments(&head.headers, &body)?,
-            false => from_query(call, head.uri.query().unwrap_or_default())?,
+        let mut arguments = if call.mutating {
+            message::arguments(&head.headers, &body)?
+        } else {
+            from_query(call, head.uri.query().unwrap_or_default())?
         };
         for (member, value) in is.call_members().into_iter().flatten().zip(variables) {
             if arguments.insert((*member).to_owned(), value.into()).is_some() {

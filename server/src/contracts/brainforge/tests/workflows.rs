@@ -266,7 +266,7 @@ fn what_does_not_start_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn nobody_approves_their_own() {
+fn a_reviewer_can_not_approve_their_own_note() {
     let bench = Bench::new();
     let auth = CONTRACT.auth.unwrap();
     let both = KnownCaller::human(auth, "ada", vec![ScopeWord::Write, ScopeWord::Review]);
@@ -559,7 +559,7 @@ fn programs() -> impl Strategy<Value = Vec<Step>> {
 struct Known {
     id: String,
     by: By,
-    /// Who completed which steps so far.
+    /// The callers who completed its steps so far.
     done: Vec<By>,
 }
 
