@@ -29,6 +29,9 @@ pub struct Endpoint {
     pub path: String,
     /// What it does.
     pub is: RestOperation,
+    /// The roles that it also shows what is not the caller's own.
+    #[serde(default)]
+    pub others: Vec<String>,
 }
 
 impl Endpoint {
@@ -51,7 +54,12 @@ impl Key for RestFace {
                 let at = format!("/rest/endpoints/{i}/{member}");
                 problems.push(contract.document.problem(at, what, help));
             };
-            let Endpoint { method, path, is } = endpoint;
+            let Endpoint {
+                method,
+                path,
+                is,
+                others,
+            } = endpoint;
             if *method != is.method() {
                 let wanted = is.method();
                 problem(
@@ -77,6 +85,33 @@ impl Key for RestFace {
                     "path",
                     format!("paths of the kind `{is}` have {wanted}, and this one has {variables}"),
                     help.into(),
+                );
+            }
+            let roles = contract.spec.auth.as_ref().map(|auth| &auth.roles);
+            let mut unknown = others
+                .iter()
+                .filter(|role| !roles.is_some_and(|roles| roles.contains_key(*role)));
+            if let Some(role) = unknown.next() {
+                problem(
+                    "others",
+                    format!("there is no role `{role}`"),
+                    "add it to `auth`, or correct its spelling".into(),
+                );
+            }
+            let lacks = match is {
+                RestOperation::ExecutionGet | RestOperation::ExecutionCancel => {
+                    contract.spec.executions.is_none().then_some("executions")
+                }
+                RestOperation::SessionCreate | RestOperation::SessionRenew | RestOperation::SessionEnd => {
+                    contract.spec.sessions.is_none().then_some("sessions")
+                }
+                RestOperation::ToolList | RestOperation::ToolExecute | RestOperation::OpenApi => None,
+            };
+            if let Some(lacks) = lacks {
+                problem(
+                    "is",
+                    format!("the contract has no `{lacks}`"),
+                    format!("add `{lacks}`, or remove the endpoint"),
                 );
             }
             let earlier = &endpoints[..i];
@@ -129,16 +164,26 @@ impl Key for RestFace {
         if endpoints.is_empty() {
             return Emitted::default();
         }
-        let endpoints = endpoints.iter().map(|Endpoint { method, path, is }| {
-            let (method, is) = (text::variant(method), text::variant(is));
-            quote! {
-                spec::RestEndpoint {
-                    method: spec::RestMethod::#method,
-                    path: #path,
-                    is: spec::RestOperation::#is,
+        let endpoints = endpoints.iter().map(
+            |Endpoint {
+                 method,
+                 path,
+                 is,
+                 others,
+             }| {
+                let (method, is) = (text::variant(method), text::variant(is));
+                let others = (!others.is_empty()).then(|| quote!(others: &[#(#others),*],));
+                quote! {
+                    spec::RestEndpoint {
+                        method: spec::RestMethod::#method,
+                        path: #path,
+                        is: spec::RestOperation::#is,
+                        #others
+                        ..spec::RestEndpoint::NEW
+                    }
                 }
-            }
-        });
+            },
+        );
         Emitted {
             fields: quote!(rest: &[#(#endpoints),*],),
             ..Emitted::default()
@@ -150,6 +195,7 @@ impl Key for RestFace {
             method: endpoint.method,
             path: leaked(&endpoint.path),
             is: endpoint.is,
+            others: list(endpoint.others.iter().map(|role| leaked(role))),
         }));
     }
 }

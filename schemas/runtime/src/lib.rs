@@ -15,6 +15,7 @@ pub mod auth;
 mod boundary;
 pub mod call;
 pub mod caller;
+pub mod calls;
 pub mod change;
 pub mod context;
 pub mod contract;

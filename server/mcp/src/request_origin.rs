@@ -8,6 +8,7 @@ use rmcp::{
 };
 use serde_json::json;
 use tabellion_runtime::{CallOrigin, ContractSpec, Transport, rates::RETRY_AFTER, token_bucket::seconds};
+use tokio::sync::watch;
 
 use super::access::{Access, Budget, Grant};
 
@@ -24,6 +25,17 @@ pub(super) struct RequestOrigin {
     pub(super) headers: Arc<[(String, String)]>,
     /// Budget of the caller; `None` if requests are not limited.
     pub(super) budget: Option<Arc<dyn Budget>>,
+    /// What whoever waits for its execution wants to know; `None` if it is the client that waits.
+    pub(super) awaited: Option<Awaited>,
+}
+
+/// What whoever waits for the execution of a request wants to know.
+#[derive(Debug, Clone)]
+pub(super) struct Awaited {
+    /// Whether the request is answered before the call begins.
+    pub(super) is_pending: bool,
+    /// Is told the execution when it is recorded.
+    pub(super) begun: watch::Sender<Option<Arc<str>>>,
 }
 
 /// Ends the e-mail addresses of keys that were made without one.

@@ -412,11 +412,13 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             method: spec::RestMethod::Get,
             path: "/tools",
             is: spec::RestOperation::ToolList,
+            ..spec::RestEndpoint::NEW
         },
         spec::RestEndpoint {
             method: spec::RestMethod::Post,
             path: "/tools/{tool_name}/execute",
             is: spec::RestOperation::ToolExecute,
+            ..spec::RestEndpoint::NEW
         },
     ],
     ..ContractSpec::EMPTY

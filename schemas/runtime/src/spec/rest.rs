@@ -27,6 +27,21 @@ vocabulary! {
         /// Calls the tool that the path's variable names.
         #[serde(rename = "tool.execute")]
         ToolExecute,
+        /// Returns the execution that the path's variable names.
+        #[serde(rename = "execution.get")]
+        ExecutionGet,
+        /// Cancels the execution that the path's variable names.
+        #[serde(rename = "execution.cancel")]
+        ExecutionCancel,
+        /// Opens a session.
+        #[serde(rename = "session.create")]
+        SessionCreate,
+        /// Counts as activity in the session that the path's variable names.
+        #[serde(rename = "session.renew")]
+        SessionRenew,
+        /// Ends the session that the path's variable names.
+        #[serde(rename = "session.end")]
+        SessionEnd,
         /// Describes the endpoints, as OpenAPI 3.1. Asks for no credentials.
         #[serde(rename = "openapi")]
         OpenApi,
@@ -37,16 +52,22 @@ impl RestOperation {
     /// Returns the method that endpoints of this kind have.
     pub const fn method(self) -> RestMethod {
         match self {
-            Self::ToolList | Self::OpenApi => RestMethod::Get,
-            Self::ToolExecute => RestMethod::Post,
+            Self::ToolList | Self::ExecutionGet | Self::OpenApi => RestMethod::Get,
+            Self::ToolExecute | Self::SessionCreate => RestMethod::Post,
+            Self::SessionRenew => RestMethod::Put,
+            Self::ExecutionCancel | Self::SessionEnd => RestMethod::Delete,
         }
     }
 
     /// Returns how many variables its paths have.
     pub const fn variables(self) -> usize {
         match self {
-            Self::ToolList | Self::OpenApi => 0,
-            Self::ToolExecute => 1,
+            Self::ToolList | Self::SessionCreate | Self::OpenApi => 0,
+            Self::ToolExecute
+            | Self::ExecutionGet
+            | Self::ExecutionCancel
+            | Self::SessionRenew
+            | Self::SessionEnd => 1,
         }
     }
 }
@@ -60,9 +81,19 @@ pub struct RestEndpoint {
     pub path: &'static str,
     /// What it does.
     pub is: RestOperation,
+    /// Names of the roles that it also shows what is not the caller's own.
+    pub others: &'static [&'static str],
 }
 
 impl RestEndpoint {
+    /// An endpoint without any key, for `..` in a constant.
+    pub const NEW: Self = Self {
+        method: RestMethod::Get,
+        path: "",
+        is: RestOperation::OpenApi,
+        others: &[],
+    };
+
     /// Returns the values of the variables in a path, as they are written there; `None` if the path is not this endpoint's.
     pub fn variables_of<'p>(&self, path: &'p str) -> Option<Vec<&'p str>> {
         let (mut mine, mut theirs) = (self.path.split('/'), path.split('/'));

@@ -10,7 +10,9 @@ use hyper::{
 use rmcp::model::ErrorCode;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    ContractSpec, ErrorAnswer,
+    Contract, ContractSpec, ErrorAnswer, Failure, FailureKind,
+    auth::REASON,
+    calls::{EXECUTION, Execution, ExecutionStatus, SESSION},
     context::{BASE, CHANGE, COMMIT},
     gates::GATES,
     rates,
@@ -20,6 +22,8 @@ use crate::{render, request_origin, shared, streamable::Body};
 
 /// Name of an error that fits none of the contract's.
 pub(super) const UNNAMED: &str = "REFUSED";
+/// The reason of an execution whose server has ended.
+const INTERRUPTED: &str = "interrupted";
 
 /// Returns the response to a call, from the text of its answer.
 pub(super) fn execution(
@@ -49,7 +53,6 @@ pub(super) fn execution(
         let why = "a person must approve this call, who can't be asked over REST: make it over MCP";
         return refused(contract, StatusCode::CONFLICT, why);
     }
-    meta.remove(shared::SERVER_INFO);
     let etag = meta.get(BASE).and_then(Value::as_str).map(str::to_owned);
     let ended = SystemTime::now();
     let mut execution = json!({
@@ -60,7 +63,20 @@ pub(super) fn execution(
         "created_at": written(begun),
         "completed_at": written(ended),
     });
+    say(&mut execution, meta);
+    let mut response = json(StatusCode::OK, &execution);
+    if let Some(etag) = etag.and_then(|id| HeaderValue::from_str(&format!("\"{id}\"")).ok()) {
+        response.headers_mut().insert(ETAG, etag);
+    }
+    response
+}
+
+/// Adds what else was said of an answer, by `_meta` key, to its execution.
+fn say(execution: &mut Value, mut meta: Map<String, Value>) {
+    meta.remove(shared::SERVER_INFO);
     for (member, key) in [
+        ("execution_id", EXECUTION),
+        ("session_id", SESSION),
         ("commit", COMMIT),
         ("change", CHANGE),
         ("constitutional_compliance", GATES),
@@ -72,9 +88,68 @@ pub(super) fn execution(
     if !meta.is_empty() {
         execution["meta"] = meta.into();
     }
-    let mut response = json(StatusCode::OK, &execution);
-    if let Some(etag) = etag.and_then(|id| HeaderValue::from_str(&format!("\"{id}\"")).ok()) {
-        response.headers_mut().insert(ETAG, etag);
+}
+
+/// Returns a recorded execution.
+pub(super) fn recorded(contract: &dyn Contract, found: Execution) -> Value {
+    let Execution {
+        id,
+        tool,
+        session,
+        created_at,
+        completed_at,
+        end,
+        ..
+    } = found;
+    let mut execution = json!({
+        "execution_id": id,
+        "tool": tool,
+        "status": end.status,
+        "created_at": written(created_at.into()),
+    });
+    if let Some(session) = session {
+        execution["session_id"] = session.into();
+    }
+    if let Some(ended) = completed_at {
+        execution["execution_time_ms"] = milliseconds(created_at.into(), ended.into()).into();
+        execution["completed_at"] = written(ended.into()).into();
+    }
+    if let Some(result) = end.result {
+        execution["result"] = result;
+    }
+    if let Some(commit) = end.commit {
+        execution["commit"] = commit.into();
+    }
+    if let Some(Value::Object(meta)) = end.meta {
+        say(&mut execution, meta);
+    }
+    if end.status == ExecutionStatus::Failed || end.error.is_some() {
+        execution["error"] = end.error.unwrap_or_else(|| {
+            // The server that ran it has ended.
+            let message = "the server ended before the call had changed anything; make it again";
+            let failure = Failure::new(FailureKind::Io, message).with(REASON, INTERRUPTED);
+            let error = contract.error_for(failure);
+            contract.spec().error_object(&error).unwrap_or_default()
+        });
+    }
+    execution
+}
+
+/// Returns the response for a failure that is no error of a tool.
+pub(super) fn failed(contract: &dyn Contract, failure: Failure) -> Response<Body> {
+    declared(contract.spec(), &contract.error_for(failure))
+}
+
+/// Returns the response for an error of the contract.
+pub(super) fn declared(contract: &'static ContractSpec, error: &ErrorAnswer) -> Response<Body> {
+    let retry = error.data.get(rates::RETRY_AFTER).and_then(Value::as_u64);
+    let status = contract
+        .status(error)
+        .and_then(|it| StatusCode::from_u16(it).ok());
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json(status, &contract.rest_body(error));
+    if let Some(seconds) = retry {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
     response
 }
