@@ -8,6 +8,7 @@ mod concurrency;
 mod contract;
 mod data;
 mod doctor;
+mod executions;
 mod editor;
 mod http;
 mod install;
