@@ -3,6 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use tabellion_conformance::{
+    era::Era,
     exit,
     report::{Report, Verdict, progress::Silent},
     run::{self, Options},
@@ -19,6 +20,11 @@ fn judged(server: CorrectServer, specimen: Option<&Specimen>, only: &[&str]) -> 
     let subject = tabellion_reference::over_http(server, Path::new(REFERENCE), specimen);
     let options = Options {
         jobs: 2,
+        // Small servers speak one era.
+        eras: match server {
+            CorrectServer::Reference => Era::ALL.to_vec(),
+            _ => vec![Era::Stateless],
+        },
         only: only.iter().map(|id| String::from(*id)).collect(),
         verdicts_alone: true,
         ..Options::default()

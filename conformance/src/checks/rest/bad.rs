@@ -40,7 +40,7 @@ pub(super) enum Bad {
     Method { to: RestOperation, method: Method },
     /// A request without credentials.
     Anonymous(RestOperation),
-    /// A request with credentials that nobody has.
+    /// A request with credentials that no caller has.
     Disguised(RestOperation),
     /// A call that the contract refuses.
     Call(Refusable),
@@ -147,7 +147,7 @@ impl Bad {
                     Self::Anonymous(to),
                 );
                 add(
-                    format!("{} with credentials that nobody has", endpoint.path),
+                    format!("{} with unknown credentials", endpoint.path),
                     Self::Disguised(to),
                 );
             }

@@ -18,11 +18,11 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Must,
     guarantees: &["rest-is-mcp"],
     states: "A refused request over REST has the declared status and the contract's form of errors, and changes nothing.",
-    explains: "Calls tools that do not exist, sends bodies that are no object of JSON or not said to be one, other methods, no credentials \
-               and ones that nobody has, invalid arguments, calls that the caller's role may not make, calls that break clauses, and one call \
-               more than the limit of a rate permits. The status must be the one that the contract declares for the error, or HTTP's own \
-               where the request is no call; the body must have the contract's form; 405 needs `Allow`, 401 `WWW-Authenticate`, and an \
-               exceeded limit `Retry-After`. No file may change.",
+    explains: "Calls tools that do not exist, sends bodies that are no object of JSON or not said to be one, other methods, no \
+               credentials and unknown ones, invalid arguments, calls that the caller's role may not make, calls that break \
+               clauses, and one call more than the limit of a rate permits. The status must be the one that the contract declares \
+               for the error, or HTTP's own where the request is no call; the body must have the contract's form; 405 needs \
+               `Allow`, 401 `WWW-Authenticate`, and an exceeded limit `Retry-After`. No file may change.",
     cases: |bench| Ok(bad::cases(bench)),
     judge,
     shrink: as_small_as_can_be,

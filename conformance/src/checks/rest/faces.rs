@@ -133,15 +133,15 @@ impl<'b, 'a> Faces<'b, 'a> {
         names.fold(request, |request, (name, _)| request.without(name))
     }
 
-    /// Returns a request with credentials that nobody has.
+    /// Returns a request with credentials that no caller has.
     pub(super) fn disguised(&self, request: Request) -> Request {
-        let nobody = |value: &str| {
+        let unknown = |value: &str| {
             let (scheme, secret) = value.rsplit_once(' ').unwrap_or(("", value));
             format!("{scheme} {}", "x".repeat(secret.len()))
         };
         let headers = self.credentials.iter();
         headers.fold(request, |request, (name, value)| {
-            request.with(name, nobody(value).trim_start())
+            request.with(name, unknown(value).trim_start())
         })
     }
 

@@ -76,7 +76,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
 }
 
-/// Fetches the description, as nobody.
+/// Fetches the description, without credentials.
 fn description(faces: &Faces<'_, '_>) -> Result<Description, Stop> {
     let endpoint = endpoint(faces.bench, RestOperation::OpenApi)?;
     let request = faces.anonymous(faces.request(method(endpoint), None));

@@ -246,7 +246,7 @@ pub(super) fn writer(bench: &Bench<'_>) -> Option<&'static RoleSpec> {
             .count()
     };
     let roles = bench.subject.contract.auth?.roles.iter();
-    // Of several, the first.
+    // The first of several, since `max_by_key` returns the last.
     roles.rev().max_by_key(|role| may(role))
 }
 
