@@ -113,9 +113,9 @@ impl RestEndpoint {
     /// Returns the path with `values` in place of its variables.
     pub fn path_with(&self, values: &[&str]) -> String {
         let mut values = values.iter();
-        let segments = self.path.split('/').map(|segment| match is_variable(segment) {
-            true => values.next().copied().unwrap_or(segment),
-            false => segment,
+        let segments = self.path.split('/').map(|segment| {
+            let value = is_variable(segment).then(|| values.next()).flatten();
+            value.copied().unwrap_or(segment)
         });
         segments.collect::<Vec<_>>().join("/")
     }
