@@ -116,6 +116,10 @@ fn over_http(subject: &Subject, scene: &Scene<'_>) -> Result<ServerInfo, String>
     for era in Era::ALL {
         let target = scene.connect_in(era);
         let mut target = target.map_err(|stop| not_reached(subject, &stop.to_string()))?;
+        // A server that knows its callers tells no one else.
+        if let Some((role, ..)) = subject.launch.role_headers.first() {
+            target.set_headers(subject.launch.headers_of(role));
+        }
         let answer = match era {
             Era::Session => target.request("initialize", initialize()),
             Era::Stateless => {

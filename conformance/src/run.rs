@@ -123,7 +123,7 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
 /// Returns the checks of the subject's contract and transport without a result.
 fn not_run(subject: &Subject, done: &[CheckReport]) -> Vec<String> {
     let all = checks::of(subject.contract);
-    let all = all.filter(|check| subject.launch.is_http() || check.family() != checks::http::FAMILY);
+    let all = all.filter(|check| subject.launch.is_http() || !checks::is_over_http(check));
     let left = all.filter(|check| !done.iter().any(|it| it.id == check.id));
     left.map(|check| check.id.to_owned()).collect()
 }
@@ -153,7 +153,7 @@ pub fn selected<'a>(
     let is_of = |patterns: &[String], id: &str| patterns.iter().any(|pattern| covers(pattern, id));
     let is_http = subject.launch.is_http();
     checks::of(subject.contract).filter(move |check| {
-        let is_spoken = is_http || check.family() != checks::http::FAMILY;
+        let is_spoken = is_http || !checks::is_over_http(check);
         is_spoken
             && (options.only.is_empty() || is_of(&options.only, check.id))
             && !is_of(&options.skip, check.id)

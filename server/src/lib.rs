@@ -10,6 +10,7 @@
 //! | [`tabellion_markdown`] | sections, edits, previews: pure functions from text to text |
 //! | [`tabellion_library`] | paths, git, the transaction, the log, listing and search; the only one that writes below a library's root |
 //! | [`tabellion_records`] | rows in SQLite, their log, and its upkeep |
+//! | [`tabellion_calls`] | executions, sessions and shared limits, beside a library |
 //! | [`tabellion_mcp`] | contracts over MCP: stdio, and the messages of Streamable HTTP |
 //! | [`tabellion_clients`] | configuration files of MCP clients |
 //! | [`tabellion_http`] | sockets, limits, API keys, access tokens, TLS |
@@ -17,6 +18,7 @@
 // Printing macros panic on a closed stream; `console` does not. Standard output is reserved for the protocol.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
+mod calls;
 pub mod cli;
 mod client;
 mod console;

@@ -15,6 +15,7 @@ mod entities;
 mod error_body;
 mod errors;
 mod examples;
+mod executions;
 mod gates;
 mod guarantees;
 mod log;
@@ -55,6 +56,7 @@ pub use self::{
     error_body::ErrorBody,
     errors::ErrorEntry,
     examples::Example,
+    executions::{Executions, Sessions},
     gates::{Clause, Gate, GateExample},
     guarantees::Guarantee,
     log::Log,
@@ -101,6 +103,7 @@ pub(crate) static KEYS: &[&dyn Key] = &[
     &modes::OperationModes,
     &provenance::CallProvenance,
     &rate_limits::RateLimits,
+    &executions::Calls,
     &rest::RestFace,
     &workflows::Workflows,
     &resources::Resources,
@@ -157,6 +160,10 @@ pub struct ContractSpec {
     /// How often tools may be called, by the name that they share a limit under.
     #[serde(default)]
     pub rate_limits: IndexMap<String, RateLimit>,
+    /// How long executions are kept, if they are.
+    pub executions: Option<Executions>,
+    /// The sessions of callers, if they have any.
+    pub sessions: Option<Sessions>,
     /// The endpoints over REST.
     pub rest: Option<Rest>,
     /// The modes of operation.

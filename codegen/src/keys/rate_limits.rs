@@ -5,7 +5,10 @@ use std::num::NonZeroU32;
 use proc_macro2::Literal;
 use quote::{format_ident, quote};
 use serde::Deserialize;
-use tabellion_runtime::{FailureKind, spec};
+use tabellion_runtime::{
+    FailureKind,
+    spec::{self, RateLimitPer},
+};
 
 use super::{Emitted, EmittedTool, Key, State, ToolOf};
 use crate::{
@@ -13,6 +16,7 @@ use crate::{
     contract::{Contract, Tool},
     pointer,
     problem::Problem,
+    rust::text,
     table::{leaked, list},
 };
 
@@ -23,6 +27,13 @@ pub struct RateLimit {
     pub calls: u32,
     /// in so many seconds.
     pub seconds: u32,
+    /// What it counts the calls of.
+    #[serde(default = "caller")]
+    pub per: RateLimitPer,
+}
+
+fn caller() -> RateLimitPer {
+    RateLimitPer::Caller
 }
 
 pub(super) struct RateLimits;
@@ -30,7 +41,14 @@ pub(super) struct RateLimits;
 impl Key for RateLimits {
     fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
         let limits = &contract.spec.rate_limits;
-        for name in limits.keys() {
+        for (name, limit) in limits {
+            if limit.per == RateLimitPer::Session && contract.spec.sessions.is_none() {
+                problems.push(contract.document.problem(
+                    format!("{}/per", pointer::push("/rateLimits", name)),
+                    "callers have no sessions",
+                    "add `sessions`, or remove `per`",
+                ));
+            }
             if !contract.operations().any(|tool| shares(tool, name)) {
                 problems.push(contract.document.problem(
                     pointer::push("/rateLimits", name),
@@ -63,7 +81,7 @@ impl Key for RateLimits {
     fn compare_tool(&self, changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
         let (before, after) = match (limit(old), limit(new)) {
             (None, None) => return,
-            (None, Some((_, RateLimit { calls, seconds }))) => {
+            (None, Some((_, RateLimit { calls, seconds, .. }))) => {
                 return changes.breaking(format!("it is limited to {calls} calls in {seconds} seconds"));
             }
             (Some(_), None) => return changes.compatible("it is no longer rate limited"),
@@ -73,8 +91,17 @@ impl Key for RateLimits {
         let (now, then) = (often(after.1, before.1), often(before.1, after.1));
         if now < then || after.1.calls < before.1.calls {
             changes.breaking("it may be called less often");
-        } else if before.1 != after.1 {
+        } else if (before.1.calls, before.1.seconds) != (after.1.calls, after.1.seconds) {
             changes.compatible("it may be called more often");
+        }
+        match (before.1.per, after.1.per) {
+            (RateLimitPer::Session, RateLimitPer::Caller) => {
+                changes.breaking("all sessions of a caller share its rate limit");
+            }
+            (RateLimitPer::Caller, RateLimitPer::Session) => {
+                changes.compatible("each session of a caller has its rate limit to itself");
+            }
+            _ => {}
         }
         for other in old.contract.operations() {
             let name = other.label();
@@ -100,7 +127,15 @@ impl Key for RateLimits {
                 Literal::u32_unsuffixed(limit.calls),
                 Literal::u32_unsuffixed(limit.seconds),
             );
-            quote!(spec::RateLimit { name: #name, calls: NonZeroU32::new(#calls).expect("a rate limit permits calls"), seconds: #seconds })
+            let per = text::variant(limit.per);
+            quote! {
+                spec::RateLimit {
+                    name: #name,
+                    calls: NonZeroU32::new(#calls).expect("a rate limit permits calls"),
+                    seconds: #seconds,
+                    per: spec::RateLimitPer::#per,
+                }
+            }
         });
         Emitted {
             fields: quote!(rate_limits: &RATE_LIMITS,),
@@ -135,6 +170,7 @@ impl Key for RateLimits {
                 name: leaked(name),
                 calls: NonZeroU32::new(limit.calls)?,
                 seconds: limit.seconds,
+                per: limit.per,
             })
         }));
     }

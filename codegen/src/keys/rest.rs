@@ -32,6 +32,9 @@ pub struct Endpoint {
     /// The roles that may call it, where it is no tool's.
     #[serde(default)]
     pub roles: Vec<String>,
+    /// The roles that it also shows what is not the caller's own.
+    #[serde(default)]
+    pub others: Vec<String>,
 }
 
 impl Endpoint {
@@ -54,7 +57,13 @@ impl Key for RestFace {
                 let at = format!("/rest/endpoints/{i}/{member}");
                 problems.push(contract.document.problem(at, what, help));
             };
-            let Endpoint { method, path, is, .. } = endpoint;
+            let Endpoint {
+                method,
+                path,
+                is,
+                others,
+                ..
+            } = endpoint;
             if *method != is.method() {
                 let wanted = is.method();
                 problem(
@@ -80,6 +89,38 @@ impl Key for RestFace {
                     "path",
                     format!("paths of the kind `{is}` have {wanted}, and this one has {variables}"),
                     help.into(),
+                );
+            }
+            let roles = contract.spec.auth.as_ref().map(|auth| &auth.roles);
+            let mut unknown = others
+                .iter()
+                .filter(|role| !roles.is_some_and(|roles| roles.contains_key(*role)));
+            if let Some(role) = unknown.next() {
+                problem(
+                    "others",
+                    format!("there is no role `{role}`"),
+                    "add it to `auth`, or correct its spelling".into(),
+                );
+            }
+            let lacks = match is {
+                RestOperation::ExecutionGet | RestOperation::ExecutionCancel => {
+                    contract.spec.executions.is_none().then_some("executions")
+                }
+                RestOperation::SessionCreate | RestOperation::SessionRenew | RestOperation::SessionEnd => {
+                    contract.spec.sessions.is_none().then_some("sessions")
+                }
+                RestOperation::WorkflowList
+                | RestOperation::WorkflowStart
+                | RestOperation::InstanceGet
+                | RestOperation::InstanceList
+                | RestOperation::TaskComplete => contract.spec.workflows.is_empty().then_some("workflows"),
+                RestOperation::ToolList | RestOperation::ToolExecute | RestOperation::OpenApi => None,
+            };
+            if let Some(lacks) = lacks {
+                problem(
+                    "is",
+                    format!("the contract has no `{lacks}`"),
+                    format!("add `{lacks}`, or remove the endpoint"),
                 );
             }
             let earlier = &endpoints[..i];
@@ -117,7 +158,7 @@ impl Key for RestFace {
     fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
         let (before, after) = (endpoints(old), endpoints(new));
         let find = |endpoints: &[Endpoint], wanted: &Endpoint| {
-            let key = |it: &Endpoint| (it.method, it.path.clone(), it.is);
+            let key = |it: &Endpoint| (it.method, it.path.clone(), it.is, it.others.clone());
             endpoints.iter().find(|it| key(it) == key(wanted)).cloned()
         };
         for endpoint in before {
@@ -149,16 +190,27 @@ impl Key for RestFace {
         if endpoints.is_empty() {
             return Emitted::default();
         }
-        let endpoints = endpoints.iter().map(|Endpoint { method, path, is, .. }| {
-            let (method, is) = (text::variant(method), text::variant(is));
-            quote! {
-                spec::RestEndpoint {
-                    method: spec::RestMethod::#method,
-                    path: #path,
-                    is: spec::RestOperation::#is,
+        let endpoints = endpoints.iter().map(
+            |Endpoint {
+                 method,
+                 path,
+                 is,
+                 others,
+                 ..
+             }| {
+                let (method, is) = (text::variant(method), text::variant(is));
+                let others = (!others.is_empty()).then(|| quote!(others: &[#(#others),*],));
+                quote! {
+                    spec::RestEndpoint {
+                        method: spec::RestMethod::#method,
+                        path: #path,
+                        is: spec::RestOperation::#is,
+                        #others
+                        ..spec::RestEndpoint::NEW
+                    }
                 }
-            }
-        });
+            },
+        );
         Emitted {
             fields: quote!(rest: &[#(#endpoints),*],),
             ..Emitted::default()
@@ -170,6 +222,7 @@ impl Key for RestFace {
             method: endpoint.method,
             path: leaked(&endpoint.path),
             is: endpoint.is,
+            others: list(endpoint.others.iter().map(|role| leaked(role))),
         }));
     }
 }

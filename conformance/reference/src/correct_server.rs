@@ -100,6 +100,11 @@ impl CorrectServer {
         }
     }
 
+    /// Returns true if the server can be served over HTTP.
+    pub const fn is_over_http(self) -> bool {
+        matches!(self, Self::Reference | Self::Bulletin)
+    }
+
     /// Returns true if the server keeps rows in a folder for data.
     pub const fn keeps_rows(self) -> bool {
         matches!(self, Self::Tracker | Self::Logbook | Self::Recall)
@@ -158,11 +163,24 @@ impl CorrectServer {
     }
 }
 
-/// Returns the reference, or a mutant of it, as a server under test over HTTP; `program` is the binary `tabellion-reference`.
-pub fn reference_over_http(program: &Path, specimen: Option<&Specimen>) -> Subject {
-    let mut subject = CorrectServer::Reference.subject(program, specimen);
+/// Returns a server [that can be](CorrectServer::is_over_http), or a mutant of it, as a server under test over HTTP; `program` is the binary
+/// `tabellion-reference`.
+pub fn over_http(server: CorrectServer, program: &Path, specimen: Option<&Specimen>) -> Subject {
+    let mut subject = server.subject(program, specimen);
     let command = &mut subject.launch.command;
     command.extend(["--http", "127.0.0.1:{port}"].map(String::from));
     subject.launch.reach = Reach::Http("http://127.0.0.1:{port}/mcp".to_owned());
+    subject.launch.role_headers = match server {
+        CorrectServer::Bulletin => small::ROLES
+            .map(|role| {
+                (
+                    role.to_owned(),
+                    "Authorization".to_owned(),
+                    format!("Bearer {role}"),
+                )
+            })
+            .into(),
+        _ => Vec::new(),
+    };
     subject
 }

@@ -70,16 +70,16 @@ struct Sessions {
 }
 
 /// An HTTP request, as far as this server reads it.
-struct Request {
-    method: String,
-    path: String,
+pub(super) struct Request {
+    pub(super) method: String,
+    pub(super) path: String,
     /// Headers, with names in lower case.
     headers: HashMap<String, String>,
-    body: Vec<u8>,
+    pub(super) body: Vec<u8>,
 }
 
 impl Request {
-    fn read(stream: &TcpStream) -> io::Result<Self> {
+    pub(super) fn read(stream: &TcpStream) -> io::Result<Self> {
         let mut stream = BufReader::new(stream);
         let mut line = || {
             let mut line = String::new();
@@ -112,7 +112,7 @@ impl Request {
         })
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
     }
 }
@@ -171,13 +171,17 @@ impl Answer {
     }
 }
 
-fn reason(status: u16) -> &'static str {
+pub(super) fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
         202 => "Accepted",
         400 => "Bad Request",
+        401 => "Unauthorized",
         403 => "Forbidden",
         404 => "Not Found",
+        415 => "Unsupported Media Type",
+        422 => "Unprocessable Content",
+        500 => "Internal Server Error",
         _ => "Method Not Allowed",
     }
 }

@@ -50,7 +50,7 @@ struct Arguments {
     /// The folder with source code, for a contract that is about it
     #[arg(long, value_name = "FOLDER", requires = "data")]
     workspace: Option<PathBuf>,
-    /// Listen at this address, for MCP's Streamable HTTP at `/mcp`; only for `braindrive-markdown`
+    /// Listen at this address, for MCP's Streamable HTTP at `/mcp`; only for `braindrive-markdown`, and `bulletin`, which has REST below it
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
 }
@@ -87,7 +87,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         }
         mutant::become_one(specimen.mutant);
     }
-    if http.is_some() && server != CorrectServer::Reference {
+    if http.is_some() && !server.is_over_http() {
         return Err(format!("`{}` is not served over HTTP", server.contract().id).into());
     }
     if data.is_some() != server.keeps_rows() {
@@ -112,7 +112,10 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     match server {
         CorrectServer::Shelf => Ok(small::serve_shelf(library, role.as_deref())?),
-        CorrectServer::Bulletin => Ok(small::serve_bulletin(library, role.as_deref())?),
+        CorrectServer::Bulletin => match http {
+            Some(address) => Ok(small::serve_bulletin_at(library, *address)?),
+            None => Ok(small::serve_bulletin(library, role.as_deref())?),
+        },
         CorrectServer::Logbook if *export => Ok(small::export_logbook(library)?),
         CorrectServer::Logbook => Ok(small::serve_logbook(library, mode.as_deref())?),
         CorrectServer::Tracker if *export => Ok(small::export_tracker(library)?),

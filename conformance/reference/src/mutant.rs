@@ -12,6 +12,7 @@ mod logbook;
 mod memory;
 mod messages;
 mod over_http;
+mod over_rest;
 mod recall;
 mod shelf;
 mod start;
@@ -21,6 +22,7 @@ mod zoo;
 use std::sync::OnceLock;
 
 pub use over_http::{ALSO_OVER_HTTP, HTTP_ZOO};
+pub use over_rest::REST_ZOO;
 
 use crate::correct_server::CorrectServer;
 use {
@@ -346,6 +348,14 @@ pub enum Mutant {
     StripsFiles,
     LeavesOutUnknown,
     LastsAYear,
+    RestLosesMembers,
+    RestIgnoresKeys,
+    RestIgnoresIfMatch,
+    RestDescribesOneLess,
+    RestSaysNumbers,
+    RestRefusesWith200,
+    RestRefusesAsProblem,
+    RestMakesThenRefuses,
 }
 
 /// A mutant and its description.
@@ -380,7 +390,7 @@ impl Specimen {
 
 /// Returns all specimens, of every server.
 pub fn all() -> impl Iterator<Item = &'static Specimen> {
-    zoo().chain(HTTP_ZOO)
+    zoo().chain(HTTP_ZOO).chain(REST_ZOO)
 }
 
 /// Returns the specimens whose defect does not depend on the transport.

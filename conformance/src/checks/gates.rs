@@ -72,13 +72,13 @@ const DOCUMENTS: &[(&str, &str)] = &[("page.md", "# Page\n\nText.\n")];
 
 /// A call whose violations are known.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Attempt {
-    operation: String,
-    request: Value,
-    role: Option<String>,
-    documents: BTreeMap<String, String>,
+pub(super) struct Attempt {
+    pub(super) operation: String,
+    pub(super) request: Value,
+    pub(super) role: Option<String>,
+    pub(super) documents: BTreeMap<String, String>,
     /// Ids of the clauses that the call violates, sorted.
-    violated: Vec<String>,
+    pub(super) violated: Vec<String>,
     /// Whether a clause asks for a review.
     asks_review: bool,
 }
@@ -174,6 +174,16 @@ fn attempt(bench: &Bench<'_>, shown: Shown) -> Option<Attempt> {
         violated,
         asks_review,
     })
+}
+
+/// Returns the calls of the examples that break a clause, by name; none if the contract has no gates.
+pub(super) fn breaking(bench: &Bench<'_>) -> Vec<(String, Attempt)> {
+    let shown = shown(bench).into_iter().flatten();
+    let breaking = shown.filter(|shown| shown.example.breaks).filter_map(|shown| {
+        let name = format!("{}/{}: {}", shown.gate.name, shown.clause.id, shown.example.name);
+        Some((name, attempt(bench, shown)?))
+    });
+    breaking.collect()
 }
 
 fn cases_of(bench: &Bench<'_>, has: fn(&Attempt) -> bool) -> Result<Vec<Case>, Stop> {

@@ -29,6 +29,7 @@ mod policy;
 mod preview;
 mod provenance;
 mod pure;
+pub(crate) mod rest;
 mod rows;
 mod schema;
 mod secrets;
@@ -75,6 +76,7 @@ pub const FAMILIES: &[&[Check]] = &[
     notes::LINKS,
     notes::SEARCH,
     notes::EXPORT,
+    rest::CHECKS,
     memory::CHECKS,
     code::INDEX,
     code::SEARCH,
@@ -148,6 +150,8 @@ pub const SMOKE: &[&str] = &[
     "versions/by-hand",
     "notes/fresh",
     "export/whole",
+    "rest/same-answers",
+    "rest/errors",
     "memory/kept",
     "memory/found",
     "memory/timeline",
@@ -185,6 +189,7 @@ fn fits(check: &Check, contract: &ContractSpec) -> bool {
         "modes" => contract.modes.is_some(),
         "auth" => contract.auth.is_some(),
         "gates" => !contract.gates.is_empty(),
+        rest::FAMILY => !contract.rest.is_empty(),
         memory::FAMILY => memory::is_of(contract),
         family if code::is_family(family) => code::is_of(contract, family),
         family if notes::is_family(family) => notes::is_of(contract),
@@ -199,7 +204,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
     match check.family() {
         "wire" | "http" | "schema" | "pure" => true,
         "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
-        "rows" | "provenance" | "modes" | "auth" | "gates" | memory::FAMILY => true,
+        "rows" | "provenance" | "modes" | "auth" | "gates" | rest::FAMILY | memory::FAMILY => true,
         family if code::is_family(family) || notes::is_family(family) => true,
         "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
         "secrets" => contract.rows.is_some_and(|rows| {
@@ -212,6 +217,11 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
         "policy" => any(|tool| tool.paths.is_some()),
         _ => false,
     }
+}
+
+/// Returns true if a check is about what exists over HTTP alone.
+pub(crate) fn is_over_http(check: &Check) -> bool {
+    matches!(check.family(), http::FAMILY | rest::FAMILY)
 }
 
 /// Returns what a contract declares or promises that no check judges, for people; each is a noun phrase.

@@ -59,6 +59,19 @@ impl Url {
         })
     }
 
+    /// Returns the URL of a path below this one's, such as `/tools`, without its query; this one if it is empty.
+    #[must_use]
+    pub fn below(&self, path: &str) -> Self {
+        if path.is_empty() {
+            return self.clone();
+        }
+        let own = self.path.split('?').next().unwrap_or_default();
+        Self {
+            path: format!("{}{path}", own.trim_end_matches('/')),
+            ..self.clone()
+        }
+    }
+
     /// Returns host and port, as in the `Host` header.
     pub fn authority(&self) -> String {
         if self.host.contains(':') {
@@ -90,6 +103,18 @@ mod tests {
         ] {
             let url = Url::parse(text).unwrap();
             assert_eq!((url.authority().as_str(), url.path.as_str()), (authority, path));
+        }
+    }
+
+    #[test]
+    fn paths_are_below() {
+        for (text, path, expected) in [
+            ("http://a/mcp", "/tools", "/mcp/tools"),
+            ("http://a/mcp/?b=c", "/tools", "/mcp/tools"),
+            ("http://a", "/tools", "/tools"),
+            ("http://a/mcp?b=c", "", "/mcp?b=c"),
+        ] {
+            assert_eq!(Url::parse(text).unwrap().below(path).path, expected);
         }
     }
 

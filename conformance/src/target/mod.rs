@@ -358,23 +358,28 @@ impl Target {
     /// # Errors
     /// If no response arrives, or the server speaks over standard input and output.
     pub fn send_http(&self, request: &Request) -> Result<Response, WireError> {
+        self.send_http_below("", request)
+    }
+
+    /// As [`send_http`](Self::send_http), to a path below that of the server's URL, such as `/tools`.
+    ///
+    /// # Errors
+    /// As [`send_http`](Self::send_http).
+    pub fn send_http_below(&self, path: &str, request: &Request) -> Result<Response, WireError> {
         let Wire::Http(http) = &self.wire else {
             return Err(io::Error::other("the server does not speak HTTP").into());
         };
+        let url = http.url().below(path);
         if let Some(trace) = &self.trace {
-            let headers = request
-                .headers
-                .iter()
-                .map(|(name, value)| format!("{name}: {value}\n"));
-            let head = format!(
-                "{} {}\n{}",
-                request.method,
-                http.url().path,
-                headers.collect::<String>()
-            );
+            let headers = request.headers.iter().map(|(name, value)| {
+                // Reports are passed on.
+                let shown = if http.is_secret(name) { "…" } else { value };
+                format!("{name}: {shown}\n")
+            });
+            let head = format!("{} {}\n{}", request.method, url.path, headers.collect::<String>());
             trace.sent(&[head.as_bytes(), b"\n", &request.body].concat());
         }
-        let response = request.send(http.url(), self.patience)?;
+        let response = request.send(&url, self.patience)?;
         if let Some(trace) = &self.trace {
             trace.did(format!("the server answers {}", response.title()));
         }

@@ -131,6 +131,12 @@ impl Streamable {
         *further = headers;
     }
 
+    /// Returns true if a header says who calls, so that its value is a secret.
+    pub(super) fn is_secret(&self, name: &str) -> bool {
+        let further = self.shared.further.lock().unwrap_or_else(PoisonError::into_inner);
+        further.iter().any(|(it, _)| it.eq_ignore_ascii_case(name))
+    }
+
     fn headers(&self, message: &Value) -> Vec<(&'static str, String)> {
         let method = message["method"].as_str();
         if self.shared.era == Era::Session {

@@ -1,6 +1,6 @@
 //! The context of a call beside its arguments: caller, conditions, approver.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 
@@ -8,6 +8,7 @@ use crate::{
     approver::Approver,
     auth::KnownCaller,
     caller::{Caller, Progress, Waiting},
+    calls::SESSION,
     ids::{ContentId, IdempotencyKey, Precondition},
     origin::CallOrigin,
     pointer,
@@ -70,6 +71,12 @@ pub struct CallContext {
     pub if_base: Option<Precondition>,
     /// The caller's idempotency key.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// The session that the caller says the call belongs to.
+    pub session: Option<Arc<str>>,
+    /// Id of the call's execution, if executions are kept.
+    pub execution: Option<Arc<str>>,
+    /// What the limit of its tool said, if servers share it: the time to wait, if it is exceeded.
+    pub limit: Option<Result<(), Duration>>,
     /// The waiting side of the call.
     pub waiting: Waiting,
     /// Decides on calls that need approval; without one, they are declined.
@@ -136,11 +143,16 @@ impl CallContext {
                     }
                     Err(error) => &error.to_string(),
                 },
+                (SESSION, Value::String(id)) => {
+                    call.session = Some(id.as_str().into());
+                    continue;
+                }
+                (SESSION, _) => "must be the id of a session",
                 // Read where the contract has provenance.
                 (PROVENANCE, Value::Object(_)) => continue,
                 (PROVENANCE, _) => "must be an object of fields of provenance",
                 _ => {
-                    "is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey` and `tabellion/provenance`"
+                    "is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey`, `tabellion/provenance` and `tabellion/session`"
                 }
             };
             violations.push(Violation {

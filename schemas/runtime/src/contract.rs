@@ -5,10 +5,14 @@ use serde_json::Value;
 use crate::{
     answer::{Answer, Rejection},
     context::CallContext,
+    failure::{ErrorAnswer, Failure},
     future::BoxFuture,
     resources_and_prompts,
     spec::ContractSpec,
 };
+
+/// The code of JSON-RPC.
+const INTERNAL_ERROR: i32 = -32603;
 
 /// A contract with an implementation. Generated code implements it as `Service`.
 pub trait Contract: Send + Sync {
@@ -22,6 +26,18 @@ pub trait Contract: Send + Sync {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>>;
+
+    /// Returns the contract's error for a failure that ends a call before its method. Contracts of which executions are kept have one for
+    /// every kind.
+    fn error_for(&self, failure: Failure) -> ErrorAnswer {
+        let Failure { message, data, .. } = failure;
+        ErrorAnswer {
+            name: "INTERNAL_ERROR",
+            code: INTERNAL_ERROR,
+            message,
+            data,
+        }
+    }
 
     /// Reads a resource.
     fn read_resource<'a>(

@@ -16,6 +16,7 @@ mod boundary;
 pub mod bpmn;
 pub mod call;
 pub mod caller;
+pub mod calls;
 pub mod change;
 pub mod context;
 pub mod contract;

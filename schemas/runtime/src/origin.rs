@@ -7,7 +7,10 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::{Map, Value};
@@ -107,6 +110,8 @@ impl Discovered {
 #[derive(Debug)]
 pub struct Connection {
     id: String,
+    /// Whether a session was opened for it.
+    has_session: AtomicBool,
     /// By contract, the provenance that its first call carried.
     first: Mutex<BTreeMap<&'static str, Map<String, Value>>>,
 }
@@ -116,6 +121,7 @@ impl Connection {
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
+            has_session: AtomicBool::new(false),
             first: Mutex::default(),
         }
     }
@@ -123,6 +129,16 @@ impl Connection {
     /// Returns the id.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Says that a session was opened for it.
+    pub fn opens_session(&self) {
+        self.has_session.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether a session was opened for it.
+    pub fn has_session(&self) -> bool {
+        self.has_session.load(Ordering::Relaxed)
     }
 
     /// Returns the provenance that the first call of `contract` with any carried.

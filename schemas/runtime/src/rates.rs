@@ -37,10 +37,12 @@ impl RateLimits {
         let Some((limit, limiter)) = self.0.iter().find(of_tool) else {
             return Ok(());
         };
-        let caller = call.counted_as.clone().unwrap_or_default();
-        let Err(wait) = limiter.take(&caller, Instant::now()) else {
-            return Ok(());
-        };
+        // Servers that share their limits have counted it already.
+        let taken = call.limit.unwrap_or_else(|| {
+            let caller = call.counted_as.clone().unwrap_or_default();
+            limiter.take(&caller, Instant::now())
+        });
+        let Err(wait) = taken else { return Ok(()) };
         let (times, within, wait) = (limit.calls, limit.seconds, seconds(wait));
         let message = format!(
             "`{}` allows {times} calls in {within} s; nothing was done, try again in {wait} s",

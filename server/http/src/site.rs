@@ -37,7 +37,7 @@ pub struct Mount {
     /// Returns what the library has done.
     pub counts: Box<dyn Fn() -> LibraryCounts + Send + Sync>,
     /// The library's MCP endpoint.
-    pub endpoint: Endpoint,
+    pub endpoint: Arc<Endpoint>,
     /// What can be downloaded below its path, by those who have a URL for it.
     pub downloads: Option<Arc<dyn Downloads>>,
 }

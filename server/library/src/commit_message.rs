@@ -33,8 +33,21 @@ pub(super) struct Record {
     pub(super) key: Option<String>,
     /// Digest of the request that carried the key.
     pub(super) request: Option<String>,
+    /// The call that made it, if calls are recorded.
+    pub(super) call: Option<RecordedCall>,
     /// What the tool records about its change, if anything.
     pub(super) tool_details: Option<ToolDetails>,
+}
+
+/// What the record of calls knows the call as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RecordedCall {
+    /// Id of the execution.
+    pub(super) execution: String,
+    /// Id of the session, if it had one.
+    pub(super) session: Option<String>,
+    /// Identity of the caller, if it was known.
+    pub(super) caller: Option<String>,
 }
 
 /// Details that a tool records about its change. They are valid only for a commit that makes just that change: an amended or
@@ -80,6 +93,7 @@ impl Record {
         add("Operation", &self.operation);
         self.paths.iter().for_each(|path| add("Path", path));
         let time = self.time.to_rfc3339_opts(SecondsFormat::Millis, true);
+        let call = self.call.as_ref();
         let optional = [
             ("Tool", self.tool.as_ref()),
             ("Client", self.client.as_ref()),
@@ -87,6 +101,9 @@ impl Record {
             ("Summary", Some(&self.summary)),
             ("Key", self.key.as_ref()),
             ("Request", self.request.as_ref()),
+            ("Execution", call.map(|call| &call.execution)),
+            ("Session", call.and_then(|call| call.session.as_ref())),
+            ("Caller", call.and_then(|call| call.caller.as_ref())),
         ];
         for (name, value) in optional {
             if let Some(value) = value {
@@ -137,6 +154,11 @@ impl Record {
             summary: value("Summary")?,
             key: value("Key"),
             request: value("Request"),
+            call: value("Execution").map(|execution| RecordedCall {
+                execution,
+                session: value("Session"),
+                caller: value("Caller"),
+            }),
             tool_details: tool_details(),
             paths,
         })

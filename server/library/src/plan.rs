@@ -15,7 +15,7 @@ use tabellion_runtime::{Change, Content, Entry, Failure, FailureKind};
 
 use super::{
     commit::Authorship,
-    commit_message::{EXTERNAL, Record, ToolDetails},
+    commit_message::{EXTERNAL, Record, RecordedCall, ToolDetails},
     conversion,
     failures::{At, invalid_path, refused},
     index_file::Mark,
@@ -430,6 +430,7 @@ impl Planner<'_> {
             summary: summary.to_owned(),
             key: None,
             request: None,
+            call: None,
             tool_details: None,
         };
         let commit = authorship.commit(&mut self.objects, tree, self.pending.commit(), &record.render())?;
@@ -458,6 +459,15 @@ impl Planner<'_> {
             summary: change.summary.clone(),
             key: entry.call.idempotency_key.as_ref().map(String::from),
             request: entry.request.map(request_digest),
+            call: entry.call.execution.as_deref().map(|execution| RecordedCall {
+                execution: execution.to_owned(),
+                session: entry.call.session.as_deref().map(str::to_owned),
+                caller: entry
+                    .call
+                    .caller
+                    .as_ref()
+                    .map(|caller| caller.identity.to_string()),
+            }),
             tool_details: (!details.is_empty()).then(|| ToolDetails {
                 details,
                 contents: contents.collect(),

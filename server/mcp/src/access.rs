@@ -40,6 +40,11 @@ pub trait Grant: fmt::Debug + Send + Sync {
     /// Returns the caller's id. It is not secret, and the same in all of the caller's requests.
     fn id(&self) -> &str;
 
+    /// Returns how the caller has shown who it is.
+    fn method(&self) -> &'static str {
+        "api_key"
+    }
+
     /// Returns the author of the caller's commits.
     fn author(&self) -> Author;
 

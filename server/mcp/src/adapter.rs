@@ -11,7 +11,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext},
 };
 use serde_json::Value;
-use tabellion_runtime::{Contract, ContractSpec, Environment};
+use tabellion_runtime::{Contract, ContractSpec, Environment, calls::CallStore};
 use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
 
@@ -26,7 +26,7 @@ use super::{
     catalog::{Catalog, NameClash, Offer},
     exact_error::ExactError,
     request_origin::{self, RequestOrigin},
-    shared::ServerInfo,
+    shared::{ServerInfo, Shared},
 };
 use crate::access::Access;
 
@@ -63,6 +63,13 @@ impl Adapter {
     #[must_use]
     pub fn with_environment(self, environment: Arc<dyn Environment>) -> Self {
         let _ = self.handler.shared.environment.set(environment);
+        self
+    }
+
+    /// Keeps calls in `store`, of contracts that want it. Only the first call of this has an effect.
+    #[must_use]
+    pub fn with_calls(self, store: Arc<dyn CallStore>) -> Self {
+        let _ = self.handler.shared.call_store.set(store);
         self
     }
 
@@ -105,6 +112,11 @@ impl Adapter {
     /// Returns the call counts of all clients.
     pub(super) fn calls(&self) -> &Calls {
         &self.handler.shared.calls
+    }
+
+    /// Returns what all clients share.
+    pub(super) fn shared(&self) -> &Shared {
+        &self.handler.shared
     }
 
     /// Returns the access that a request needs before its contract is known.

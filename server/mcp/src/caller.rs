@@ -64,7 +64,8 @@ pub(super) fn of(
         name: Some(client.name.clone()),
         version: Some(client.version.clone()),
     });
-    known(shared, contract, &cx.extensions, said.unwrap_or_default()).map(Arc::new)
+    let origin = cx.extensions.get::<RequestOrigin>();
+    known(shared, contract, origin, said.unwrap_or_default()).map(Arc::new)
 }
 
 /// Checks that the caller of a request may read a resource and be notified of its changes.
@@ -74,14 +75,20 @@ pub(super) fn may_read(
     resource: &str,
     request: &Extensions,
 ) -> Result<(), ErrorData> {
-    let caller = known(shared, contract, request, Agent::default());
+    let caller = known(shared, contract, request.get::<RequestOrigin>(), Agent::default());
     auth::may_read(contract, resource, caller.as_ref())
         .map_err(|failure| ErrorData::new(FORBIDDEN, failure.message, Some(Value::Object(failure.data))))
 }
 
-fn known(shared: &Shared, contract: &ContractSpec, request: &Extensions, said: Agent) -> Option<KnownCaller> {
+/// Returns the caller of a request that comes from `origin`, whose client says this of itself.
+pub(super) fn known(
+    shared: &Shared,
+    contract: &ContractSpec,
+    origin: Option<&RequestOrigin>,
+    said: Agent,
+) -> Option<KnownCaller> {
     let auth = contract.auth?;
-    let Some(origin) = request.get::<RequestOrigin>() else {
+    let Some(origin) = origin else {
         let local = shared.local_caller.get().cloned().unwrap_or_default();
         return local.of(contract, said);
     };

@@ -96,6 +96,8 @@ pub(super) struct Catalog {
     withheld: HashSet<&'static str>,
     /// The declarations of the contracts.
     contracts: Vec<&'static ContractSpec>,
+    /// The contracts.
+    services: Vec<Arc<dyn Contract>>,
     /// Names of the HTTP headers that a contract reads.
     headers: BTreeSet<&'static str>,
 }
@@ -127,6 +129,7 @@ impl Catalog {
         for contract in &contracts {
             let spec = contract.spec();
             catalog.contracts.push(spec);
+            catalog.services.push(contract.clone());
             catalog.headers.extend(headers_of(spec));
             for tool in spec.tools {
                 if !offer.has(tool) {
@@ -277,6 +280,11 @@ impl Catalog {
         json!({ "count": tools.len(), "tools": tools })
     }
 
+    /// Returns the contract with this id, with its implementation.
+    pub(super) fn service(&self, contract: &str) -> Option<&Arc<dyn Contract>> {
+        self.services.iter().find(|service| service.spec().id == contract)
+    }
+
     /// Returns the names of the HTTP headers that a contract reads.
     pub(super) fn headers(&self) -> impl Iterator<Item = &'static str> {
         self.headers.iter().copied()
@@ -367,11 +375,16 @@ impl<Listed, Spec> Default for CatalogSection<Listed, Spec> {
 }
 
 /// Returns the names of the headers from which a contract takes modes and provenance.
+/// Header with the id of the session that a request belongs to.
+pub(crate) const SESSION: &str = "X-Session-Id";
+
 fn headers_of(spec: &'static ContractSpec) -> impl Iterator<Item = &'static str> {
     let modes = spec.modes.and_then(|modes| modes.header);
     let fields = spec.provenance.map_or(&[][..], |provenance| provenance.fields);
+    let session = spec.sessions.map(|_| SESSION);
     modes
         .into_iter()
+        .chain(session)
         .chain(fields.iter().flat_map(|field| field.headers.iter().copied()))
 }
 
@@ -429,7 +442,7 @@ fn rate_limit_of(contract: &ContractSpec, tool: &ToolSpec) -> Value {
         .rate_limit
         .and_then(|name| contract.rate_limits.iter().find(|limit| limit.name == name));
     limit.map_or(Value::Null, |limit| {
-        json!({ "limit": limit.name, "requests": limit.calls, "seconds": limit.seconds, "per": "caller" })
+        json!({ "limit": limit.name, "requests": limit.calls, "seconds": limit.seconds, "per": limit.per })
     })
 }
 

@@ -30,25 +30,41 @@ pub(super) struct Handler {
     /// The subscriptions of this client's session.
     subscriptions: Arc<Mutex<Subscriptions>>,
     /// What this client's calls have in common.
+    connection: Arc<ClientConnection>,
+}
+
+/// A client's connection, whose session ends with it.
+struct ClientConnection {
     connection: Arc<Connection>,
+    shared: Arc<Shared>,
+}
+
+impl Drop for ClientConnection {
+    fn drop(&mut self) {
+        if let (Some(store), true) = (self.shared.call_store.get(), self.connection.has_session()) {
+            store.end_connection(self.connection.id());
+        }
+    }
 }
 
 impl Handler {
     pub(super) fn new(catalog: Catalog, info: ServerInfo, approval: ApprovalPolicy) -> Self {
-        let shared = Arc::new(Shared::new(catalog, info, approval));
-        Self {
-            shared,
-            subscriptions: Arc::default(),
-            connection: connection(),
-        }
+        Self::over(Arc::new(Shared::new(catalog, info, approval)))
     }
 
     /// Returns a handler for another client.
     pub(super) fn for_another(&self) -> Self {
+        Self::over(self.shared.clone())
+    }
+
+    fn over(shared: Arc<Shared>) -> Self {
         Self {
-            shared: self.shared.clone(),
+            connection: Arc::new(ClientConnection {
+                connection: connection(),
+                shared: shared.clone(),
+            }),
             subscriptions: Arc::default(),
-            connection: connection(),
+            shared,
         }
     }
 
@@ -213,7 +229,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let era = self.offered::<CallToolRequestMethod>(&cx)?;
-        requests::call(&self.shared, &self.connection, era, params, &cx).await
+        requests::call(&self.shared, &self.connection.connection, era, params, &cx).await
     }
 
     async fn list_resources(

@@ -39,6 +39,7 @@ pub mod json;
 mod lines;
 mod message;
 mod output;
+mod recording;
 mod render;
 mod request_origin;
 mod requests;

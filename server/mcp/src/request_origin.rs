@@ -8,6 +8,7 @@ use rmcp::{
 };
 use serde_json::json;
 use tabellion_runtime::{CallOrigin, ContractSpec, Transport, rates::RETRY_AFTER, token_bucket::seconds};
+use tokio::sync::watch;
 
 use super::access::{Access, Budget, Grant};
 
@@ -26,6 +27,17 @@ pub(super) struct RequestOrigin {
     pub(super) budget: Option<Arc<dyn Budget>>,
     /// Whether it came over REST, and the server made its message.
     pub(super) is_rest: bool,
+    /// What whoever waits for its execution wants to know; `None` if it is the client that waits.
+    pub(super) awaited: Option<Awaited>,
+}
+
+/// What whoever waits for the execution of a request wants to know.
+#[derive(Debug, Clone)]
+pub(super) struct Awaited {
+    /// Whether the request is answered before the call begins.
+    pub(super) is_pending: bool,
+    /// Is told the execution when it is recorded.
+    pub(super) begun: watch::Sender<Option<Arc<str>>>,
 }
 
 /// Ends the e-mail addresses of keys that were made without one.

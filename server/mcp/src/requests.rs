@@ -13,6 +13,7 @@ use super::{
     caller,
     exact_error::ExactError,
     internal_error::RequestId,
+    recording::{self, Asked},
     render, request_origin,
     shared::{Era, Shared},
     waiting::{self, ProgressReports},
@@ -66,8 +67,19 @@ pub(super) async fn call(
             environment: shared.environment.get().cloned(),
             ..request_origin::of(&cx.extensions, &cx.meta)
         };
+        let asked = Asked {
+            tool,
+            arguments: &arguments,
+            era,
+            origin: cx.extensions.get(),
+        };
+        let (recorded, call) = recording::begin(shared, &**contract, connection, &asked, call).await?;
         let answer = contract.call(&call, tool.name, arguments).instrument(id.span());
-        reports.until(tool.name, answer).await
+        let outcome = reports.until(tool.name, answer).await;
+        match recorded {
+            Some(recorded) => recorded.end(&**contract, &call, outcome).await,
+            None => outcome,
+        }
     };
     let begun = Instant::now();
     let outcome = outcome.await;

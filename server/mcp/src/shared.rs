@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{Implementation, MetaObject, ServerConfig};
 use serde_json::{Value, json};
-use tabellion_runtime::Environment;
+use tabellion_runtime::{Environment, calls::CallStore};
 
 use super::{
     approval::{ApprovalPolicy, Approvals},
@@ -35,6 +35,8 @@ pub(super) struct Shared {
     pub(super) config: ServerConfig,
     /// What the server knows that no request says.
     pub(super) environment: OnceLock<Arc<dyn Environment>>,
+    /// What is kept of the calls of contracts that want it.
+    pub(super) call_store: OnceLock<Arc<dyn CallStore>>,
     /// The caller on standard input and output.
     pub(super) local_caller: OnceLock<LocalCaller>,
     /// Value of [`SERVER_INFO`] in `_meta` of results since 2026-07-28.
@@ -62,6 +64,7 @@ impl Shared {
             calls: Calls::default(),
             config,
             environment: OnceLock::new(),
+            call_store: OnceLock::new(),
             local_caller: OnceLock::new(),
             signature,
         }

@@ -282,16 +282,19 @@ pub static NOTES: ContractSpec = ContractSpec {
             method: RestMethod::Get,
             path: "/tools",
             is: RestOperation::ToolList,
+            ..RestEndpoint::NEW
         },
         RestEndpoint {
             method: RestMethod::Post,
             path: "/tools/{tool}/execute",
             is: RestOperation::ToolExecute,
+            ..RestEndpoint::NEW
         },
         RestEndpoint {
             method: RestMethod::Get,
             path: "/openapi.json",
             is: RestOperation::OpenApi,
+            ..RestEndpoint::NEW
         },
     ],
     ..spec("notes", ErrorChannel::Result, &TOOLS)

@@ -1,10 +1,12 @@
 //! The commands for people at a terminal: their arguments.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
+use tabellion_runtime::calls::{ExecutionFilter, ExecutionStatus};
 
-use crate::terminal::{self, Output, TerminalError, When, review};
+use crate::terminal::{self, Output, TerminalError, When, audit, review};
 
 // Each command has these options once; groups of them would clash with the commands' names.
 /// Which library to look at.
@@ -117,6 +119,15 @@ pub(super) enum Command {
         #[command(flatten)]
         show: Show,
     },
+    /// List the calls that are kept beside a library, and check that they agree with its commits (`--contract brainforge`)
+    Audit {
+        #[command(flatten)]
+        calls: Calls,
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
     /// Decide on what agents have written, for libraries with reviews (`--contract brainforge`)
     Review {
         #[command(subcommand)]
@@ -154,8 +165,79 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
             library,
             show,
         } => terminal::undo(&library.folder, entry, *dry_run, show.into()),
+        Command::Audit { calls, library, show } => calls.run(&library.folder, show.into()),
         Command::Review { what } => what.run(),
         Command::Status { library, show } => terminal::status(&library.folder, show.into()),
+    }
+}
+
+/// Which calls to list.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Calls {
+    /// Compare all executions with the commits instead: each commit has its execution, and each success of a changing tool its commit.
+    /// The exit code is 1 if they disagree
+    #[arg(long, conflicts_with_all = ["session", "caller", "tool", "status", "since", "until", "limit"])]
+    check: bool,
+
+    /// Only calls in this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+
+    /// Only calls by this caller, as in `agent:helper/ann@example.com`
+    #[arg(long, value_name = "NAME")]
+    caller: Option<String>,
+
+    /// Only calls of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+
+    /// Only calls in this state: pending, running, success, failed, cancelled
+    #[arg(long, value_name = "STATE", value_parser = status)]
+    status: Option<ExecutionStatus>,
+
+    /// Only calls from this time on (RFC 3339), as in `2026-11-02T09:00:00Z`
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<DateTime<Utc>>,
+
+    /// Only calls before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<DateTime<Utc>>,
+
+    /// List at most this many, the last ones
+    #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]
+    limit: Option<usize>,
+}
+
+fn time(text: &str) -> Result<DateTime<Utc>, String> {
+    let time = DateTime::parse_from_rfc3339(text);
+    time.map(|time| time.to_utc())
+        .map_err(|error| format!("{error}; write it as in `2026-11-02T09:00:00Z`"))
+}
+
+fn status(text: &str) -> Result<ExecutionStatus, String> {
+    let mut all = ExecutionStatus::ALL.iter();
+    let found = all.find(|status| status.to_string() == text).copied();
+    found.ok_or_else(|| {
+        let all: Vec<_> = ExecutionStatus::ALL.iter().map(ToString::to_string).collect();
+        format!("there is no such state; there are {}", all.join(", "))
+    })
+}
+
+impl Calls {
+    fn run(&self, folder: &Path, output: Output) -> Result<(), TerminalError> {
+        if self.check {
+            return audit::check(folder, output);
+        }
+        let filter = ExecutionFilter {
+            session: self.session.clone(),
+            caller: self.caller.clone(),
+            tool: self.tool.clone(),
+            status: self.status,
+            since: self.since,
+            until: self.until,
+        };
+        audit::list(folder, &filter, self.limit, output)
     }
 }
 

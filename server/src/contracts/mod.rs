@@ -138,6 +138,11 @@ pub fn default() -> &'static str {
     ALL[0].spec.id
 }
 
+/// Returns the declarations of all contracts.
+pub(crate) fn specs() -> Vec<&'static ContractSpec> {
+    names().into_iter().filter_map(spec).collect()
+}
+
 /// Returns the names of all contracts.
 pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|served| served.spec.id).collect()

@@ -30,6 +30,7 @@ pub(crate) use self::{
     options::{HttpOptions, OAuthOptions, Options},
 };
 use crate::{
+    calls,
     console::say,
     contracts::{self, Grounds},
     data::DataFolder,
@@ -177,13 +178,18 @@ fn open(
             served.extend(&specs.over_rows);
             folders.extend(data.clone());
         }
+        let adapter = Adapter::new(contracts, options.offer, info(&served), approval.clone())?;
+        let adapter = match calls::open(&library, &specs.over_documents)? {
+            Some(calls) => adapter.with_calls(calls),
+            None => adapter,
+        };
         let mut specs = specs.over_documents.iter();
         opened.push(Opened {
             name: named.name.clone(),
             folders,
             downloads: specs.find_map(|spec| contracts::downloads(spec.id, &library)),
             library: Some(library),
-            adapter: Adapter::new(contracts, options.offer, info(&served), approval.clone())?,
+            adapter,
         });
     }
     if !over_rows.is_empty() && options.libraries.iter().all(|library| library.name.is_some()) {

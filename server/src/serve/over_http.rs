@@ -187,7 +187,7 @@ fn mount(opened: Opened, base: &str) -> (String, Mount) {
             Some(library) => counts(library.counts()),
             None => Box::new(LibraryCounts::default),
         },
-        endpoint: endpoint.at(&format!("{base}{path}")),
+        endpoint: Arc::new(endpoint.at(&format!("{base}{path}"))),
         downloads: opened.downloads,
     };
     (path, mount)

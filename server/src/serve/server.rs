@@ -15,7 +15,7 @@ use tabellion_platform::parent::Parent;
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, spec::RowsSpec};
 
-use crate::provenance::ServerEnvironment;
+use crate::{calls, provenance::ServerEnvironment};
 
 use super::{
     HttpOptions, Opened, callers, folder, instructions,
@@ -253,8 +253,14 @@ impl<S> Server<S> {
         };
         let environment = ServerEnvironment::new(&Default::default(), &specs, from_ref(&self.folder));
         let environment = environment.map_err(ServerError::new)?;
+        let calls = self.library.as_ref().map(|library| calls::open(library, &specs));
+        let calls = calls.transpose().map_err(ServerError::new)?.flatten();
         let adapter = Adapter::new(self.contracts, self.offer, info, self.approval);
         let adapter = adapter.map(|adapter| adapter.with_environment(Arc::new(environment)));
+        let adapter = adapter.map(|adapter| match calls {
+            Some(calls) => adapter.with_calls(calls),
+            None => adapter,
+        });
         let opened = Opened {
             name: None,
             folders: vec![self.folder],

@@ -3,6 +3,7 @@
 //! Each command opens a library as the server does, and creates none. What it shows is a [`Page`](page::Page): coloured text,
 //! or JSON for programs.
 
+pub(crate) mod audit;
 pub(crate) mod call;
 mod diff;
 mod error;

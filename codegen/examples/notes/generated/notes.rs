@@ -801,6 +801,7 @@ pub static RATE_LIMITS: [spec::RateLimit; 1] = [
         name: "looking-back",
         calls: NonZeroU32::new(60).expect("a rate limit permits calls"),
         seconds: 60,
+        per: spec::RateLimitPer::Caller,
     },
 ];
 

@@ -115,13 +115,6 @@ pub(in crate::keys) fn lint(contract: &Contract, problems: &mut Vec<Problem>) {
     for (i, endpoint) in endpoints(contract).iter().enumerate() {
         let at = |member: &str| format!("/rest/endpoints/{i}/{member}");
         let is = endpoint.is;
-        if is.is_of_workflows() && contract.spec.workflows.is_empty() {
-            problems.push(contract.document.problem(
-                at("is"),
-                format!("`{is}` is about workflows, and the contract has none"),
-                "declare `workflows`, or remove the endpoint",
-            ));
-        }
         if is.call_members().is_some() {
             let place = Place {
                 document: &contract.document,

@@ -14,6 +14,9 @@ mod generated;
 
 pub(crate) static CONTRACT: &ContractSpec = &generated::CONTRACT;
 
+/// The roles.
+pub(crate) const ROLES: [&str; 4] = ["owner", "reviewer", "reader", "agent"];
+
 /// A violated rule: gate, clause, severity, what is wrong, and what to do.
 type Broken = (
     &'static str,
@@ -69,9 +72,8 @@ pub(super) struct Bulletin {
 
 impl Bulletin {
     pub(super) fn new(library: Library, role: Option<&str>) -> Self {
-        let known = ["owner", "reviewer", "reader", "agent"];
         let role = role.unwrap_or("agent");
-        let role = if is(Mutant::UnknownIsOwner) && !known.contains(&role) {
+        let role = if is(Mutant::UnknownIsOwner) && !ROLES.contains(&role) {
             "owner"
         } else {
             role
@@ -84,18 +86,33 @@ impl Bulletin {
     }
 
     /// Returns the refusal of a caller who may not do this, if it is one.
-    fn unknown(&self, operation: &str) -> Option<Answer> {
+    pub(super) fn unknown(&self, operation: &str) -> Option<Answer> {
         let may: &[&str] = match operation {
-            "read_notice" => &["owner", "reviewer", "reader", "agent"],
+            "read_notice" => &ROLES,
             _ => &["owner", "agent"],
         };
-        let is_known = ["owner", "reviewer", "reader", "agent"].contains(&&*self.role);
+        let is_known = ROLES.contains(&&*self.role);
         if may.contains(&&*self.role) || (is(Mutant::IgnoresRoles) && is_known) {
             return None;
         }
         let reason = if is_known { "role" } else { "missing" };
         let details = json!({ "reason": reason, "needs": may });
         Some(error("AUTH_REQUIRED", 401, "you may not do this", details, &[]))
+    }
+
+    /// Returns whether what the caller posts waits.
+    fn waits(&self) -> bool {
+        self.role == "agent" && !is(Mutant::AsksForNoReview)
+    }
+
+    /// Returns the path of the notice that a call reads or writes.
+    pub(super) fn written(&self, operation: &str, arguments: &Value) -> String {
+        let path = arguments["path"].as_str().unwrap_or_default();
+        if operation == "post_notice" && self.waits() {
+            format!("waiting/{path}")
+        } else {
+            path.to_owned()
+        }
     }
 
     /// Returns what a call violates before it is made.
@@ -167,16 +184,12 @@ impl Bulletin {
         if let Some(refusal) = self.refuse(operation, arguments, late)? {
             return Ok(refusal);
         }
-        let waits = self.role == "agent" && !is(Mutant::AsksForNoReview);
-        let meta = json!({ "tabellion/gates": { "requires_review": waits && operation == "post_notice" } });
+        let waits = self.waits() && operation == "post_notice";
+        let meta = json!({ "tabellion/gates": { "requires_review": waits } });
         let response = match operation {
             "read_notice" => json!({ "path": path, "text": old_text }),
             "post_notice" => {
-                let path = if waits {
-                    format!("waiting/{path}")
-                } else {
-                    path.to_owned()
-                };
+                let path = self.written(operation, arguments);
                 self.library.write(&path, Some(text.as_bytes()), "post")?;
                 json!({ "path": path, "status": if waits { "waiting" } else { "posted" } })
             }
@@ -208,7 +221,7 @@ impl ContractServer for Bulletin {
 }
 
 /// Returns an error as a result.
-fn error(name: &str, code: i64, message: &str, details: Value, broken: &[Broken]) -> Answer {
+pub(super) fn error(name: &str, code: i64, message: &str, details: Value, broken: &[Broken]) -> Answer {
     let violations = broken
         .iter()
         .map(|(principle, clause, severity, issue, actionable)| {

@@ -7,11 +7,13 @@
 
 mod bulletin;
 mod code;
+mod conditions;
 mod desk;
 mod editor;
 mod logbook;
 mod memory;
 mod recall;
+mod rest;
 mod shelf;
 mod tracker;
 
@@ -30,9 +32,14 @@ use tabellion_runtime::{ContractSpec, ToolSpec};
 
 use crate::mutant::{Mutant, is};
 
+pub use rest::serve_bulletin_at;
 pub(crate) use {
-    bulletin::CONTRACT as BULLETIN, desk::CONTRACT as DESK, logbook::CONTRACT as LOGBOOK,
-    recall::CONTRACT as RECALL, shelf::CONTRACT as SHELF, tracker::CONTRACT as TRACKER,
+    bulletin::{CONTRACT as BULLETIN, ROLES},
+    desk::CONTRACT as DESK,
+    logbook::CONTRACT as LOGBOOK,
+    recall::CONTRACT as RECALL,
+    shelf::CONTRACT as SHELF,
+    tracker::CONTRACT as TRACKER,
 };
 
 /// Why a call is refused: code and message.
@@ -50,6 +57,7 @@ fn failed(error: io::Error) -> Refusal {
 }
 
 /// Answer to a call.
+#[derive(Clone)]
 enum Answer {
     /// A response.
     Response(Value),
@@ -231,30 +239,8 @@ pub fn decide(root: &Path, decision: &str, instance: &str) -> Result<(), Box<dyn
 fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line?).unwrap_or_default();
-        let Some(id) = message.get("id") else { continue };
-        let answer = match answer(contract, server, &message) {
-            Ok(mut result) => {
-                if result.get("resultType").is_none() {
-                    result["resultType"] = "complete".into();
-                }
-                json!({ "jsonrpc": "2.0", "id": id, "result": result })
-            }
-            Err((_, message)) if is(Mutant::RefusesByResult) => {
-                let result = json!({
-                    "resultType": "complete",
-                    "isError": true,
-                    "content": [{ "type": "text", "text": message }],
-                });
-                json!({ "jsonrpc": "2.0", "id": id, "result": result })
-            }
-            Err((code, message)) => {
-                let mut error = json!({ "code": code, "message": message });
-                if code == INTERNAL_ERROR && !is(Mutant::NamesNoRequest) {
-                    eprintln!("request {id}: {message}");
-                    error["data"] = json!({ "rule": "internal", "requestId": id.to_string() });
-                }
-                json!({ "jsonrpc": "2.0", "id": id, "error": error })
-            }
+        let Some(answer) = respond(contract, server, &message) else {
+            continue;
         };
         let mut output = io::stdout().lock();
         writeln!(output, "{answer}")?;
@@ -263,6 +249,39 @@ fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io
         server.answered();
     }
     Ok(())
+}
+
+/// Returns the answer to a message; `None` if it is a notification.
+fn respond(
+    contract: &'static ContractSpec,
+    server: &mut dyn ContractServer,
+    message: &Value,
+) -> Option<Value> {
+    let id = message.get("id")?;
+    Some(match answer(contract, server, message) {
+        Ok(mut result) => {
+            if result.get("resultType").is_none() {
+                result["resultType"] = "complete".into();
+            }
+            json!({ "jsonrpc": "2.0", "id": id, "result": result })
+        }
+        Err((_, message)) if is(Mutant::RefusesByResult) => {
+            let result = json!({
+                "resultType": "complete",
+                "isError": true,
+                "content": [{ "type": "text", "text": message }],
+            });
+            json!({ "jsonrpc": "2.0", "id": id, "result": result })
+        }
+        Err((code, message)) => {
+            let mut error = json!({ "code": code, "message": message });
+            if code == INTERNAL_ERROR && !is(Mutant::NamesNoRequest) {
+                eprintln!("request {id}: {message}");
+                error["data"] = json!({ "rule": "internal", "requestId": id.to_string() });
+            }
+            json!({ "jsonrpc": "2.0", "id": id, "error": error })
+        }
+    })
 }
 
 fn answer(
@@ -291,7 +310,12 @@ fn answer(
 }
 
 fn listed(tool: &ToolSpec) -> Value {
-    json!({ "name": tool.name, "inputSchema": tool.input.wire(), "outputSchema": tool.output.wire() })
+    json!({
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.input.wire(),
+        "outputSchema": tool.output.wire(),
+    })
 }
 
 fn call(

@@ -69,6 +69,12 @@ pub struct ErrorStatus {
 }
 
 impl ContractSpec {
+    /// Returns the object that stands for an error, if the contract has one.
+    pub fn error_object(&self, error: &ErrorAnswer) -> Option<Value> {
+        let at = self.error_body?.at;
+        self.error_body(error).map(|mut body| body[at].take())
+    }
+
     /// Returns what stands for an error in the structured content of a result, if the contract has such an object.
     pub fn error_body(&self, error: &ErrorAnswer) -> Option<Value> {
         let body = self.error_body?;

@@ -7,6 +7,7 @@
 mod annotations;
 mod approval;
 mod auth;
+mod calls;
 mod effect;
 mod entity;
 mod errors;
@@ -30,6 +31,7 @@ pub use self::{
     annotations::Annotations,
     approval::{Approval, Shows},
     auth::{AuthSpec, CallerKind, ResourceRoles, RoleSpec, ScopeWord},
+    calls::{ExecutionsSpec, SessionsSpec},
     effect::{Effect, EffectKind, When},
     entity::{
         Action, Added, Also, Assigned, Assignment, CALLER, CallerSpec, Copied, Edges, EntitySpec, FieldSpec,
@@ -49,7 +51,7 @@ pub use self::{
         AlsoIf, Discovery, MissingProvenance, ProvenanceDefault, ProvenanceField, ProvenancePlace,
         ProvenanceSpec, ProvenanceType, ProvenanceUse,
     },
-    rate_limit::RateLimit,
+    rate_limit::{RateLimit, RateLimitPer},
     resource::{ResourceSpec, ResourceTemplateSpec},
     rest::{RestEndpoint, RestMethod, RestOperation},
     workflow::{
@@ -93,6 +95,10 @@ pub struct ContractSpec {
     pub log: Option<LogSpec>,
     /// Rate limits per caller, by name.
     pub rate_limits: &'static [RateLimit],
+    /// How long executions are kept, if they are.
+    pub executions: Option<&'static ExecutionsSpec>,
+    /// The sessions of callers, if they have any.
+    pub sessions: Option<&'static SessionsSpec>,
     /// The endpoints over REST; none if the contract is not served so.
     pub rest: &'static [RestEndpoint],
     /// What endpoints call beside the tools, by the names of their kinds. No client of MCP sees them.
@@ -133,6 +139,8 @@ impl ContractSpec {
         previews: &[],
         log: None,
         rate_limits: &[],
+        executions: None,
+        sessions: None,
         rest: &[],
         calls: &[],
         modes: None,

@@ -2,7 +2,18 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
-use crate::token_bucket::Rate;
+use crate::{token_bucket::Rate, vocabulary::vocabulary};
+
+vocabulary! {
+    /// What a limit counts the calls of.
+    #[serde(rename_all = "snake_case")]
+    pub enum RateLimitPer {
+        /// Each caller.
+        Caller,
+        /// Each session of a caller.
+        Session,
+    }
+}
 
 /// A rate limit per caller, shared by the tools that name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +24,8 @@ pub struct RateLimit {
     pub calls: NonZeroU32,
     /// Seconds in which that number is available again.
     pub seconds: u32,
+    /// What it counts the calls of.
+    pub per: RateLimitPer,
 }
 
 impl RateLimit {

@@ -42,6 +42,21 @@ vocabulary! {
         /// Completes the task of an instance; the path's variables name the instance and the task.
         #[serde(rename = "task.complete")]
         TaskComplete,
+        /// Returns the execution that the path's variable names.
+        #[serde(rename = "execution.get")]
+        ExecutionGet,
+        /// Cancels the execution that the path's variable names.
+        #[serde(rename = "execution.cancel")]
+        ExecutionCancel,
+        /// Opens a session.
+        #[serde(rename = "session.create")]
+        SessionCreate,
+        /// Counts as activity in the session that the path's variable names.
+        #[serde(rename = "session.renew")]
+        SessionRenew,
+        /// Ends the session that the path's variable names.
+        #[serde(rename = "session.end")]
+        SessionEnd,
         /// Describes the endpoints, as OpenAPI 3.1. Asks for no credentials.
         #[serde(rename = "openapi")]
         OpenApi,
@@ -52,25 +67,37 @@ impl RestOperation {
     /// Returns the method that endpoints of this kind have.
     pub const fn method(self) -> RestMethod {
         match self {
-            Self::ToolList | Self::WorkflowList | Self::InstanceGet | Self::InstanceList | Self::OpenApi => {
-                RestMethod::Get
+            Self::ToolList
+            | Self::ExecutionGet
+            | Self::WorkflowList
+            | Self::InstanceGet
+            | Self::InstanceList
+            | Self::OpenApi => RestMethod::Get,
+            Self::ToolExecute | Self::SessionCreate | Self::WorkflowStart | Self::TaskComplete => {
+                RestMethod::Post
             }
-            Self::ToolExecute | Self::WorkflowStart | Self::TaskComplete => RestMethod::Post,
+            Self::SessionRenew => RestMethod::Put,
+            Self::ExecutionCancel | Self::SessionEnd => RestMethod::Delete,
         }
     }
 
     /// Returns how many variables its paths have.
     pub const fn variables(self) -> usize {
         match self {
-            Self::ToolList | Self::WorkflowList | Self::InstanceList | Self::OpenApi => 0,
-            Self::ToolExecute | Self::WorkflowStart | Self::InstanceGet => 1,
+            Self::ToolList
+            | Self::SessionCreate
+            | Self::WorkflowList
+            | Self::InstanceList
+            | Self::OpenApi => 0,
+            Self::ToolExecute
+            | Self::ExecutionGet
+            | Self::ExecutionCancel
+            | Self::SessionRenew
+            | Self::SessionEnd
+            | Self::WorkflowStart
+            | Self::InstanceGet => 1,
             Self::TaskComplete => 2,
         }
-    }
-
-    /// Returns whether it is about workflows.
-    pub const fn is_of_workflows(self) -> bool {
-        self.call_members().is_some() || matches!(self, Self::WorkflowList)
     }
 
     /// Returns the names that the path's variables have as arguments of the call that the endpoint makes, one of [`ContractSpec::calls`];
@@ -81,7 +108,7 @@ impl RestOperation {
             Self::InstanceGet => Some(&["instance_id"]),
             Self::InstanceList => Some(&[]),
             Self::TaskComplete => Some(&["instance_id", "task_id"]),
-            Self::ToolList | Self::ToolExecute | Self::WorkflowList | Self::OpenApi => None,
+            _ => None,
         }
     }
 }
@@ -95,9 +122,19 @@ pub struct RestEndpoint {
     pub path: &'static str,
     /// What it does.
     pub is: RestOperation,
+    /// Names of the roles that it also shows what is not the caller's own.
+    pub others: &'static [&'static str],
 }
 
 impl RestEndpoint {
+    /// An endpoint without any key, for `..` in a constant.
+    pub const NEW: Self = Self {
+        method: RestMethod::Get,
+        path: "",
+        is: RestOperation::OpenApi,
+        others: &[],
+    };
+
     /// Returns the values of the variables in a path, as they are written there; `None` if the path is not this endpoint's.
     pub fn variables_of<'p>(&self, path: &'p str) -> Option<Vec<&'p str>> {
         let (mut mine, mut theirs) = (self.path.split('/'), path.split('/'));

@@ -89,6 +89,13 @@ impl Grant for KeyGrant {
         &self.principal.id
     }
 
+    fn method(&self) -> &'static str {
+        match self.validity {
+            Validity::WhileKeyExists(_) => "api_key",
+            Validity::Until(_) => "access_token",
+        }
+    }
+
     fn author(&self) -> Author {
         Author {
             name: self.principal.name.clone(),

@@ -79,7 +79,7 @@ impl Server {
             name: "notes".into(),
             folders: vec![folder.path().into()],
             counts: Box::new(Default::default),
-            endpoint,
+            endpoint: Arc::new(endpoint),
             downloads: Some(Arc::new(downloads::OneFile(folder.path().into()))),
         };
         let site = Site::new(

@@ -81,6 +81,13 @@ impl Server {
         target
     }
 
+    /// Kills the server.
+    pub(crate) fn kill(&self) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        // It may have ended already.
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+    }
+
     /// Terminates the server; returns its exit code.
     pub(crate) fn terminate(mut self) -> Option<i32> {
         let id = rustix::process::Pid::from_child(&self.child);

@@ -9,6 +9,7 @@ mod contract;
 mod data;
 mod doctor;
 mod editor;
+mod executions;
 mod http;
 mod install;
 mod invariants;

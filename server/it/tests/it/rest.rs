@@ -35,11 +35,13 @@ static FACE: ContractSpec = ContractSpec {
             method: RestMethod::Post,
             path: "/call/{tool}",
             is: RestOperation::ToolExecute,
+            ..RestEndpoint::NEW
         },
         RestEndpoint {
             method: RestMethod::Get,
             path: "/api.json",
             is: RestOperation::OpenApi,
+            ..RestEndpoint::NEW
         },
     ],
     statuses: &[
@@ -69,7 +71,7 @@ impl Contract for Faced {
     }
 }
 
-fn serve(root: &Path) -> Endpoint {
+fn serve(root: &Path) -> Arc<Endpoint> {
     let library = library::Library::open(root, library::Options::default()).expect("a library");
     let grounds = Grounds {
         library: Some(Arc::new(library)),
@@ -83,12 +85,12 @@ fn serve(root: &Path) -> Endpoint {
     };
     let contracts: Vec<Arc<dyn Contract>> = vec![Arc::new(Faced(contract))];
     let adapter = Adapter::new(contracts, Offer::Everything, info, ApprovalPolicy::default());
-    Endpoint::new(adapter.expect("no names clash"), Limits::default())
+    Arc::new(Endpoint::new(adapter.expect("no names clash"), Limits::default()))
 }
 
 /// Returns the status, the ETag and the body of the answer to a request.
 async fn ask(
-    endpoint: &Endpoint,
+    endpoint: &Arc<Endpoint>,
     (is, tool): (RestOperation, &str),
     headers: &[(&str, String)],
     body: &Value,
@@ -223,7 +225,7 @@ impl Grant for Holder {
 
 /// The contract `brainforge` over a library, and what it says of its endpoints.
 struct Forge {
-    endpoint: Endpoint,
+    endpoint: Arc<Endpoint>,
     described: Value,
 }
 
@@ -241,7 +243,7 @@ impl Forge {
             instructions: None,
         };
         let adapter = Adapter::new(vec![contract], offer, info, ApprovalPolicy::default());
-        let endpoint = Endpoint::new(adapter.expect("no names clash"), Limits::default());
+        let endpoint = Arc::new(Endpoint::new(adapter.expect("no names clash"), Limits::default()));
         let described = endpoint.openapi();
         Self { endpoint, described }
     }

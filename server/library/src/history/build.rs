@@ -321,8 +321,8 @@ fn insert(database: &Connection, place: Position, visited: &Visited) -> Result<(
     let more = (!more.is_empty()).then(|| serde_json::json!(more).to_string());
     database
         .prepare_cached(
-            "INSERT INTO entry (place, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "INSERT INTO entry (place, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more, execution)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             place,
@@ -336,6 +336,7 @@ fn insert(database: &Connection, place: Position, visited: &Visited) -> Result<(
             record.key,
             record.request,
             more,
+            record.call.as_ref().map(|call| &call.execution),
         ])?;
     Ok(())
 }

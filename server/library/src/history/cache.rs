@@ -12,12 +12,15 @@ use chrono::DateTime;
 use gix::ObjectId;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, config::DbConfig, params};
 
-use super::{super::commit_message::Record, LogEntry};
+use super::{
+    super::commit_message::{Record, RecordedCall},
+    LogEntry,
+};
 
 /// SQLite application id of the database.
 pub(super) const APPLICATION: i32 = i32::from_be_bytes(*b"Tbll");
 /// Changes with the schema and with the meaning of its rows.
-pub(super) const VERSION: i32 = 2;
+pub(super) const VERSION: i32 = 3;
 /// SQLite's page cache of a reader, in kibibytes (negative, as SQLite requires).
 const READER_PAGE_CACHE: i32 = -512;
 
@@ -181,7 +184,7 @@ impl Cache {
         limit: usize,
     ) -> Result<Vec<LogEntry>, CacheError> {
         let mut query = self.database.prepare_cached(
-            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more
+            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more, execution
              FROM entry JOIN walk USING (place)
              WHERE place >= ?1 AND path >= ?2 AND (?3 IS NULL OR path < ?3) ORDER BY place LIMIT ?4",
         )?;
@@ -202,7 +205,7 @@ impl Cache {
         key: &str,
     ) -> Result<Option<LogEntry>, CacheError> {
         let mut query = self.database.prepare_cached(
-            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more
+            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more, execution
              FROM entry JOIN walk USING (place)
              WHERE key = ?4 AND place >= ?1 AND path >= ?2 AND (?3 IS NULL OR path < ?3) ORDER BY place LIMIT 1",
         )?;
@@ -269,6 +272,12 @@ fn entry(row: &Row<'_>, prefix: &str) -> Result<LogEntry, CacheError> {
         summary: row.get(7)?,
         key: row.get(8)?,
         request: row.get(9)?,
+        // Of the call, a reader is told the execution alone.
+        call: row.get::<_, Option<String>>(11)?.map(|execution| RecordedCall {
+            execution,
+            session: None,
+            caller: None,
+        }),
         tool_details: None,
     };
     LogEntry::of(commit, record, prefix).ok_or(CacheError::Content)

@@ -61,6 +61,8 @@ pub struct LogEntry {
     pub time: DateTime<Utc>,
     /// Summary in one line.
     pub summary: String,
+    /// Id of the call's execution, if calls are recorded.
+    pub execution: Option<String>,
     /// The caller's idempotency key.
     pub(super) key: Option<String>,
     /// Digest of the request that carried the key.
@@ -85,6 +87,7 @@ impl LogEntry {
             client: record.client,
             time: record.time,
             summary: record.summary,
+            execution: record.call.map(|call| call.execution),
             key: record.key,
             request: record.request,
         })

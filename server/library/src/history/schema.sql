@@ -28,6 +28,7 @@ CREATE TABLE entry (
     summary TEXT NOT NULL,
     key TEXT,
     request TEXT,
+    execution TEXT,
     -- The other documents, as a JSON array; NULL where there is only one.
     more TEXT
 ) STRICT;

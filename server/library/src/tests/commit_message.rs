@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use proptest::prelude::*;
 
-use super::{Record, ToolDetails};
+use super::{Record, RecordedCall, ToolDetails};
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -20,7 +20,14 @@ fn record() -> impl Strategy<Value = Record> {
     let content = || proptest::option::of("[0-9a-f]{40}");
     let documents = proptest::collection::vec((text(), content(), content()), 1..4);
     let details = proptest::option::of(details);
-    (words, documents, details, 0_i64..4_102_444_800_000).prop_map(|(words, documents, details, millis)| {
+    let call = (text(), option(), option()).prop_map(|(execution, session, caller)| RecordedCall {
+        execution,
+        session,
+        caller,
+    });
+    let call = proptest::option::of(call);
+    let all = (words, documents, details, call, 0_i64..4_102_444_800_000);
+    all.prop_map(|(words, documents, details, call, millis)| {
         let (operation, tool, client, summary, key, request) = words;
         let paths = documents.iter().map(|(path, ..)| path.clone()).collect();
         let tool_details = details.map(|details| ToolDetails {
@@ -43,6 +50,7 @@ fn record() -> impl Strategy<Value = Record> {
             summary,
             key,
             request,
+            call,
             tool_details,
         }
     })
@@ -94,6 +102,7 @@ fn git_can_add_a_trailer_of_its_own() {
         summary: "append: +1 line\nTabellion-Tool: forged".into(),
         key: None,
         request: None,
+        call: None,
         tool_details: None,
     };
     let message = record.render();

@@ -10,7 +10,9 @@ use hyper::{
 use rmcp::model::ErrorCode;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    ContractSpec, ErrorAnswer,
+    Contract, ContractSpec, ErrorAnswer, Failure, FailureKind,
+    auth::REASON,
+    calls::{EXECUTION, Execution, ExecutionStatus, SESSION},
     context::{BASE, CHANGE, COMMIT},
     gates::GATES,
     rates,
@@ -20,6 +22,8 @@ use crate::{render, request_origin, shared, streamable::Body};
 
 /// Name of an error that fits none of the contract's.
 pub(super) const UNNAMED: &str = "REFUSED";
+/// The reason of an execution whose server has ended.
+const INTERRUPTED: &str = "interrupted";
 
 /// Returns the response to a call, from the text of its answer.
 pub(super) fn execution(
@@ -28,7 +32,7 @@ pub(super) fn execution(
     begun: SystemTime,
     answer: &[u8],
 ) -> Response<Body> {
-    let CallResult { value, mut meta } = match result(contract, answer) {
+    let CallResult { value, meta } = match result(contract, answer) {
         Ok(result) => result,
         Err(refusal) => return *refusal,
     };
@@ -42,7 +46,18 @@ pub(super) fn execution(
         "created_at": written(begun),
         "completed_at": written(ended),
     });
+    say(&mut execution, meta);
+    let mut response = json(StatusCode::OK, &execution);
+    response.headers_mut().extend(etag);
+    response
+}
+
+/// Adds what else was said of an answer, by `_meta` key, to its execution.
+fn say(execution: &mut Value, mut meta: Map<String, Value>) {
+    meta.remove(shared::SERVER_INFO);
     for (member, key) in [
+        ("execution_id", EXECUTION),
+        ("session_id", SESSION),
         ("commit", COMMIT),
         ("change", CHANGE),
         ("constitutional_compliance", GATES),
@@ -54,8 +69,69 @@ pub(super) fn execution(
     if !meta.is_empty() {
         execution["meta"] = meta.into();
     }
-    let mut response = json(StatusCode::OK, &execution);
-    response.headers_mut().extend(etag);
+}
+
+/// Returns a recorded execution.
+pub(super) fn recorded(contract: &dyn Contract, found: Execution) -> Value {
+    let Execution {
+        id,
+        tool,
+        session,
+        created_at,
+        completed_at,
+        end,
+        ..
+    } = found;
+    let mut execution = json!({
+        "execution_id": id,
+        "tool": tool,
+        "status": end.status,
+        "created_at": written(created_at.into()),
+    });
+    if let Some(session) = session {
+        execution["session_id"] = session.into();
+    }
+    if let Some(ended) = completed_at {
+        execution["execution_time_ms"] = milliseconds(created_at.into(), ended.into()).into();
+        execution["completed_at"] = written(ended.into()).into();
+    }
+    if let Some(result) = end.result {
+        execution["result"] = result;
+    }
+    if let Some(commit) = end.commit {
+        execution["commit"] = commit.into();
+    }
+    if let Some(Value::Object(meta)) = end.meta {
+        say(&mut execution, meta);
+    }
+    if end.status == ExecutionStatus::Failed || end.error.is_some() {
+        execution["error"] = end.error.unwrap_or_else(|| {
+            // The server that ran it has ended.
+            let message = "the server ended before the call had changed anything; make it again";
+            let failure = Failure::new(FailureKind::Io, message).with(REASON, INTERRUPTED);
+            let error = contract.error_for(failure);
+            contract.spec().error_object(&error).unwrap_or_default()
+        });
+    }
+    execution
+}
+
+/// Returns the response for a failure that is no error of a tool.
+pub(super) fn failed(contract: &dyn Contract, failure: Failure) -> Response<Body> {
+    declared(contract.spec(), &contract.error_for(failure))
+}
+
+/// Returns the response for an error of the contract.
+pub(super) fn declared(contract: &'static ContractSpec, error: &ErrorAnswer) -> Response<Body> {
+    let retry = error.data.get(rates::RETRY_AFTER).and_then(Value::as_u64);
+    let status = contract
+        .status(error)
+        .and_then(|it| StatusCode::from_u16(it).ok());
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json(status, &contract.rest_body(error));
+    if let Some(seconds) = retry {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
     response
 }
 
@@ -104,7 +180,6 @@ fn result(contract: &'static ContractSpec, answer: &[u8]) -> Result<CallResult, 
         let why = "a person must approve this call, who can't be asked over REST: make it over MCP";
         return Err(refused(contract, StatusCode::CONFLICT, why).into());
     }
-    meta.remove(shared::SERVER_INFO);
     let value = result["structuredContent"].take();
     Ok(CallResult { value, meta })
 }

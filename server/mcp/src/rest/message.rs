@@ -29,24 +29,7 @@ pub(super) fn call(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<Map<String, Value>, Refusal> {
-    of(tool, headers, arguments(headers, body)?)
-}
-
-/// Returns the arguments that a body has.
-///
-/// # Errors
-/// If it is not a JSON object.
-pub(super) fn arguments(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Refusal> {
-    let arguments = if body.is_empty() && !headers.contains_key(CONTENT_LENGTH) {
-        json!({})
-    } else {
-        headers::is_json(headers)?;
-        json::parse(body).map_err(|error| bad(format!("the body is not JSON: {error}")))?
-    };
-    match arguments {
-        Value::Object(arguments) => Ok(arguments),
-        _ => Err(bad("the body must be an object: the call's arguments".into())),
-    }
+    of(tool, headers, self::body(headers, body)?)
 }
 
 /// Returns the call of a tool with these arguments.
@@ -56,7 +39,7 @@ pub(super) fn arguments(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, 
 pub(super) fn of(
     tool: &'static ToolSpec,
     headers: &HeaderMap,
-    arguments: Map<String, Value>,
+    arguments: Value,
 ) -> Result<Map<String, Value>, Refusal> {
     let mut meta = json!({
         headers::VERSION_IN_META: ProtocolVersion::V_2026_07_28,
@@ -83,8 +66,25 @@ pub(super) fn of(
     Ok(message)
 }
 
+/// Returns the object in the body of a request; an empty one if there is no body.
+///
+/// # Errors
+/// If the body is anything else.
+pub(super) fn body(headers: &HeaderMap, body: &[u8]) -> Result<Value, Refusal> {
+    if body.is_empty() && !headers.contains_key(CONTENT_LENGTH) {
+        return Ok(json!({}));
+    }
+    headers::is_json(headers)?;
+    let said = json::parse(body).map_err(|error| bad(format!("the body is not JSON: {error}")))?;
+    if said.is_object() {
+        Ok(said)
+    } else {
+        Err(bad("the body must be an object".into()))
+    }
+}
+
 /// Returns the name and version of the first product in `User-Agent`, as in `curl/8.5.0`.
-fn client(headers: &HeaderMap) -> Option<(&str, &str)> {
+pub(super) fn client(headers: &HeaderMap) -> Option<(&str, &str)> {
     let agent = headers.get(USER_AGENT)?.to_str().ok()?;
     agent.split_whitespace().next()?.split_once('/')
 }

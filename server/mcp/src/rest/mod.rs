@@ -8,8 +8,11 @@
 //! and there is nothing here that a call could do otherwise. Endpoints, statuses and the form of errors are the contract's.
 
 mod answer;
+mod executions;
 mod message;
 mod openapi;
+mod prefer;
+mod sessions;
 mod workflows;
 
 use std::sync::Arc;
@@ -21,21 +24,22 @@ use hyper::{
 };
 use serde_json::Value;
 use tabellion_runtime::{
-    ContractSpec,
+    Agent, Contract, ContractSpec, KnownCaller,
     spec::{RestEndpoint, RestOperation},
 };
 
 pub use self::openapi::openapi;
 use crate::{
     access::{Access, Budget, Grant},
+    caller,
     request_origin::RequestOrigin,
     streamable::{Body, Endpoint, Refusal},
 };
 
 /// The headers that requests may have, beside those that requests of MCP may have.
-pub const REQUEST_HEADERS: [&str; 3] = ["idempotency-key", "if-match", "if-none-match"];
+pub const REQUEST_HEADERS: [&str; 4] = ["idempotency-key", "if-match", "if-none-match", "prefer"];
 /// The headers of answers, likewise.
-pub const RESPONSE_HEADERS: [&str; 1] = ["etag"];
+pub const RESPONSE_HEADERS: [&str; 3] = ["etag", "location", "preference-applied"];
 
 /// A request to an endpoint, as the transport knows it.
 pub struct RestRequest {
@@ -58,7 +62,7 @@ impl Endpoint {
     }
 
     /// Answers a request to one of the endpoints.
-    pub async fn answer_rest(&self, asked: RestRequest) -> Response<Body> {
+    pub async fn answer_rest(self: &Arc<Self>, asked: RestRequest) -> Response<Body> {
         match self.try_rest(asked).await {
             Ok(response) => response,
             Err(refusal) => self.refuse_rest(refusal.status(), refusal.why(), &refusal.headers()),
@@ -87,7 +91,7 @@ impl Endpoint {
         self.contracts().find(|contract| !contract.rest.is_empty())
     }
 
-    async fn try_rest(&self, asked: RestRequest) -> Result<Response<Body>, Refusal> {
+    async fn try_rest(self: &Arc<Self>, asked: RestRequest) -> Result<Response<Body>, Refusal> {
         let contract = self.rest_contract().ok_or_else(not_found)?;
         if !self.is_open() {
             return Err(Refusal::busy("the server is stopping"));
@@ -111,12 +115,12 @@ impl Endpoint {
         match endpoint.is {
             RestOperation::OpenApi => Ok(answer::json(StatusCode::OK, &self.openapi())),
             RestOperation::ToolList => {
-                counted(&asked)?;
+                counted(&asked, Access::Read)?;
                 Ok(answer::json(StatusCode::OK, &self.listed(contract)))
             }
             RestOperation::ToolExecute => self.execute(contract, &named, asked).await,
             RestOperation::WorkflowList => {
-                counted(&asked)?;
+                counted(&asked, Access::Read)?;
                 Ok(answer::json(StatusCode::OK, &workflows::listed(contract)))
             }
             is @ (RestOperation::WorkflowStart
@@ -126,40 +130,57 @@ impl Endpoint {
                 let variables = variables.iter().map(|it| (*it).to_owned()).collect();
                 self.call_workflow(contract, is, variables, asked).await
             }
+            RestOperation::ExecutionGet => self.execution(contract, endpoint, &named, asked).await,
+            RestOperation::ExecutionCancel => self.cancel(contract, endpoint, &named, asked).await,
+            RestOperation::SessionCreate => self.open_session(contract, asked).await,
+            RestOperation::SessionRenew => self.renew_session(contract, &named, asked).await,
+            RestOperation::SessionEnd => self.end_session(contract, &named, asked).await,
         }
     }
 
-    /// Calls the tool of this name.
-    async fn execute(
-        &self,
-        contract: &'static ContractSpec,
-        tool: &str,
-        asked: RestRequest,
-    ) -> Result<Response<Body>, Refusal> {
-        let Some(tool) = contract.tool(tool).filter(|tool| self.offers(tool.name)) else {
-            let names: Vec<_> = contract.tools.iter().map(|tool| tool.name).collect();
-            let why = format!("there is no such tool; there are {}", names.join(", "));
-            return Err(Refusal::new(StatusCode::NOT_FOUND, why));
-        };
-        let (head, body) = asked.request.into_parts();
-        let message = message::call(tool, &head.headers, &body)?;
-        let origin = RequestOrigin {
-            request: asked.name,
-            grant: asked.grant,
+    /// Returns the contract that is served over REST, with its implementation.
+    fn service(&self, spec: &'static ContractSpec) -> Result<&Arc<dyn Contract>, Refusal> {
+        let service = self.shared().catalog.service(spec.id);
+        service.ok_or_else(not_found)
+    }
+
+    /// Returns where a request comes from.
+    fn origin(&self, headers: &HeaderMap, asked: &RestRequest) -> RequestOrigin {
+        RequestOrigin {
+            request: asked.name.clone(),
+            grant: asked.grant.clone(),
             url: self.url().map(Arc::from),
-            headers: self.read_headers(&head.headers),
-            budget: asked.budget,
+            headers: self.read_headers(headers),
+            budget: asked.budget.clone(),
+            awaited: None,
             is_rest: true,
-        };
-        let begun = std::time::SystemTime::now();
-        let text = self.ask(message, origin).await?;
-        Ok(answer::execution(contract, tool.name, begun, &text))
+        }
+    }
+
+    /// Returns the caller of a request that is no call.
+    ///
+    /// # Errors
+    /// If it is not known.
+    fn known(&self, contract: &'static ContractSpec, asked: &RestRequest) -> Result<KnownCaller, Refusal> {
+        let headers = asked.request.headers();
+        let said = message::client(headers).map(|(name, version)| Agent {
+            name: Some(name.to_owned()),
+            version: Some(version.to_owned()),
+        });
+        let origin = self.origin(headers, asked);
+        let known = caller::known(self.shared(), contract, Some(&origin), said.unwrap_or_default());
+        known.ok_or_else(|| {
+            Refusal::new(
+                StatusCode::UNAUTHORIZED,
+                "the caller is unknown; send a key or a token",
+            )
+        })
     }
 }
 
-/// Counts a request that reads, and is no call.
-fn counted(asked: &RestRequest) -> Result<(), Refusal> {
-    match asked.budget.as_ref().map(|budget| budget.take(Access::Read)) {
+/// Counts a request that is no call of a tool.
+fn counted(asked: &RestRequest, access: Access) -> Result<(), Refusal> {
+    match asked.budget.as_ref().map(|budget| budget.take(access)) {
         Some(Err(wait)) => Err(Refusal::too_many(
             "too many requests in a minute; try again later",
             wait,

@@ -3,13 +3,15 @@
 //! Schemas are the contract's, which OpenAPI 3.1 takes as they are: of requests with the rules that are enforced. A tool has a path of its
 //! own, with its own request and result.
 
+mod calls;
+
 use std::collections::BTreeSet;
 
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     ContractSpec, ToolSpec,
-    spec::{ErrorBody, RestEndpoint, RestOperation, Severity},
+    spec::{ErrorBody, RateLimitPer, RestEndpoint, RestOperation, Severity},
 };
 
 use super::{answer::UNNAMED, message::MAX_ETAG, workflows};
@@ -47,6 +49,11 @@ pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> 
                 schemas.insert(TOOL.into(), listed());
                 add(endpoint.path.into(), list(contract));
             }
+            RestOperation::ExecutionGet => add(endpoint.path.into(), calls::get(endpoint)),
+            RestOperation::ExecutionCancel => add(endpoint.path.into(), calls::cancel(endpoint)),
+            RestOperation::SessionCreate => add(endpoint.path.into(), calls::open()),
+            RestOperation::SessionRenew => add(endpoint.path.into(), calls::renew(endpoint)),
+            RestOperation::SessionEnd => add(endpoint.path.into(), calls::end(endpoint)),
             RestOperation::OpenApi => {
                 add(endpoint.path.into(), description(endpoint));
             }
@@ -60,6 +67,12 @@ pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> 
                 }
             }
         }
+    }
+    if contract.executions.is_some() {
+        schemas.insert(calls::EXECUTION.into(), calls::execution(contract));
+    }
+    if contract.sessions.is_some() {
+        schemas.insert(calls::SESSION.into(), calls::session());
     }
     let declared = contract.statuses.iter().map(|it| it.status);
     let refusals: BTreeSet<_> = REFUSALS.into_iter().chain(declared).collect();
@@ -138,6 +151,8 @@ fn execution(tool: &ToolSpec) -> Value {
         "required": ["tool", "status", "result", "execution_time_ms", "created_at", "completed_at"],
         "additionalProperties": false,
         "properties": {
+            "execution_id": { "type": "string", "format": "uuid", "description": "Id under which it is recorded." },
+            "session_id": { "type": "string", "format": "uuid", "description": "The session that it was counted in." },
             "tool": { "const": tool.name },
             "status": { "const": "success" },
             "result": reference(&of_result(tool)),
@@ -160,10 +175,17 @@ fn execute(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
         "description": tool.description,
         "tags": if tool.tags.is_empty() { json!(["tools"]) } else { json!(tool.tags) },
         "requestBody": { "required": true, "content": { "application/json": { "schema": reference(&of_request(tool)) } } },
-        "responses": responses(success, refusals_of(contract, tool).into_iter()),
+        "responses": responses((StatusCode::OK, success), refusals_of(contract, tool).into_iter()),
     });
+    if contract.executions.is_some() {
+        operation["responses"]["202"] = calls::accepted();
+    }
+    let mut parameters = calls::headers(contract);
     if tool.operations().iter().any(|operation| operation.mutating) {
-        operation["parameters"] = conditions();
+        parameters.extend(conditions());
+    }
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
     }
     operation
 }
@@ -173,6 +195,12 @@ pub(super) fn refusals_of(contract: &ContractSpec, tool: &ToolSpec) -> BTreeSet<
     let of_tool = contract.statuses.iter();
     let of_tool = of_tool.filter(|status| tool.errors.contains(&status.error));
     REFUSALS.into_iter().chain(of_tool.map(|it| it.status)).collect()
+}
+
+/// Returns the header that names the session of a call, if the contract has sessions.
+pub(super) fn session_header(contract: &ContractSpec) -> Option<Value> {
+    let mut headers = calls::headers(contract).into_iter();
+    headers.find(|header| header["name"] == crate::catalog::SESSION)
 }
 
 /// Adds the header that names a document's content to a response.
@@ -185,8 +213,8 @@ pub(super) fn tagged(mut success: Value) -> Value {
 }
 
 /// Returns the headers with the conditions of a change.
-pub(super) fn conditions() -> Value {
-    json!([
+pub(super) fn conditions() -> [Value; 2] {
+    [
         header(
             "Idempotency-Key",
             "The caller's own name for the call: sent again, it answers as the first time.",
@@ -197,7 +225,7 @@ pub(super) fn conditions() -> Value {
             "The `ETag` that the document must still have.",
             json!({ "type": "string", "pattern": format!("^([0-9A-Za-z]{{1,{MAX_ETAG}}}|\"[0-9A-Za-z]{{1,{MAX_ETAG}}}\")$") }),
         ),
-    ])
+    ]
 }
 
 fn list(contract: &ContractSpec) -> Value {
@@ -214,7 +242,7 @@ fn list(contract: &ContractSpec) -> Value {
         "operationId": "list_tools",
         "description": "Lists the tools.",
         "tags": ["tools"],
-        "responses": responses(content("The tools", body), REFUSALS[..6].iter().copied()),
+        "responses": responses((StatusCode::OK, content("The tools", body)), REFUSALS[..6].iter().copied()),
     })
 }
 
@@ -224,7 +252,7 @@ fn description(endpoint: &RestEndpoint) -> Value {
         "description": format!("Describes the endpoints. `{}` needs no credentials.", endpoint.path),
         "tags": ["description"],
         "security": [{}],
-        "responses": responses(content("This document", json!({ "type": "object" })), REFUSALS[..3].iter().copied()),
+        "responses": responses((StatusCode::OK, content("This document", json!({ "type": "object" }))), REFUSALS[..3].iter().copied()),
     })
 }
 
@@ -236,7 +264,7 @@ fn listed() -> Value {
             "limit": { "type": "string" },
             "requests": { "type": "integer", "minimum": 1 },
             "seconds": { "type": "integer", "minimum": 1 },
-            "per": { "enum": ["caller"] },
+            "per": { "enum": RateLimitPer::ALL },
         },
     });
     json!({
@@ -300,14 +328,8 @@ pub(super) fn content(description: &str, schema: Value) -> Value {
     json!({ "description": description, "content": { "application/json": { "schema": schema } } })
 }
 
-pub(super) fn responses(success: Value, refusals: impl Iterator<Item = u16>) -> Value {
-    responses_with(StatusCode::OK, success, refusals)
-}
-
-/// Returns the responses of an operation that succeeds with this status.
-pub(super) fn responses_with(
-    status: StatusCode,
-    success: Value,
+pub(super) fn responses(
+    (status, success): (StatusCode, Value),
     refusals: impl Iterator<Item = u16>,
 ) -> Value {
     let refusals = refusals.map(|status| {

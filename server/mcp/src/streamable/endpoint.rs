@@ -28,7 +28,7 @@ use crate::{
     in_flight::Slot,
     message::{self, Incoming},
     request_origin::{self, RequestOrigin},
-    shared::Era,
+    shared::{Era, Shared},
 };
 
 /// An answer within this time is plain JSON. Otherwise a stream is opened, so that the client sees that its request arrived.
@@ -105,6 +105,7 @@ impl Endpoint {
             headers: self.read_headers(&head.headers),
             budget,
             is_rest: false,
+            awaited: None,
         };
         let answer = match head.method {
             _ if !self.is_open() => Err(Refusal::busy("the server is stopping")),
@@ -114,6 +115,11 @@ impl Endpoint {
             _ => Err(Refusal::method_not_allowed(METHODS)),
         };
         answer.unwrap_or_else(Response::from)
+    }
+
+    /// Returns what all clients share.
+    pub(crate) fn shared(&self) -> &Shared {
+        self.adapter.shared()
     }
 
     /// Returns the URL that clients have for the endpoint, if it is known.

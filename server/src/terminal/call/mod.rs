@@ -10,13 +10,17 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
+use tabellion_calls::Calls;
 use tabellion_library::{CreateFolders, path::LibraryPath};
-use tabellion_runtime::{Agent, CallContext, ContractSpec, ErrorAnswer, Rejection, ToolSpec, Violation};
+use tabellion_runtime::{
+    Agent, Answer, CallContext, Contract, ContractSpec, ErrorAnswer, Rejection, ToolSpec, Violation,
+    calls::{CallStore, NewExecution, RecordedCall, SessionOf},
+};
 
 use self::approver::AtTerminal;
 use super::{Output, Page, TerminalError, open, page};
 use crate::{
-    console,
+    calls, console,
     contracts::{self, Grounds},
     data::DataFolder,
     provenance::ServerEnvironment,
@@ -95,9 +99,12 @@ impl Call {
             yes: self.yes,
             colour: self.output.colour,
         }));
-        let arguments = self.arguments.clone();
+        let calls = match &grounds.library {
+            Some(library) => calls::open(library, [&self.contract])?,
+            None => None,
+        };
         let runtime = serve::runtime()?;
-        let answer = match runtime.block_on(service.call(&context, self.tool.name, arguments)) {
+        let answer = match runtime.block_on(self.make(&*service, calls, context)) {
             Ok(answer) => answer,
             Err(rejection) => return Err(self.rejected(rejection)?),
         };
@@ -112,6 +119,35 @@ impl Call {
         let mut page = Page::new(self.output);
         answer::add(&mut page, self.contract, self.tool, &self.arguments, &answer);
         Ok(page.show()?)
+    }
+
+    /// Makes the call; its execution is recorded, if the contract wants that.
+    async fn make(
+        &self,
+        service: &dyn Contract,
+        calls: Option<Arc<Calls>>,
+        context: CallContext,
+    ) -> Result<Answer, Rejection> {
+        let arguments = self.arguments.clone();
+        let Some(calls) = calls else {
+            return service.call(&context, self.tool.name, arguments).await;
+        };
+        let operation = self.contract.taker(self.tool.name, &arguments);
+        let (caller, client) = (context.caller.clone(), context.client.clone());
+        let new = NewExecution {
+            contract: self.contract,
+            tool: operation.unwrap_or(self.tool),
+            caller: caller.as_deref(),
+            client: client.as_deref(),
+            session: SessionOf::Caller,
+            arguments: &arguments,
+            is_pending: false,
+            keeps_result: false,
+        };
+        let store: Arc<dyn CallStore> = calls;
+        let (recorded, context) = RecordedCall::begin(&store, service, &new, context).await?;
+        let outcome = service.call(&context, self.tool.name, arguments.clone()).await;
+        recorded.end(service, &context, outcome).await
     }
 
     fn in_library(&self, folder: &Path) -> Result<Grounds, TerminalError> {

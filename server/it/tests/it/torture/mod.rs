@@ -15,6 +15,8 @@ mod dice;
 mod disk;
 mod editor;
 #[cfg(target_os = "linux")]
+mod executions;
+#[cfg(target_os = "linux")]
 mod faults;
 mod git_beside;
 mod history;

@@ -16,7 +16,7 @@ use gix::ObjectId;
 use tempfile::TempDir;
 
 use crate::{
-    commit_message::{EXTERNAL, Record},
+    commit_message::{EXTERNAL, Record, RecordedCall},
     history::{History, LogEntry, Slot, ancestry::Walk, build::BuildError, changes},
     repository::Repository,
 };
@@ -133,6 +133,11 @@ fn stream(plans: &[Plan]) -> String {
                 summary: format!("the {at}th"),
                 key: KEYS.get(kind - 1).map(|key| (*key).into()),
                 request: KEYS.get(kind - 1).map(|_| at.to_string()),
+                call: (at % 4 == 1).then(|| RecordedCall {
+                    execution: format!("execution {at}"),
+                    session: None,
+                    caller: None,
+                }),
                 tool_details: None,
             }
             .render(),

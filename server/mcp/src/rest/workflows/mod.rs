@@ -5,8 +5,6 @@
 
 mod openapi;
 
-use std::sync::Arc;
-
 use hyper::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
@@ -17,10 +15,7 @@ use tabellion_runtime::{
 
 pub(super) use self::openapi::openapi;
 use super::{RestRequest, answer, message, not_found};
-use crate::{
-    request_origin::RequestOrigin,
-    streamable::{Body, Endpoint, Refusal},
-};
+use crate::streamable::{Body, Endpoint, Refusal};
 
 impl Endpoint {
     /// Makes the call of an endpoint of this kind. `variables` are those of the path.
@@ -36,27 +31,21 @@ impl Endpoint {
             let why = "this server is read-only, so that nothing is started or completed here";
             return Err(Refusal::new(StatusCode::NOT_FOUND, why));
         }
-        let (head, body) = asked.request.into_parts();
+        let (headers, query) = (asked.request.headers(), asked.request.uri().query());
         let mut arguments = if call.mutating {
-            message::arguments(&head.headers, &body)?
+            message::body(headers, asked.request.body())?
         } else {
-            from_query(call, head.uri.query().unwrap_or_default())?
+            from_query(call, query.unwrap_or_default())?.into()
         };
         for (member, value) in is.call_members().into_iter().flatten().zip(variables) {
-            if arguments.insert((*member).to_owned(), value.into()).is_some() {
+            if !arguments[*member].is_null() {
                 let why = format!("`{member}` is in the path already: leave it out elsewhere");
                 return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why));
             }
+            arguments[*member] = value.into();
         }
-        let message = message::of(call, &head.headers, arguments)?;
-        let origin = RequestOrigin {
-            request: asked.name,
-            grant: asked.grant,
-            url: self.url().map(Arc::from),
-            headers: self.read_headers(&head.headers),
-            budget: asked.budget,
-            is_rest: true,
-        };
+        let message = message::of(call, headers, arguments)?;
+        let origin = self.origin(headers, &asked);
         let text = self.ask(message, origin).await?;
         Ok(answer::plain(contract, success_of(is), &text))
     }

@@ -1,5 +1,6 @@
 //! Endpoints of workflows in OpenAPI: their schemas are those that the contract's calls are checked with.
 
+use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     ContractSpec, ToolSpec,
@@ -7,9 +8,7 @@ use tabellion_runtime::{
 };
 
 use super::{
-    super::openapi::{
-        REFUSALS, conditions, content, reference, refusals_of, relocate, responses, responses_with, tagged,
-    },
+    super::openapi::{REFUSALS, conditions, content, reference, refusals_of, relocate, responses, tagged},
     success_of,
 };
 
@@ -45,13 +44,13 @@ pub(in super::super) fn openapi(
                 }
                 json!({ "name": name, "in": "query", "description": description, "schema": schema })
             });
-            operation["parameters"] = parameters.collect();
+            operation["parameters"] = parameters.chain(session_header(contract)).collect();
             vec![(endpoint.path.into(), operation)]
         }
         RestOperation::InstanceGet => {
             let name = "workflow_instance";
             let mut operation = operation(contract, endpoint, call, name, lifted(name, call, schemas));
-            operation["parameters"] = in_path(endpoint, call).collect();
+            operation["parameters"] = in_path(endpoint, call).chain(session_header(contract)).collect();
             vec![(endpoint.path.into(), operation)]
         }
         _ => {
@@ -64,9 +63,10 @@ pub(in super::super) fn openapi(
             let name = "complete_task_request";
             schemas.insert(name.into(), body);
             operation["requestBody"] = required(name);
-            let headers = conditions();
-            let headers = headers.as_array().cloned().unwrap_or_default();
-            operation["parameters"] = in_path(endpoint, call).chain(headers).collect();
+            operation["parameters"] = in_path(endpoint, call)
+                .chain(conditions())
+                .chain(session_header(contract))
+                .collect();
             vec![(endpoint.path.into(), operation)]
         }
     }
@@ -110,7 +110,7 @@ fn starts(
         );
         schemas.insert(request.clone(), body);
         operation["requestBody"] = required(&request);
-        operation["parameters"] = conditions();
+        operation["parameters"] = conditions().into_iter().chain(session_header(contract)).collect();
         (endpoint.path_with(&[workflow.id]), operation)
     });
     operations.collect()
@@ -132,7 +132,7 @@ fn operation(
         "operationId": name,
         "description": call.description,
         "tags": [TAG],
-        "responses": responses_with(success_of(endpoint.is), success, refusals),
+        "responses": responses((success_of(endpoint.is), success), refusals),
     })
 }
 
@@ -222,7 +222,7 @@ fn list(contract: &ContractSpec) -> Value {
         "operationId": "list_workflows",
         "description": "Lists the workflows.",
         "tags": [TAG],
-        "responses": responses(content("The workflows", body), REFUSALS[..6].iter().copied()),
+        "responses": responses((StatusCode::OK, content("The workflows", body)), REFUSALS[..6].iter().copied()),
     })
 }
 

@@ -1,0 +1,222 @@
+//! `executions` and `sessions`: what is kept of calls beside their changes.
+
+use proc_macro2::Literal;
+use quote::quote;
+use serde::Deserialize;
+use tabellion_runtime::{FailureKind, spec};
+
+use super::{Emitted, Key};
+use crate::{compat::Changes, contract::Contract, problem::Problem, table::leaked};
+
+/// How long executions are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Executions {
+    /// Number of seconds that an execution is kept.
+    pub keep_seconds: u32,
+    /// Number of seconds that its result is.
+    pub result_seconds: u32,
+}
+
+/// The sessions that callers have.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sessions {
+    /// Maximum number of active ones of one caller.
+    pub most: u32,
+    /// Age in seconds at which one ends.
+    pub seconds: u32,
+    /// Seconds without a call after which one ends.
+    pub idle_seconds: u32,
+    /// Name of the error for one that is not active.
+    pub expired: String,
+}
+
+/// What can prevent that an execution is recorded, or a session opened.
+const FAILURES: [FailureKind; 3] = [FailureKind::Busy, FailureKind::RateLimited, FailureKind::Io];
+
+pub(super) struct Calls;
+
+impl Key for Calls {
+    fn lint(&self, contract: &Contract, problems: &mut Vec<Problem>) {
+        let spec = &contract.spec;
+        let mut problem = |at: &str, what: String, help: &str| {
+            problems.push(contract.document.problem(at, what, help));
+        };
+        if let Some(executions) = &spec.executions {
+            if executions.result_seconds > executions.keep_seconds {
+                problem(
+                    "/executions/resultSeconds",
+                    "results are kept longer than the executions that have them".into(),
+                    "make it no more than `keepSeconds`",
+                );
+            }
+            if spec.rows.is_some() {
+                problem(
+                    "/executions",
+                    "executions are kept of contracts over documents, and this one keeps rows".into(),
+                    "remove it; the log of changes has each call that changed something",
+                );
+            }
+            for kind in FAILURES
+                .iter()
+                .filter(|kind| contract.error_for(**kind).is_none())
+            {
+                problem(
+                    "/executions",
+                    format!("a call can end with the failure `{kind}`, which no error stands for"),
+                    "add it to the `failures` of an error",
+                );
+            }
+        }
+        if let Some(sessions) = &spec.sessions {
+            if spec.executions.is_none() {
+                problem(
+                    "/sessions",
+                    "sessions are kept beside executions, and there are none".into(),
+                    "add `executions`, or remove `sessions`",
+                );
+            }
+            if spec.auth.is_none() {
+                problem(
+                    "/sessions",
+                    "sessions are those of a known caller, and callers need not be known".into(),
+                    "add `auth`, or remove `sessions`",
+                );
+            }
+            if sessions.idle_seconds > sessions.seconds {
+                problem(
+                    "/sessions/idleSeconds",
+                    "a session is over before it can be idle for so long".into(),
+                    "make it no more than `seconds`",
+                );
+            }
+            if !spec.errors.contains_key(&sessions.expired) {
+                problem(
+                    "/sessions/expired",
+                    format!("there is no error `{}`", sessions.expired),
+                    "add it to `errors`, or correct its spelling",
+                );
+            }
+            for tool in contract.operations() {
+                if !tool.spec.errors.contains(&sessions.expired) {
+                    problems.push(tool.document.problem(
+                        "/errors",
+                        format!(
+                            "calls can fail with `{}`, for want of a session",
+                            sessions.expired
+                        ),
+                        "add it",
+                    ));
+                }
+            }
+        }
+    }
+
+    fn compare(&self, changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+        match (&old.spec.executions, &new.spec.executions) {
+            (Some(_), None) => changes.breaking("executions are no longer kept"),
+            (None, Some(_)) => changes.compatible("executions are kept"),
+            (Some(before), Some(after)) => {
+                for (what, before, after) in [
+                    ("executions", before.keep_seconds, after.keep_seconds),
+                    (
+                        "results of executions",
+                        before.result_seconds,
+                        after.result_seconds,
+                    ),
+                ] {
+                    if after < before {
+                        changes.breaking(format!("{what} are kept for {after} s, and no longer {before} s"));
+                    } else if after > before {
+                        changes.compatible(format!("{what} are kept longer, for {after} s"));
+                    }
+                }
+            }
+            (None, None) => {}
+        }
+        match (&old.spec.sessions, &new.spec.sessions) {
+            (Some(_), None) => changes.breaking("callers no longer have sessions"),
+            (None, Some(_)) => {
+                changes.breaking("calls are counted in sessions, of which a caller has only so many")
+            }
+            (Some(before), Some(after)) => {
+                if before.expired != after.expired {
+                    changes.breaking(format!(
+                        "calls in a session that has ended fail with `{}`, and no longer `{}`",
+                        after.expired, before.expired
+                    ));
+                }
+                for (what, before, after) in [
+                    ("a caller's sessions", before.most, after.most),
+                    ("the age of sessions in seconds", before.seconds, after.seconds),
+                    (
+                        "the idle time of sessions in seconds",
+                        before.idle_seconds,
+                        after.idle_seconds,
+                    ),
+                ] {
+                    if after < before {
+                        changes.breaking(format!("the limit of {what} is {after}, and no longer {before}"));
+                    } else if after > before {
+                        changes.compatible(format!("the limit of {what} is raised to {after}"));
+                    }
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn emit(&self, contract: &Contract) -> Emitted {
+        let executions = contract.spec.executions.iter().map(|it| {
+            let (keep, result) = (
+                Literal::u32_unsuffixed(it.keep_seconds),
+                Literal::u32_unsuffixed(it.result_seconds),
+            );
+            quote! {
+                executions: Some(&spec::ExecutionsSpec { keep_seconds: #keep, result_seconds: #result }),
+            }
+        });
+        let sessions = contract.spec.sessions.iter().map(|it| {
+            let [most, seconds, idle] = [it.most, it.seconds, it.idle_seconds].map(Literal::u32_unsuffixed);
+            let expired = &it.expired;
+            quote! {
+                sessions: Some(&spec::SessionsSpec {
+                    most: #most,
+                    seconds: #seconds,
+                    idle_seconds: #idle,
+                    expired: #expired,
+                }),
+            }
+        });
+        let methods = contract.spec.executions.iter().map(|_| {
+            quote! {
+                fn error_for(&self, failure: Failure) -> ErrorAnswer {
+                    ToolError::from(failure).answer()
+                }
+            }
+        });
+        Emitted {
+            fields: quote!(#(#executions)* #(#sessions)*),
+            methods: methods.collect(),
+            ..Emitted::default()
+        }
+    }
+
+    fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
+        table.executions = contract.spec.executions.map(|it| {
+            &*Box::leak(Box::new(spec::ExecutionsSpec {
+                keep_seconds: it.keep_seconds,
+                result_seconds: it.result_seconds,
+            }))
+        });
+        table.sessions = contract.spec.sessions.as_ref().map(|it| {
+            &*Box::leak(Box::new(spec::SessionsSpec {
+                most: it.most,
+                seconds: it.seconds,
+                idle_seconds: it.idle_seconds,
+                expired: leaked(&it.expired),
+            }))
+        });
+    }
+}

@@ -1,0 +1,252 @@
+//! A server with two faces: a client of it over MCP, and requests to it over REST by the same caller.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tabellion_runtime::{
+    ToolSpec,
+    context::{IDEMPOTENCY_KEY, IF_BASE},
+    spec::{RestEndpoint, RestMethod, RestOperation},
+};
+
+use super::outcome::{Outcome, RestAnswer};
+use crate::{
+    callers,
+    check::Bench,
+    client::Client,
+    http::Request,
+    judgement::{Judgement, Stop, ensure, fail},
+    scene::{Scene, View},
+    target::CLIENT_NAME,
+};
+
+/// A face of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Face {
+    Mcp,
+    Rest,
+}
+
+impl Face {
+    pub(super) const ALL: [Self; 2] = [Self::Mcp, Self::Rest];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Mcp => "MCP",
+            Self::Rest => "REST",
+        }
+    }
+
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::Mcp => Self::Rest,
+            Self::Rest => Self::Mcp,
+        }
+    }
+}
+
+/// What a call is conditional on, and its own name.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Conditions {
+    /// The content that the document must have; null if it must not be there.
+    pub(super) base: Option<Value>,
+    /// The idempotency key.
+    pub(super) key: Option<String>,
+}
+
+/// A server over a library of its own, and its caller.
+pub(super) struct Faces<'b, 'a> {
+    pub(super) bench: &'b Bench<'a>,
+    pub(super) scene: Scene<'a>,
+    client: Client<'a>,
+    /// The headers that say who calls.
+    credentials: Vec<(String, String)>,
+}
+
+/// Returns the endpoint that does this.
+///
+/// # Errors
+/// "Not applicable", if the contract has none.
+pub(super) fn endpoint(bench: &Bench<'_>, is: RestOperation) -> Result<&'static RestEndpoint, Stop> {
+    let endpoint = bench.subject.contract.endpoint(is);
+    endpoint.ok_or_else(|| Stop::NotApplicable(format!("the contract has no endpoint of the kind `{is}`")))
+}
+
+/// Returns the method of an endpoint, as it is written.
+pub(super) const fn method(endpoint: &RestEndpoint) -> &'static str {
+    match endpoint.method {
+        RestMethod::Get => "GET",
+        RestMethod::Post => "POST",
+        RestMethod::Put => "PUT",
+        RestMethod::Delete => "DELETE",
+    }
+}
+
+impl<'b, 'a> Faces<'b, 'a> {
+    /// Starts a server over these documents, with a caller of this role; without one, of a contract without roles.
+    ///
+    /// # Errors
+    /// If the server does not start, or the suite can't be such a caller.
+    pub(super) fn open<'d>(
+        bench: &'b Bench<'a>,
+        role: Option<&str>,
+        documents: impl IntoIterator<Item = (&'d String, &'d String)>,
+    ) -> Result<Self, Stop> {
+        let contract = bench.subject.contract;
+        let documents: Vec<(&str, &str)> = documents
+            .into_iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .collect();
+        let scene = if contract.rows.is_some() {
+            Scene::of_rows(bench.subject, &bench.trace)?
+        } else {
+            Scene::in_memory(bench.subject, &bench.trace, &documents)?
+        };
+        let spec = contract.auth.zip(role).and_then(|(auth, role)| auth.role(role));
+        let client = callers::open(bench, &scene, spec)?;
+        let credentials = role.map_or_else(Vec::new, |role| bench.subject.launch.headers_of(role));
+        Ok(Self {
+            bench,
+            scene,
+            client,
+            credentials,
+        })
+    }
+
+    /// Returns a request of the caller to an endpoint, with a body of JSON if there is one.
+    pub(super) fn request(&self, method: &'static str, body: Option<&Value>) -> Request {
+        let agent = format!("{CLIENT_NAME}/{}", env!("CARGO_PKG_VERSION"));
+        let mut request = Request::new(method).with("User-Agent", &agent);
+        for (name, value) in &self.credentials {
+            request = request.with(name, value);
+        }
+        if let Some(body) = body {
+            request = request.with("Content-Type", "application/json");
+            request.body = body.to_string().into_bytes();
+        }
+        request
+    }
+
+    /// Returns a request without the headers that say who calls.
+    pub(super) fn anonymous(&self, request: Request) -> Request {
+        let names = self.credentials.iter();
+        names.fold(request, |request, (name, _)| request.without(name))
+    }
+
+    /// Returns a request with credentials that no caller has.
+    pub(super) fn disguised(&self, request: Request) -> Request {
+        let unknown = |value: &str| {
+            let (scheme, secret) = value.rsplit_once(' ').unwrap_or(("", value));
+            format!("{scheme} {}", "x".repeat(secret.len()))
+        };
+        let headers = self.credentials.iter();
+        headers.fold(request, |request, (name, value)| {
+            request.with(name, unknown(value).trim_start())
+        })
+    }
+
+    /// Sends a request to a path below the one of MCP.
+    ///
+    /// # Errors
+    /// If no response arrives.
+    pub(super) fn send(&self, path: &str, request: &Request) -> Result<RestAnswer, Stop> {
+        let answer = RestAnswer::read(self.client.target.send_http_below(path, request)?)?;
+        self.scene.trace(format!("the answer is {}", answer.shown()));
+        Ok(answer)
+    }
+
+    /// Sends the request to an endpoint that has no variable and no body.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(super) fn get(&self, endpoint: &RestEndpoint) -> Result<RestAnswer, Stop> {
+        self.send(endpoint.path, &self.request(method(endpoint), None))
+    }
+
+    /// Calls a tool over REST.
+    ///
+    /// # Errors
+    /// If no response arrives, or the contract has no endpoint for it.
+    pub(super) fn execute(
+        &self,
+        tool: &ToolSpec,
+        arguments: &Value,
+        conditions: &Conditions,
+    ) -> Result<RestAnswer, Stop> {
+        let endpoint = endpoint(self.bench, RestOperation::ToolExecute)?;
+        let mut request = self.request(method(endpoint), Some(arguments));
+        if let Some(key) = &conditions.key {
+            request = request.with("Idempotency-Key", key);
+        }
+        match &conditions.base {
+            None => {}
+            Some(Value::String(base)) => request = request.with("If-Match", &format!("\"{base}\"")),
+            Some(_) => request = request.with("If-None-Match", "*"),
+        }
+        self.send(&endpoint.path_with(&[tool.name]), &request)
+    }
+
+    /// Calls a tool over one face.
+    ///
+    /// # Errors
+    /// If no answer arrives, or it can't be read.
+    pub(super) fn call(
+        &mut self,
+        face: Face,
+        tool: &ToolSpec,
+        arguments: &Value,
+        conditions: &Conditions,
+    ) -> Result<Outcome, Stop> {
+        let contract = self.bench.subject.contract;
+        if face == Face::Rest {
+            let answer = self.execute(tool, arguments, conditions)?;
+            return Outcome::of_rest(contract, &answer);
+        }
+        let mut meta = Map::new();
+        meta.extend(conditions.base.clone().map(|base| (IF_BASE.to_owned(), base)));
+        let key = conditions.key.clone();
+        meta.extend(key.map(|key| (IDEMPOTENCY_KEY.to_owned(), key.into())));
+        let message = self.client.call_raw(tool, arguments, meta)?;
+        Ok(Outcome::of_mcp(contract, &message))
+    }
+
+    /// Returns what `tools/list` lists.
+    ///
+    /// # Errors
+    /// If it is refused, or has more than one page, which contracts with REST do not need.
+    pub(super) fn tools(&mut self) -> Result<Vec<Value>, Stop> {
+        let answer = self.client.request("tools/list", Value::Object(Map::new()))?;
+        let tools = answer["result"]["tools"].as_array().cloned();
+        tools.ok_or_else(|| fail(format!("`tools/list` was answered with {answer}")))
+    }
+
+    /// Fails unless nothing has changed since `before`, and the server answers the next request.
+    ///
+    /// # Errors
+    /// The failure.
+    pub(super) fn ensure_harmless(&mut self, before: &View, what: &str) -> Judgement {
+        before.same(&self.scene.view()?, what)?;
+        let tools = self.tools()?;
+        ensure(!tools.is_empty(), || {
+            format!("after {what}, the server lists no tools")
+        })
+    }
+
+    /// Ends the server.
+    ///
+    /// # Errors
+    /// If it does not end.
+    pub(super) fn close(self) -> Judgement {
+        Ok(self.client.close()?)
+    }
+}
+
+/// Returns how many changes were recorded between two views: commits, and entries of the log of rows.
+pub(super) fn changes(before: &View, after: &View) -> usize {
+    let entries = |view: &View| {
+        let log = view.rows.as_ref().and_then(|rows| rows.log.as_ref());
+        log.map_or(0, Vec::len)
+    };
+    let rows = entries(after).saturating_sub(entries(before));
+    after.library.commits_since(&before.library).len() + rows
+}

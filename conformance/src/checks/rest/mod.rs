@@ -1,0 +1,31 @@
+//! REST beside MCP: the same calls with the same outcome, described as they are, and refused as the contract says.
+//!
+//! Applies to contracts with endpoints (`rest`), over HTTP. Endpoints of other kinds than these are not tested: the list of tools,
+//! the call of a tool, and the description. The form of a successful answer is the one that `server/docs/brainforge.md` describes.
+//!
+//! | module | is for |
+//! |---|---|
+//! | [`faces`] | a server, with a client over MCP and requests over REST |
+//! | [`outcome`] | what a call came to, read from either's answer |
+//! | [`alike`] | what two runs can't have in common: ids, times, sizes |
+//! | [`program`] | the calls, made of the contract's examples |
+//! | [`same`] | `rest/same-answers` |
+//! | [`description`], [`openapi`] | the description, and `rest/openapi` |
+//! | [`bad`], [`errors`] | requests that must be refused, and `rest/errors` |
+
+mod alike;
+mod bad;
+mod description;
+mod errors;
+mod faces;
+mod openapi;
+mod outcome;
+mod program;
+mod same;
+
+use crate::check::Check;
+
+/// Name of this family of checks.
+pub(crate) const FAMILY: &str = "rest";
+
+pub(super) const CHECKS: &[Check] = &[same::CHECK, openapi::CHECK, errors::CHECK];

@@ -1,0 +1,473 @@
+//! What a server keeps of calls beside their changes: sessions, limits that several servers share, and executions.
+//!
+//! An *execution* is one call of a tool: who called, with what, and what became of it. It is there before work begins, and a change names
+//! it, so that after any end of the process it is known whether the change was made. What is kept is behind [`CallStore`], because this
+//! crate knows no database. Contracts with the key `executions` have one.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use crate::{
+    answer::{Answer, Rejection},
+    auth::{KnownCaller, REASON},
+    caller::{Caller, Progress, Waiting},
+    context::{CHANGE, COMMIT, CallContext, REPLAYED},
+    contract::Contract,
+    failure::{ErrorAnswer, Failure, FailureKind},
+    future::BoxFuture,
+    rates::RETRY_AFTER,
+    spec::{ContractSpec, RateLimit, SessionsSpec, ToolSpec},
+    token_bucket::seconds,
+    vocabulary::vocabulary,
+};
+
+/// `_meta` key of a request: the session that it belongs to; and of a response: the session that it was counted in.
+pub const SESSION: &str = "tabellion/session";
+/// `_meta` key of a response: the id of its execution.
+pub const EXECUTION: &str = "tabellion/execution";
+
+vocabulary! {
+    /// The states of an execution.
+    #[serde(rename_all = "snake_case")]
+    pub enum ExecutionStatus {
+        /// It is recorded, and has not begun.
+        Pending,
+        /// It has begun.
+        Running,
+        /// It was answered with a result.
+        Success,
+        /// It was answered with an error, or the server ended before it had changed anything.
+        Failed,
+        /// It was cancelled before it had changed anything.
+        Cancelled,
+    }
+}
+
+impl ExecutionStatus {
+    /// Returns whether it has ended.
+    pub const fn is_over(self) -> bool {
+        !matches!(self, Self::Pending | Self::Running)
+    }
+}
+
+/// The session that a call belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionOf<'a> {
+    /// The one with this id.
+    Named(&'a str),
+    /// The one of the connection with this id, which is opened if there is none.
+    Connection(&'a str),
+    /// The caller's own, which is opened if there is none.
+    Caller,
+}
+
+/// A call that is about to begin.
+#[derive(Debug, Clone, Copy)]
+pub struct NewExecution<'a> {
+    /// Its contract.
+    pub contract: &'static ContractSpec,
+    /// Its tool or operation.
+    pub tool: &'static ToolSpec,
+    /// Who calls; `None` if that is unknown.
+    pub caller: Option<&'a KnownCaller>,
+    /// The client's name and version, if known.
+    pub client: Option<&'a str>,
+    /// Its session, where the contract has sessions and the caller is known.
+    pub session: SessionOf<'a>,
+    /// The arguments.
+    pub arguments: &'a Value,
+    /// Whether it is answered before it begins, and its result is fetched later.
+    pub is_pending: bool,
+    /// Whether its result is kept although it changes nothing.
+    pub keeps_result: bool,
+}
+
+/// A call that may begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admitted {
+    /// Id of the execution.
+    pub execution: String,
+    /// Id of the session, if the call has one.
+    pub session: Option<String>,
+    /// What the limit of its tool said: the time to wait, if it is exceeded; `None` if the tool has no limit.
+    pub limit: Option<Result<(), Duration>>,
+}
+
+/// Why a call may not begin.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NotAdmitted {
+    /// It named a session that is not one of the caller's active ones.
+    NoSession,
+    /// The caller has as many sessions as the contract permits.
+    TooManySessions {
+        /// The time until one of them ends by itself.
+        wait: Duration,
+    },
+    /// What is kept of calls can't be read or changed.
+    Failure(Failure),
+}
+
+impl From<Failure> for NotAdmitted {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// A state that is over.
+    pub status: ExecutionStatus,
+    /// The result of a success.
+    pub result: Option<Value>,
+    /// What else was said of the answer, by `_meta` key.
+    pub meta: Option<Value>,
+    /// The error of a failure, as the contract's error object; `None` if the server ended first.
+    pub error: Option<Value>,
+    /// The commit, or the change of rows, that it made.
+    pub commit: Option<String>,
+    /// Whether an earlier call with its idempotency key had made that.
+    pub is_replay: bool,
+}
+
+/// An execution.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Execution {
+    /// Its id.
+    pub id: String,
+    /// Id of its contract.
+    pub contract: String,
+    /// Its tool or operation.
+    pub tool: String,
+    /// Whether it may change something.
+    pub is_mutating: bool,
+    /// Id of its session, if it had one.
+    pub session: Option<String>,
+    /// Identity of the caller, if it was known.
+    pub caller: Option<String>,
+    /// The client's name and version, if known.
+    pub client: Option<String>,
+    /// The arguments, with digests in place of long texts.
+    pub input: Value,
+    /// SHA-256 of the arguments.
+    pub input_digest: String,
+    /// When it was recorded.
+    pub created_at: DateTime<Utc>,
+    /// When it ended; `None` if it has not.
+    pub completed_at: Option<DateTime<Utc>>,
+    /// Its state, and how it ended.
+    pub end: Ended,
+}
+
+/// Which executions are asked for. Each condition narrows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExecutionFilter {
+    /// Of this session.
+    pub session: Option<String>,
+    /// Of callers with this identity.
+    pub caller: Option<String>,
+    /// Of this tool or operation.
+    pub tool: Option<String>,
+    /// In this state.
+    pub status: Option<ExecutionStatus>,
+    /// Recorded at this time or later.
+    pub since: Option<DateTime<Utc>>,
+    /// Recorded before this time.
+    pub until: Option<DateTime<Utc>>,
+}
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRecord {
+    /// Its id.
+    pub id: String,
+    /// Identity of the caller whose session it is.
+    pub holder: String,
+    /// What its client said of itself, as JSON; `null` if nothing.
+    pub client: Value,
+    /// When it was opened.
+    pub created_at: DateTime<Utc>,
+    /// When it was last called in.
+    pub last_activity_at: DateTime<Utc>,
+    /// When it ends without a further call.
+    pub expires_at: DateTime<Utc>,
+    /// When it ends at the latest.
+    pub max_expires_at: DateTime<Utc>,
+    /// When it was ended; `None` if it is active.
+    pub terminated_at: Option<DateTime<Utc>>,
+}
+
+/// Keeps sessions, limits and executions, for all servers that share it.
+pub trait CallStore: fmt::Debug + Send + Sync {
+    /// Admits a call: finds its session, counts it against its limit, and records its execution. Durable when the future returns, if the call
+    /// may change something.
+    fn admit<'a>(&'a self, call: &'a NewExecution<'a>) -> BoxFuture<'a, Result<Admitted, NotAdmitted>>;
+
+    /// Records a call that was not admitted, with its error as the contract's error object.
+    fn refuse<'a>(&'a self, call: &'a NewExecution<'a>, error: Option<Value>) -> BoxFuture<'a, ()>;
+
+    /// Records that a pending execution has begun.
+    fn start<'a>(&'a self, execution: &'a str) -> BoxFuture<'a, ()>;
+
+    /// Records how an execution ended. What can't be recorded now is recorded later: that a change was made is known from the change.
+    fn finish<'a>(&'a self, execution: &'a str, ended: &'a Ended) -> BoxFuture<'a, ()>;
+
+    /// Returns the execution with this id, if it is kept.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    fn execution<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Execution>, Failure>>;
+
+    /// Asks whoever runs an execution to cancel it. It ends as cancelled if it had not changed anything yet.
+    ///
+    /// # Errors
+    /// If that can't be recorded.
+    fn cancel<'a>(&'a self, execution: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// Returns whether an execution was asked to be cancelled. Cheap: it is asked often.
+    fn is_cancelled(&self, execution: &str) -> bool;
+
+    /// Opens a session of a caller.
+    ///
+    /// # Errors
+    /// If there are too many, or it can't be recorded.
+    fn open_session<'a>(
+        &'a self,
+        spec: &'static SessionsSpec,
+        holder: &'a str,
+        client: &'a Value,
+    ) -> BoxFuture<'a, Result<SessionRecord, NotAdmitted>>;
+
+    /// Counts a request as activity in a caller's session.
+    ///
+    /// # Errors
+    /// If it is not one of the caller's active ones, or that can't be recorded.
+    fn renew_session<'a>(
+        &'a self,
+        spec: &'static SessionsSpec,
+        holder: &'a str,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<SessionRecord, NotAdmitted>>;
+
+    /// Ends a caller's session, and asks that its executions be cancelled.
+    ///
+    /// # Errors
+    /// As [`renew_session`](Self::renew_session).
+    fn end_session<'a>(
+        &'a self,
+        spec: &'static SessionsSpec,
+        holder: &'a str,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<SessionRecord, NotAdmitted>>;
+
+    /// Ends the session of a connection, if it has one.
+    fn end_connection(&self, connection: &str);
+}
+
+/// Finds the changes that executions have made, where the changes are.
+pub trait Commits: Send + Sync {
+    /// Returns the commits of these executions, of which the first was recorded at `since`. A change that was interrupted is completed or
+    /// undone first.
+    ///
+    /// # Errors
+    /// If the changes can't be read, or an interrupted one can't be decided now.
+    fn of<'a>(
+        &'a self,
+        executions: &'a [String],
+        since: DateTime<Utc>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, String>, Failure>>;
+}
+
+/// Returns the limit of a tool.
+pub fn limit(contract: &ContractSpec, tool: &ToolSpec) -> Option<&'static RateLimit> {
+    let name = tool.rate_limit?;
+    contract.rate_limits.iter().find(|limit| limit.name == name)
+}
+
+/// Interval at which a running call looks whether it was asked to be cancelled.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
+/// Name, in the data of an error about a limit, of the limit.
+const LIMIT: &str = "limit";
+/// The limit of sessions.
+const SESSIONS: &str = "sessions";
+
+/// A call whose execution is recorded.
+#[derive(Debug)]
+pub struct RecordedCall {
+    store: Arc<dyn CallStore>,
+    execution: Arc<str>,
+    session: Option<Arc<str>>,
+}
+
+impl RecordedCall {
+    /// Records that a call begins, and gives it its execution, its session, and what its limit said.
+    ///
+    /// # Errors
+    /// If it may not begin.
+    pub async fn begin(
+        store: &Arc<dyn CallStore>,
+        contract: &dyn Contract,
+        new: &NewExecution<'_>,
+        call: CallContext,
+    ) -> Result<(Self, CallContext), Rejection> {
+        let admitted = match store.admit(new).await {
+            Ok(admitted) => admitted,
+            Err(refusal) => {
+                let error = refused(contract, refusal);
+                store.refuse(new, contract.spec().error_object(&error)).await;
+                return Err(Rejection::Declared(error));
+            }
+        };
+        let recorded = Self {
+            store: store.clone(),
+            execution: admitted.execution.into(),
+            session: admitted.session.map(Arc::from),
+        };
+        let cancellable = Cancellable {
+            store: store.clone(),
+            execution: recorded.execution.clone(),
+            waiting: call.waiting.clone(),
+            looked: Mutex::new((Instant::now(), false)),
+        };
+        let call = CallContext {
+            execution: Some(recorded.execution.clone()),
+            session: recorded.session.clone(),
+            limit: admitted.limit,
+            ..call
+        };
+        Ok((recorded, call.with_caller(Arc::new(cancellable))))
+    }
+
+    /// Returns the id of the execution.
+    pub fn id(&self) -> &Arc<str> {
+        &self.execution
+    }
+
+    /// Records how the call ended, and names its execution in the answer.
+    pub async fn end(
+        self,
+        contract: &dyn Contract,
+        call: &CallContext,
+        outcome: Result<Answer, Rejection>,
+    ) -> Result<Answer, Rejection> {
+        let outcome = outcome.map(|mut answer| {
+            answer.meta.insert(EXECUTION.into(), (*self.execution).into());
+            if let Some(session) = &self.session {
+                answer.meta.insert(SESSION.into(), (**session).into());
+            }
+            answer
+        });
+        let ended = ended(contract, call.is_cancelled(), &outcome);
+        self.store.finish(&self.execution, &ended).await;
+        outcome
+    }
+}
+
+fn ended(contract: &dyn Contract, is_cancelled: bool, outcome: &Result<Answer, Rejection>) -> Ended {
+    let end = Ended {
+        status: ExecutionStatus::Failed,
+        result: None,
+        meta: None,
+        error: None,
+        commit: None,
+        is_replay: false,
+    };
+    let failed = |error: &ErrorAnswer| Ended {
+        status: if is_cancelled {
+            ExecutionStatus::Cancelled
+        } else {
+            ExecutionStatus::Failed
+        },
+        error: contract.spec().error_object(error),
+        ..end.clone()
+    };
+    match outcome {
+        Ok(Answer { response, meta }) => {
+            let said = |key: &str| meta.get(key).and_then(Value::as_str).map(str::to_owned);
+            Ended {
+                status: ExecutionStatus::Success,
+                result: Some(response.clone()),
+                commit: said(COMMIT).or_else(|| said(CHANGE)),
+                is_replay: meta.contains_key(REPLAYED),
+                meta: Some(meta.clone().into()),
+                ..end
+            }
+        }
+        Err(Rejection::Declared(error)) => failed(error),
+        // The call is made again with the person's answer.
+        Err(Rejection::InputRequired(_)) => Ended {
+            status: ExecutionStatus::Cancelled,
+            ..end
+        },
+        Err(Rejection::UnknownTool | Rejection::Unknown | Rejection::Breach { .. }) => {
+            failed(&contract.error_for(Failure::new(FailureKind::Io, "")))
+        }
+    }
+}
+
+/// Returns the contract's error for a call that may not begin, or a session that can't be had.
+pub fn refused(contract: &dyn Contract, refusal: NotAdmitted) -> ErrorAnswer {
+    match refusal {
+        NotAdmitted::Failure(failure) => contract.error_for(failure),
+        NotAdmitted::TooManySessions { wait } => {
+            let wait = seconds(wait);
+            let message = format!(
+                "you have as many sessions as there may be; end one of them, or wait {wait} s until one ends by itself"
+            );
+            let failure = Failure::new(FailureKind::RateLimited, message);
+            contract.error_for(failure.with(LIMIT, SESSIONS).with(RETRY_AFTER, wait))
+        }
+        NotAdmitted::NoSession => {
+            let spec = contract.spec();
+            let message = "the session is not one of your active ones; open a new one, or name none";
+            let expired = spec.sessions.map_or("", |sessions| sessions.expired);
+            match spec.errors.iter().find(|error| error.name == expired) {
+                Some(error) => spec.answer(error, message.into(), Default::default()),
+                None => {
+                    contract.error_for(Failure::new(FailureKind::Invalid, message).with(REASON, "session"))
+                }
+            }
+        }
+    }
+}
+
+/// The waiting side of a recorded call, which others can cancel too.
+struct Cancellable {
+    store: Arc<dyn CallStore>,
+    execution: Arc<str>,
+    waiting: Waiting,
+    /// When it looked last, and what it saw.
+    looked: Mutex<(Instant, bool)>,
+}
+
+impl Caller for Cancellable {
+    fn has_cancelled(&self) -> bool {
+        if self
+            .waiting
+            .0
+            .as_ref()
+            .is_some_and(|caller| caller.has_cancelled())
+        {
+            return true;
+        }
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, was_cancelled) = *looked;
+        if !was_cancelled && at.elapsed() >= CANCEL_INTERVAL {
+            *looked = (Instant::now(), self.store.is_cancelled(&self.execution));
+        }
+        looked.1
+    }
+
+    fn hear(&self, progress: Progress) {
+        if let Some(caller) = &self.waiting.0 {
+            caller.hear(progress);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What is kept of calls: executions and sessions.
+
+/// How long executions are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExecutionsSpec {
+    /// Number of seconds that an execution is kept.
+    pub keep_seconds: u32,
+    /// Number of seconds that its result is.
+    pub result_seconds: u32,
+}
+
+/// The sessions that callers have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionsSpec {
+    /// Maximum number of active sessions of one caller.
+    pub most: u32,
+    /// Age in seconds at which a session ends.
+    pub seconds: u32,
+    /// Seconds without a call after which a session ends.
+    pub idle_seconds: u32,
+    /// Name of the error for a session that is not one of the caller's active ones.
+    pub expired: &'static str,
+}

@@ -1,0 +1,379 @@
+//! The store beside models of it; several stores on one folder stand for several servers.
+
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Mutex, time::Duration};
+
+use proptest::prelude::*;
+use serde_json::json;
+use tabellion_runtime::{
+    ContractSpec, KnownCaller, RateLimit, Schema, ToolSpec,
+    calls::SessionOf,
+    spec::{CallerKind, ExecutionsSpec},
+};
+
+use super::*;
+
+static ANY: Schema = Schema::plain("{}");
+
+static READ: ToolSpec = ToolSpec {
+    name: "read",
+    rate_limit: Some("reads"),
+    ..ToolSpec::new(&ANY, &ANY)
+};
+
+static CHANGE: ToolSpec = ToolSpec {
+    name: "change",
+    mutating: true,
+    ..ToolSpec::new(&ANY, &ANY)
+};
+
+static LIMITS: [RateLimit; 1] = [RateLimit {
+    name: "reads",
+    calls: NonZeroU32::new(3).unwrap(),
+    seconds: 3600,
+    per: RateLimitPer::Session,
+}];
+
+const MOST: u32 = 3;
+
+static CONTRACT: ContractSpec = ContractSpec {
+    id: "shop",
+    rate_limits: &LIMITS,
+    executions: Some(&ExecutionsSpec {
+        keep_seconds: 3600,
+        result_seconds: 60,
+    }),
+    sessions: Some(&SessionsSpec {
+        most: MOST,
+        seconds: 86400,
+        idle_seconds: 3600,
+        expired: "EXPIRED",
+    }),
+    ..ContractSpec::EMPTY
+};
+
+/// The commits that there are, by execution.
+#[derive(Default)]
+struct Made(Mutex<BTreeMap<String, String>>);
+
+impl Commits for Made {
+    fn of<'a>(
+        &'a self,
+        executions: &'a [String],
+        _: DateTime<Utc>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, String>, Failure>> {
+        let made = self.0.lock().unwrap();
+        let found = executions
+            .iter()
+            .filter_map(|id| Some((id.clone(), made.get(id)?.clone())));
+        let found = found.collect();
+        Box::pin(async move { Ok(found) })
+    }
+}
+
+fn caller(name: &str) -> KnownCaller {
+    KnownCaller {
+        kind: CallerKind::Human,
+        identity: name.into(),
+        agent: None,
+        roles: vec![],
+        scopes: vec![],
+    }
+}
+
+struct Folder {
+    folder: tempfile::TempDir,
+    made: Arc<Made>,
+}
+
+impl Folder {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            made: Arc::default(),
+        }
+    }
+
+    fn open(&self) -> Calls {
+        Calls::open(self.folder.path(), self.made.clone()).unwrap()
+    }
+}
+
+fn done<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+fn admit(
+    calls: &Calls,
+    tool: &'static ToolSpec,
+    who: &str,
+    session: SessionOf<'_>,
+) -> Result<Admitted, NotAdmitted> {
+    let (caller, arguments) = (caller(who), json!({ "text": "t".repeat(300), "n": 1 }));
+    done(calls.admit(&NewExecution {
+        contract: &CONTRACT,
+        tool,
+        caller: Some(&caller),
+        client: Some("test/1"),
+        session,
+        arguments: &arguments,
+        is_pending: false,
+        keeps_result: false,
+    }))
+}
+
+fn success(commit: Option<&str>) -> Ended {
+    Ended {
+        status: ExecutionStatus::Success,
+        result: Some(json!({ "done": true })),
+        commit: commit.map(str::to_owned),
+        ..interrupted()
+    }
+}
+
+fn found(calls: &Calls, id: &str) -> Execution {
+    done(calls.execution(id)).unwrap().expect("it is kept")
+}
+
+#[test]
+fn an_execution_is_kept_from_its_beginning_to_its_end() {
+    let folder = Folder::new();
+    let calls = folder.open();
+    for (tool, keeps) in [(&READ, false), (&CHANGE, true)] {
+        let admitted = admit(&calls, tool, "ann", SessionOf::Caller).unwrap();
+        let id = &admitted.execution;
+        let running = found(&calls, id);
+        assert_eq!(running.end.status, ExecutionStatus::Running);
+        assert_eq!(running.caller.as_deref(), Some("ann"));
+        assert_eq!(running.session, admitted.session);
+        assert_eq!(running.input["n"], 1);
+        assert_eq!(
+            running.input["text"]["characters"], 300,
+            "a long text is not kept"
+        );
+        done(calls.finish(id, &success(Some("c1"))));
+        let ended = found(&calls, id);
+        assert_eq!(ended.end.status, ExecutionStatus::Success);
+        assert_eq!(ended.end.commit.as_deref(), Some("c1"));
+        assert_eq!(ended.end.result.is_some(), keeps, "{}", tool.name);
+        // What has ended stays as it is.
+        done(calls.finish(id, &interrupted()));
+        assert_eq!(found(&calls, id), ended);
+    }
+    assert_eq!(done(calls.execution("nothing")).unwrap(), None);
+}
+
+#[test]
+fn executions_of_a_server_that_ended_are_decided_by_the_commits() {
+    let folder = Folder::new();
+    let (first, other) = (folder.open(), folder.open());
+    let begun: Vec<_> = (0..4)
+        .map(|_| {
+            admit(&first, &CHANGE, "ann", SessionOf::Caller)
+                .unwrap()
+                .execution
+        })
+        .collect();
+    done(first.finish(&begun[0], &success(Some("c0"))));
+    folder
+        .made
+        .0
+        .lock()
+        .unwrap()
+        .insert(begun[1].clone(), "c1".into());
+    // As long as it lives, its executions run.
+    assert_eq!(found(&other, &begun[1]).end.status, ExecutionStatus::Running);
+    drop(first);
+    let expected = [
+        (ExecutionStatus::Success, Some("c0")),
+        (ExecutionStatus::Success, Some("c1")),
+        (ExecutionStatus::Failed, None),
+        (ExecutionStatus::Failed, None),
+    ];
+    // By a server that lives, and by one that starts.
+    for calls in [other, folder.open()] {
+        for (id, (status, commit)) in begun.iter().zip(expected) {
+            let end = found(&calls, id).end;
+            assert_eq!((end.status, end.commit.as_deref()), (status, commit));
+        }
+    }
+}
+
+#[test]
+fn a_limit_holds_over_all_servers_and_for_each_session() {
+    let folder = Folder::new();
+    let servers = [folder.open(), folder.open()];
+    let opened = |who: &str| {
+        done(servers[0].open_session(CONTRACT.sessions.unwrap(), who, &Value::Null))
+            .unwrap()
+            .id
+    };
+    let sessions = [opened("ann"), opened("ann"), opened("bob")];
+    for (session, who) in sessions.iter().zip(["ann", "ann", "bob"]) {
+        for at in 0..5 {
+            let admitted = admit(&servers[at % 2], &READ, who, SessionOf::Named(session)).unwrap();
+            match admitted.limit {
+                Some(Ok(())) => assert!(at < 3, "{who}"),
+                Some(Err(wait)) => {
+                    assert!(at >= 3, "{who}");
+                    assert!(wait <= Duration::from_secs(1200) && wait > Duration::from_secs(1190));
+                }
+                None => panic!("the tool has a limit"),
+            }
+        }
+        let free = admit(&servers[0], &CHANGE, who, SessionOf::Named(session)).unwrap();
+        assert_eq!(free.limit, None);
+    }
+}
+
+#[test]
+fn sessions_are_their_holders_alone() {
+    let folder = Folder::new();
+    let calls = folder.open();
+    let spec = CONTRACT.sessions.unwrap();
+    let mine = done(calls.open_session(spec, "ann", &json!({ "agent": {} }))).unwrap();
+    assert_eq!(mine.max_expires_at - mine.created_at, chrono::TimeDelta::days(1));
+    assert_eq!(mine.expires_at - mine.created_at, chrono::TimeDelta::hours(1));
+    for who in ["bob", ""] {
+        let foreign = Err(NotAdmitted::NoSession);
+        assert_eq!(
+            admit(&calls, &CHANGE, who, SessionOf::Named(&mine.id)).map(drop),
+            foreign
+        );
+        assert_eq!(done(calls.renew_session(spec, who, &mine.id)).map(drop), foreign);
+        assert_eq!(done(calls.end_session(spec, who, &mine.id)).map(drop), foreign);
+    }
+    let ended = done(calls.end_session(spec, "ann", &mine.id)).unwrap();
+    assert!(ended.terminated_at.is_some());
+    assert_eq!(
+        admit(&calls, &CHANGE, "ann", SessionOf::Named(&mine.id)).map(drop),
+        Err(NotAdmitted::NoSession)
+    );
+}
+
+#[test]
+fn ending_a_session_cancels_what_runs_in_it() {
+    let folder = Folder::new();
+    let calls = folder.open();
+    let spec = CONTRACT.sessions.unwrap();
+    let session = done(calls.open_session(spec, "ann", &Value::Null)).unwrap().id;
+    let running = admit(&calls, &CHANGE, "ann", SessionOf::Named(&session)).unwrap();
+    let elsewhere = admit(&calls, &CHANGE, "ann", SessionOf::Caller).unwrap();
+    done(calls.end_session(spec, "ann", &session)).unwrap();
+    assert!(calls.is_cancelled(&running.execution));
+    assert!(!calls.is_cancelled(&elsewhere.execution));
+}
+
+#[test]
+fn connections_of_a_server_that_was_killed_make_room() {
+    let folder = Folder::new();
+    let killed = folder.open();
+    for at in 0..MOST {
+        admit(&killed, &CHANGE, "ann", SessionOf::Connection(&at.to_string())).unwrap();
+    }
+    let next = folder.open();
+    let refused = admit(&next, &CHANGE, "ann", SessionOf::Connection("next"));
+    assert!(
+        matches!(refused, Err(NotAdmitted::TooManySessions { .. })),
+        "{refused:?}"
+    );
+    drop(killed);
+    admit(&next, &CHANGE, "ann", SessionOf::Connection("next")).unwrap();
+}
+
+#[test]
+fn a_damaged_file_is_put_aside() {
+    let folder = Folder::new();
+    drop(folder.open());
+    let file = folder.folder.path().join(FILE);
+    std::fs::write(
+        &file,
+        b"no database, but long enough that it can't be taken for an empty one".repeat(100),
+    )
+    .unwrap();
+    let calls = folder.open();
+    admit(&calls, &CHANGE, "ann", SessionOf::Caller).unwrap();
+    let names = std::fs::read_dir(folder.folder.path()).unwrap();
+    let aside = names.filter(|name| {
+        let name = name.as_ref().unwrap().file_name();
+        name.to_string_lossy().starts_with("calls.damaged-")
+    });
+    assert_eq!(aside.count(), 1);
+}
+
+/// What a caller does with sessions.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Open(u8),
+    Call(u8, usize),
+    Connect(u8, u8),
+    Hang(u8),
+    End(u8, usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (0..2_u8).prop_map(Step::Open),
+        (0..2_u8, 0..8_usize).prop_map(|(who, nth)| Step::Call(who, nth)),
+        (0..2_u8, 0..4_u8).prop_map(|(who, connection)| Step::Connect(who, connection)),
+        (0..4_u8).prop_map(Step::Hang),
+        (0..2_u8, 0..8_usize).prop_map(|(who, nth)| Step::End(who, nth)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Random programs beside a model: who has which sessions.
+    #[test]
+    fn nobody_has_more_sessions_than_the_contract_permits(steps in proptest::collection::vec(step(), 1..40)) {
+        let folder = Folder::new();
+        let servers = [folder.open(), folder.open()];
+        let spec = CONTRACT.sessions.unwrap();
+        // All that were opened, with their holder and whether they are active.
+        let mut named: Vec<(String, u8, bool)> = vec![];
+        let mut connected: BTreeMap<(u8, u8), ()> = BTreeMap::new();
+        for (at, step) in steps.into_iter().enumerate() {
+            let calls = &servers[at % 2];
+            let active = |named: &[(String, u8, bool)], connected: &BTreeMap<(u8, u8), ()>, who: u8| {
+                let named = named.iter().filter(|(_, holder, is_active)| *holder == who && *is_active).count();
+                named + connected.keys().filter(|(holder, _)| *holder == who).count()
+            };
+            match step {
+                Step::Open(who) => {
+                    let has_room = active(&named, &connected, who) < MOST as usize;
+                    let opened = done(calls.open_session(spec, &who.to_string(), &Value::Null));
+                    prop_assert_eq!(opened.is_ok(), has_room);
+                    named.extend(opened.ok().map(|opened| (opened.id, who, true)));
+                }
+                Step::Connect(who, connection) => {
+                    let id = format!("connection {connection}");
+                    let is_open = connected.contains_key(&(who, connection));
+                    let has_room = is_open || active(&named, &connected, who) < MOST as usize;
+                    let called = admit(calls, &CHANGE, &who.to_string(), SessionOf::Connection(&id));
+                    prop_assert_eq!(called.is_ok(), has_room);
+                    if has_room {
+                        connected.insert((who, connection), ());
+                    }
+                }
+                Step::Hang(connection) => {
+                    calls.end_connection(&format!("connection {connection}"));
+                    connected.retain(|(_, other), ()| *other != connection);
+                }
+                Step::Call(who, nth) => {
+                    let Some((id, holder, is_active)) = named.get(nth) else { continue };
+                    let called = admit(calls, &CHANGE, &who.to_string(), SessionOf::Named(id));
+                    prop_assert_eq!(called.is_ok(), *is_active && *holder == who);
+                }
+                Step::End(who, nth) => {
+                    let Some((id, holder, is_active)) = named.get_mut(nth) else { continue };
+                    let ended = done(calls.end_session(spec, &who.to_string(), id));
+                    prop_assert_eq!(ended.is_ok(), *is_active && *holder == who);
+                    *is_active &= ended.is_err();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `Prefer` (RFC 7240): whether, and how long, a client waits for an execution.
+
+use std::time::Duration;
+
+use hyper::{HeaderMap, StatusCode};
+
+use crate::streamable::Refusal;
+
+/// How long a request waits by default.
+const WAIT: Duration = Duration::from_secs(30);
+/// How long it may at most.
+const MAX_WAIT: Duration = Duration::from_secs(MAX_WAIT_SECONDS);
+pub(super) const MAX_WAIT_SECONDS: u64 = 60;
+const RESPOND_ASYNC: &str = "respond-async";
+
+/// What a request prefers. Preferences that are not known, or not understood, are ignored, as the RFC has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Preference {
+    /// Whether it is answered as soon as the execution is recorded.
+    pub(super) is_async: bool,
+    /// How long it waits.
+    pub(super) wait: Duration,
+    /// Whether it said how long.
+    pub(super) says_wait: bool,
+}
+
+impl Preference {
+    /// Reads the preferences of a request.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let all = headers
+            .get_all("prefer")
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        let all = all.flat_map(|value| value.split(',')).map(str::trim);
+        let mut preference = Self {
+            is_async: false,
+            wait: WAIT,
+            says_wait: false,
+        };
+        for said in all {
+            let said = said.split(';').next().unwrap_or_default().trim();
+            if said.eq_ignore_ascii_case(RESPOND_ASYNC) {
+                preference.is_async = true;
+            } else if let Some(wait) = said.strip_prefix("wait=").and_then(seconds) {
+                (preference.wait, preference.says_wait) = (wait, true);
+            }
+        }
+        preference
+    }
+
+    /// Returns the preference that was granted, where a request is answered before its execution has ended.
+    pub(super) const fn applied(self) -> Option<&'static str> {
+        if self.is_async { Some(RESPOND_ASYNC) } else { None }
+    }
+}
+
+/// Returns the wait that `wait=S` of a query says, if it says one.
+///
+/// # Errors
+/// If that is no number of seconds from 0 to 60.
+pub(super) fn of_query(query: Option<&str>) -> Result<Option<Duration>, Refusal> {
+    let pairs = query.unwrap_or_default().split('&');
+    let mut said = pairs.filter_map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (name == "wait").then_some(value)
+    });
+    match said.next().map(str::parse) {
+        None => Ok(None),
+        Some(Ok(seconds)) if seconds <= MAX_WAIT_SECONDS => Ok(Some(Duration::from_secs(seconds))),
+        Some(_) => {
+            let why = format!("`wait` is a number of seconds from 0 to {MAX_WAIT_SECONDS}");
+            Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why))
+        }
+    }
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds = text.trim_matches('"').parse().ok()?;
+    Some(Duration::from_secs(seconds).min(MAX_WAIT))
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn preferences_are_read_as_rfc_7240_has_them() {
+        for (said, is_async, wait) in [
+            ("", false, None),
+            ("respond-async", true, None),
+            ("Respond-Async, wait=5", true, Some(5)),
+            ("wait=5", false, Some(5)),
+            ("wait=\"7\"; x=1", false, Some(7)),
+            ("return=minimal,wait=100", false, Some(60)),
+            ("wait=soon", false, None),
+            ("wait", false, None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("prefer", HeaderValue::from_static(said));
+            let read = Preference::of(&headers);
+            assert_eq!(read.is_async, is_async, "{said}");
+            assert_eq!(read.says_wait.then_some(read.wait.as_secs()), wait, "{said}");
+        }
+        for (query, wait) in [
+            (None, Some(None)),
+            (Some(""), Some(None)),
+            (Some("wait=3"), Some(Some(3))),
+            (Some("x=1&wait=60"), Some(Some(60))),
+            (Some("waits=3"), Some(None)),
+            (Some("wait=61"), None),
+            (Some("wait="), None),
+            (Some("wait"), None),
+            (Some("wait=soon"), None),
+        ] {
+            let read = of_query(query).map(|wait| wait.map(|wait| wait.as_secs()));
+            assert_eq!(read.ok(), wait, "{query:?}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Sessions over REST: opened, renewed, ended.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use hyper::{Response, StatusCode};
+use serde_json::{Value, json};
+use tabellion_runtime::{
+    ContractSpec, KnownCaller,
+    calls::{NotAdmitted, SessionRecord, refused},
+    spec::SessionsSpec,
+};
+
+use super::{RestRequest, answer, counted, message, not_found};
+use crate::{
+    access::Access,
+    streamable::{Body, Endpoint, Refusal},
+};
+
+/// Maximum number of bytes of what a client says of itself.
+const MAX_CLIENT: usize = 4096;
+
+impl Endpoint {
+    /// Opens a session.
+    pub(super) async fn open_session(
+        &self,
+        contract: &'static ContractSpec,
+        asked: RestRequest,
+    ) -> Result<Response<Body>, Refusal> {
+        counted(&asked, Access::Write)?;
+        let (caller, spec) = (self.known(contract, &asked)?, sessions(contract)?);
+        let said = message::body(asked.request.headers(), asked.request.body())?;
+        let client = client(&said)?;
+        let opened = self.store()?.open_session(spec, &caller.identity, &client).await;
+        self.answered(contract, &asked, opened, |mut session| {
+            session["tools"] = self.listed(contract)["tools"].take();
+            answer::json(StatusCode::CREATED, &session)
+        })
+    }
+
+    /// Counts the request as activity in a session.
+    pub(super) async fn renew_session(
+        &self,
+        contract: &'static ContractSpec,
+        id: &str,
+        asked: RestRequest,
+    ) -> Result<Response<Body>, Refusal> {
+        counted(&asked, Access::Read)?;
+        let (caller, spec) = self.holder(contract, &asked)?;
+        let renewed = self.store()?.renew_session(spec, &caller.identity, id).await;
+        self.answered(contract, &asked, renewed, |session| {
+            answer::json(StatusCode::OK, &session)
+        })
+    }
+
+    /// Ends a session.
+    pub(super) async fn end_session(
+        &self,
+        contract: &'static ContractSpec,
+        id: &str,
+        asked: RestRequest,
+    ) -> Result<Response<Body>, Refusal> {
+        counted(&asked, Access::Read)?;
+        let (caller, spec) = self.holder(contract, &asked)?;
+        let ended = self.store()?.end_session(spec, &caller.identity, id).await;
+        self.answered(contract, &asked, ended, |session| {
+            let ended = json!({
+                "session_id": session["session_id"],
+                "status": session["status"],
+                "terminated_at": session["terminated_at"],
+            });
+            answer::json(StatusCode::OK, &ended)
+        })
+    }
+
+    fn holder(
+        &self,
+        contract: &'static ContractSpec,
+        asked: &RestRequest,
+    ) -> Result<(KnownCaller, &'static SessionsSpec), Refusal> {
+        Ok((self.known(contract, asked)?, sessions(contract)?))
+    }
+
+    fn answered(
+        &self,
+        contract: &'static ContractSpec,
+        asked: &RestRequest,
+        session: Result<SessionRecord, NotAdmitted>,
+        answer: impl FnOnce(Value) -> Response<Body>,
+    ) -> Result<Response<Body>, Refusal> {
+        Ok(match session {
+            Ok(session) => {
+                let method = asked.grant.as_ref().map_or("local", |grant| grant.method());
+                answer(described(&session, method))
+            }
+            Err(refusal) => {
+                let service = self.service(contract)?;
+                answer::declared(contract, &refused(&**service, refusal))
+            }
+        })
+    }
+}
+
+fn sessions(contract: &'static ContractSpec) -> Result<&'static SessionsSpec, Refusal> {
+    contract.sessions.ok_or_else(not_found)
+}
+
+/// Returns what a request says of its client: its members `client_info` and `agent`.
+fn client(said: &Value) -> Result<Value, Refusal> {
+    let bad = |why: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
+    let members = said.as_object().into_iter().flatten();
+    for (name, value) in members {
+        let takes = match name.as_str() {
+            "client_info" => ["client_type", "version"],
+            "agent" => ["name", "version"],
+            _ => {
+                return Err(bad(
+                    "the body has `client_info` and `agent`, and no other members",
+                ));
+            }
+        };
+        let is_text =
+            |(member, value): (&String, &Value)| takes.contains(&member.as_str()) && value.is_string();
+        if !value.as_object().is_some_and(|value| value.iter().all(is_text)) {
+            let why = format!(
+                "`{name}` is an object of the texts `{}` and `{}`",
+                takes[0], takes[1]
+            );
+            return Err(bad(&why));
+        }
+    }
+    if said.to_string().len() > MAX_CLIENT {
+        return Err(bad("what the body says is too long"));
+    }
+    Ok(said.clone())
+}
+
+fn described(session: &SessionRecord, method: &str) -> Value {
+    let status = if session.terminated_at.is_some() {
+        "terminated"
+    } else {
+        "active"
+    };
+    let mut described = json!({
+        "session_id": session.id,
+        "status": status,
+        "authentication_method": method,
+        "created_at": written(session.created_at),
+        "last_activity_at": written(session.last_activity_at),
+        "expires_at": written(session.expires_at),
+        "max_expires_at": written(session.max_expires_at),
+    });
+    for member in ["client_info", "agent"] {
+        if let Some(said) = session.client.get(member) {
+            described[member] = said.clone();
+        }
+    }
+    if let Some(at) = session.terminated_at {
+        described["terminated_at"] = written(at).into();
+    }
+    described
+}
+
+pub(super) fn written(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}

@@ -1,0 +1,69 @@
+//! What is kept of the calls of contracts that want it, beside their library.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tabellion_calls::Calls;
+use tabellion_library::Library;
+use tabellion_runtime::{BoxFuture, ContractSpec, Failure, Store as _, calls::Commits};
+
+/// Folder of what is kept, in the library's own folder.
+const FOLDER: &str = "calls";
+/// How much later the clock of a commit may have been than that of its execution, before both were set.
+const CLOCK_STEP: TimeDelta = TimeDelta::hours(1);
+/// Number of entries of the log that are read first.
+const FIRST_ENTRIES: usize = 64;
+
+/// The commits of a library.
+struct OfLibrary(Arc<Library>);
+
+impl Commits for OfLibrary {
+    fn of<'a>(
+        &'a self,
+        executions: &'a [String],
+        since: DateTime<Utc>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, String>, Failure>> {
+        Box::pin(async move {
+            // Completes or undoes a change that was interrupted.
+            drop(self.0.begin(0).await?);
+            let since = since - CLOCK_STEP;
+            let mut limit = FIRST_ENTRIES;
+            loop {
+                let entries = self.0.activity(limit)?.entries;
+                let is_all = entries.len() < limit || entries.first().is_none_or(|first| first.time < since);
+                let commits: BTreeMap<_, _> = entries
+                    .into_iter()
+                    .filter_map(|entry| Some((entry.execution?, entry.commit)))
+                    .filter(|(execution, _)| executions.contains(execution))
+                    .collect();
+                if is_all || commits.len() == executions.len() {
+                    return Ok(commits);
+                }
+                limit = limit.saturating_mul(4);
+            }
+        })
+    }
+}
+
+/// Opens what is kept of calls in `library`, if one of the contracts wants that.
+///
+/// # Errors
+/// If it can't be opened.
+pub(crate) fn open<'s>(
+    library: &Arc<Library>,
+    contracts: impl IntoIterator<Item = &'s &'static ContractSpec>,
+) -> Result<Option<Arc<Calls>>, Failure> {
+    let wanted = contracts
+        .into_iter()
+        .any(|contract| contract.executions.is_some());
+    if !wanted {
+        return Ok(None);
+    }
+    let commits = Arc::new(OfLibrary(Arc::clone(library)));
+    Calls::open(&library.derived(FOLDER), commits).map(|calls| Some(Arc::new(calls)))
+}
+
+/// Returns whether calls were kept in `library`.
+pub(crate) fn are_kept(library: &Library) -> bool {
+    Calls::are_in(&library.derived(FOLDER))
+}

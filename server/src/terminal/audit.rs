@@ -1,0 +1,285 @@
+//! `tabellion audit`: the executions that are kept beside a library, and whether they agree with its commits.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
+};
+
+use anstyle::Style;
+use chrono::{DateTime, Local, SecondsFormat, TimeDelta, Utc};
+use serde_json::{Value, json};
+use tabellion_calls::Calls;
+use tabellion_library::{Library, LogEntry};
+use tabellion_runtime::{
+    ContractSpec,
+    calls::{Execution, ExecutionFilter, ExecutionStatus},
+};
+
+use super::{
+    Output, Page, TerminalError, counted,
+    log::short,
+    open,
+    page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
+};
+use crate::{calls, contracts, serve};
+
+/// Lists executions, oldest first: the last `limit` of those that `filter` asks for.
+pub(crate) fn list(
+    folder: &Path,
+    filter: &ExecutionFilter,
+    limit: Option<usize>,
+    output: Output,
+) -> Result<(), TerminalError> {
+    let (_, calls) = kept(folder)?;
+    let limit = limit.unwrap_or(usize::MAX);
+    let mut found = std::collections::VecDeque::new();
+    each(&calls, filter, |execution| {
+        if found.len() == limit {
+            found.pop_front();
+        }
+        found.push_back(execution);
+    })?;
+    if output.json {
+        return found
+            .iter()
+            .try_for_each(|execution| Ok(page::json(&as_json(execution))?));
+    }
+    let mut page = Page::new(output);
+    for execution in &found {
+        add(&mut page, execution);
+    }
+    if found.is_empty() {
+        page.put(FAINT, "no executions like that are kept").line("");
+    } else {
+        let said = format!(
+            "{}; `--check` compares them with the commits",
+            counted(found.len(), "execution")
+        );
+        page.put(FAINT, &said).line("");
+    }
+    Ok(page.show()?)
+}
+
+/// Compares executions and commits: each commit of a recorded tool has a successful execution, and each success of a changing tool its commit.
+///
+/// # Errors
+/// Also if they disagree.
+pub(crate) fn check(folder: &Path, output: Output) -> Result<(), TerminalError> {
+    let (library, calls) = kept(folder)?;
+    let mut specs = contracts::specs();
+    specs.retain(|spec| spec.executions.is_some());
+    let audit = Audit::of(&library, &calls, &specs)?;
+    if output.json {
+        for problem in &audit.problems {
+            page::json(&json!({ "problem": problem }))?;
+        }
+        page::json(&json!({
+            "executions": audit.executions,
+            "commits": audit.commits,
+            "agree": audit.problems.is_empty(),
+        }))?;
+    } else {
+        let mut page = Page::new(output);
+        for problem in &audit.problems {
+            page.put(WARNING, "problem").line(&format!(" {problem}"));
+        }
+        let (executions, commits) = (
+            counted(audit.executions, "execution"),
+            counted(audit.commits, "commit"),
+        );
+        let verdict = if audit.problems.is_empty() {
+            "agree"
+        } else {
+            "disagree"
+        };
+        page.line(&format!("{executions} and {commits} {verdict}"));
+        page.show()?;
+    }
+    if audit.problems.is_empty() {
+        Ok(())
+    } else {
+        let said = counted(audit.problems.len(), "problem");
+        Err(TerminalError::new(format_args!("executions and commits disagree: {said}"))
+            .hint("`git log` shows whether the history was rewritten since; the data of the library itself is not affected"))
+    }
+}
+
+/// What a comparison of executions and commits has found.
+struct Audit {
+    executions: usize,
+    commits: usize,
+    problems: Vec<String>,
+}
+
+impl Audit {
+    fn of(library: &Library, calls: &Calls, specs: &[&ContractSpec]) -> Result<Self, TerminalError> {
+        let mut executions = BTreeMap::new();
+        each(calls, &ExecutionFilter::default(), |execution| {
+            executions.insert(execution.id.clone(), execution);
+        })?;
+        let entries = library.activity(usize::MAX)?.entries;
+        let recorded: BTreeSet<_> = specs
+            .iter()
+            .flat_map(|spec| spec.operations())
+            .filter(|tool| tool.mutating)
+            .map(|tool| tool.label())
+            .collect();
+        let since = checked_since(calls, specs)?;
+        let mut problems = vec![];
+        let mut made = BTreeMap::new();
+        let mut commits = 0;
+        for entry in entries.iter().filter(|entry| entry.time >= since) {
+            if let Some(id) = &entry.execution {
+                made.insert(id.as_str(), entry.commit.as_str());
+                commits += 1;
+                problems.extend(of_commit(entry, id, executions.get(id)));
+            } else if recorded.contains(entry.tool.as_str()) {
+                commits += 1;
+                problems.push(format!(
+                    "commit {} was made by `{}` and names no execution",
+                    entry.commit, entry.tool
+                ));
+            }
+        }
+        let known: BTreeSet<_> = entries.iter().map(|entry| entry.commit.as_str()).collect();
+        for execution in executions.values() {
+            problems.extend(of_execution(execution, &made, &known));
+        }
+        Ok(Self {
+            executions: executions.len(),
+            commits,
+            problems,
+        })
+    }
+}
+
+/// Returns the time from which on commits have executions: those of earlier ones were never kept, or are kept no longer.
+fn checked_since(calls: &Calls, specs: &[&ContractSpec]) -> Result<DateTime<Utc>, TerminalError> {
+    let kept = specs.iter().filter_map(|spec| spec.executions);
+    let kept = kept.map(|executions| executions.keep_seconds).min().unwrap_or(0);
+    // What ends at this moment may be forgotten at this moment.
+    let oldest = Utc::now() - TimeDelta::seconds(kept.into()) + TimeDelta::minutes(1);
+    Ok(calls.beginning()?.max(oldest))
+}
+
+/// Returns what is wrong with the execution of a commit.
+fn of_commit(entry: &LogEntry, id: &str, execution: Option<&Execution>) -> Option<String> {
+    let commit = &entry.commit;
+    let Some(execution) = execution else {
+        return Some(format!("commit {commit} names execution {id}, which is not kept"));
+    };
+    let end = &execution.end;
+    match end.status {
+        ExecutionStatus::Success if end.commit.as_ref() == Some(commit) => None,
+        ExecutionStatus::Success => {
+            let other = end.commit.as_deref().unwrap_or("no commit");
+            Some(format!("commit {commit} names execution {id}, which has {other}"))
+        }
+        // It will end as a success.
+        ExecutionStatus::Running => None,
+        status => Some(format!("commit {commit} names execution {id}, which is {status}")),
+    }
+}
+
+/// Returns what is wrong with the commit of an execution.
+fn of_execution(
+    execution: &Execution,
+    made: &BTreeMap<&str, &str>,
+    known: &BTreeSet<&str>,
+) -> Option<String> {
+    let (id, end) = (&execution.id, &execution.end);
+    if !execution.is_mutating || end.status != ExecutionStatus::Success {
+        return None;
+    }
+    let Some(commit) = end.commit.as_deref() else {
+        return Some(format!(
+            "execution {id} of `{}` succeeded and has no commit",
+            execution.tool
+        ));
+    };
+    let is_there = if end.is_replay {
+        known.contains(commit)
+    } else {
+        made.get(id.as_str()) == Some(&commit) || known.contains(commit)
+    };
+    (!is_there).then(|| format!("execution {id} made commit {commit}, which is not in the branch's history"))
+}
+
+fn kept(folder: &Path) -> Result<(Arc<Library>, Arc<Calls>), TerminalError> {
+    let library = open(folder)?;
+    if !calls::are_kept(&library) {
+        return Err(
+            TerminalError::new(format_args!("no calls are kept beside `{}`", folder.display()))
+                .hint("they are where a contract with executions is served, such as `--contract brainforge`"),
+        );
+    }
+    let calls = calls::open(&library, &contracts::specs())?;
+    let calls = calls.ok_or_else(|| TerminalError::new("no contract of this program keeps calls"))?;
+    Ok((library, calls))
+}
+
+fn each(
+    calls: &Calls,
+    filter: &ExecutionFilter,
+    mut each: impl FnMut(Execution) + Send,
+) -> Result<(), TerminalError> {
+    let runtime = serve::runtime()?;
+    let mut each = |execution| {
+        each(execution);
+        true
+    };
+    Ok(runtime.block_on(calls.each(filter, &mut each))?)
+}
+
+fn as_json(execution: &Execution) -> Value {
+    let time = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Millis, true);
+    let Execution { end, .. } = execution;
+    json!({
+        "execution_id": execution.id,
+        "contract": execution.contract,
+        "tool": execution.tool,
+        "session_id": execution.session,
+        "caller": execution.caller,
+        "client": execution.client,
+        "status": end.status,
+        "created_at": time(execution.created_at),
+        "completed_at": execution.completed_at.map(time),
+        "commit": end.commit,
+        "replay": end.is_replay,
+        "error": end.error,
+        "gates": end.meta.as_ref().and_then(|meta| meta.get(tabellion_runtime::gates::GATES)),
+        "input": execution.input,
+        "input_sha256": execution.input_digest,
+    })
+}
+
+/// Adds one line: time, state, tool, caller, commit and id.
+fn add(page: &mut Page, execution: &Execution) {
+    let at = execution.created_at.with_timezone(&Local);
+    page.put(FAINT, &at.format("%Y-%m-%d %H:%M:%S").to_string());
+    let status = execution.end.status;
+    let style = match status {
+        ExecutionStatus::Success => STRONG,
+        ExecutionStatus::Pending | ExecutionStatus::Running => NAME,
+        ExecutionStatus::Failed | ExecutionStatus::Cancelled => WARNING,
+    };
+    page.put(Style::new(), "  ")
+        .put(style, &format!("{:<9}", status.to_string()));
+    page.put(NAME, &format!("  {}", execution.tool));
+    if let Some(commit) = &execution.end.commit {
+        page.put(TITLE, &format!("  {}", short(commit)));
+    }
+    if let Some(caller) = &execution.caller {
+        page.put(FAINT, &format!("  {}", page::visible(caller)));
+    }
+    if let Some(code) = execution
+        .end
+        .error
+        .as_ref()
+        .and_then(|error| error["code"].as_str())
+    {
+        page.put(WARNING, &format!("  {code}"));
+    }
+    page.put(FAINT, &format!("  {}", execution.id)).line("");
+}
