@@ -424,6 +424,7 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             method: spec::RestMethod::Get,
             path: "/openapi.json",
             is: spec::RestOperation::OpenApi,
+            ..spec::RestEndpoint::NEW
         },
     ],
     ..ContractSpec::EMPTY

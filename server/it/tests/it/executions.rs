@@ -46,8 +46,18 @@ impl Shop {
     /// Serves with a clock that is ahead by so many seconds.
     fn serve_ahead(&self, seconds: u64) -> Server {
         let mut command = Command::new(TABELLION);
-        command.args(["serve", "--contract", "brainforge", "--http", "127.0.0.1:0", "--library"]);
-        command.arg(self.library()).arg("--keys").arg(self.folder.path().join("keys.json"));
+        command.args([
+            "serve",
+            "--contract",
+            "brainforge",
+            "--http",
+            "127.0.0.1:0",
+            "--library",
+        ]);
+        command
+            .arg(self.library())
+            .arg("--keys")
+            .arg(self.folder.path().join("keys.json"));
         command.env("TABELLION_CLOCK_OFFSET", seconds.to_string());
         Server::start(&mut command)
     }
@@ -59,10 +69,16 @@ impl Shop {
 
 fn audit(library: &Path, arguments: &[&str]) -> (bool, Vec<Value>) {
     let mut command = Command::new(TABELLION);
-    command.args(["audit", "--json"]).args(arguments).arg("--library").arg(library);
+    command
+        .args(["audit", "--json"])
+        .args(arguments)
+        .arg("--library")
+        .arg(library);
     let output = command.output().expect("it runs");
     let lines = String::from_utf8(output.stdout).expect("text");
-    let lines = lines.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let lines = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
     (output.status.success(), lines.collect())
 }
 
@@ -123,12 +139,24 @@ fn create(server: &Server, key: &Key, title: &str, headers: Headers<'_>) -> Answ
         "note_type": "permanent",
         "metadata": { "title": title },
     });
-    ask(server, key, ("POST", "/tools/create_note/execute"), headers, Some(note))
+    ask(
+        server,
+        key,
+        ("POST", "/tools/create_note/execute"),
+        headers,
+        Some(note),
+    )
 }
 
 fn export(server: &Server, key: &Key, headers: Headers<'_>) -> Answer {
     let all = Some(json!({ "format": "json" }));
-    ask(server, key, ("POST", "/tools/export_library/execute"), headers, all)
+    ask(
+        server,
+        key,
+        ("POST", "/tools/export_library/execute"),
+        headers,
+        all,
+    )
 }
 
 fn open(server: &Server, key: &Key) -> Answer {
@@ -176,7 +204,9 @@ fn an_execution_is_its_callers_and_of_those_who_see_others() {
         (shop.key("Max", &["--scope", "write"]), 200),
     ];
     let server = shop.serve();
-    let id = create(&server, &ann, "Mine", &[]).text("/execution_id").to_owned();
+    let id = create(&server, &ann, "Mine", &[])
+        .text("/execution_id")
+        .to_owned();
     for (at, (key, status)) in others.iter().enumerate() {
         let found = fetch(&server, key, &id);
         assert_eq!(found.status, *status, "{at}: {}", found.body);
@@ -189,7 +219,10 @@ fn an_execution_is_its_callers_and_of_those_who_see_others() {
         assert_eq!(cancelled.status, 404, "only its caller may cancel it");
     }
     let ended = ask(&server, &ann, ("DELETE", &format!("/executions/{id}")), &[], None);
-    assert_eq!((ended.status, ended.text("/error/details/reason")), (409, "finished"));
+    assert_eq!(
+        (ended.status, ended.text("/error/details/reason")),
+        (409, "finished")
+    );
 }
 
 #[test]
@@ -201,7 +234,9 @@ fn an_execution_begun_over_mcp_is_seen_over_rest_and_by_the_audit() {
     target.set_headers(vec![("Authorization".into(), format!("Bearer {}", ann.0))]);
     target.initialize("2025-11-25").expect("a handshake");
     let query = json!({ "query": "nothing" });
-    let answer = target.call("semantic_search", query, Map::new()).expect("an answer");
+    let answer = target
+        .call("semantic_search", query, Map::new())
+        .expect("an answer");
     let meta = &answer["result"]["_meta"];
     let id = meta["tabellion/execution"].as_str().expect("an execution");
     let found = fetch(&server, &ann, id);
@@ -280,23 +315,37 @@ fn sessions_are_few_and_end_by_themselves() {
     let eleventh = open(&server, &ann);
     assert_eq!(eleventh.status, 429);
     assert_eq!(eleventh.text("/error/details/limit"), "sessions");
-    let wait: u64 = eleventh.header("retry-after").expect("a time").parse().expect("seconds");
+    let wait: u64 = eleventh
+        .header("retry-after")
+        .expect("a time")
+        .parse()
+        .expect("seconds");
     assert!((3590..=3600).contains(&wait), "{wait}");
     assert_eq!(open(&server, &bob).status, 201, "others have their own");
     let session = format!("/sessions/{first}");
     let header = [("X-Session-Id", first.as_str())];
     for (key, method, status) in [(&bob, "PUT", 401), (&bob, "DELETE", 401), (&ann, "PUT", 200)] {
-        assert_eq!(ask(&server, key, (method, &session), &[], None).status, status, "{method}");
+        assert_eq!(
+            ask(&server, key, (method, &session), &[], None).status,
+            status,
+            "{method}"
+        );
     }
     let mine = create(&server, &ann, "Mine", &header);
     assert_eq!((mine.status, mine.text("/session_id")), (200, first.as_str()));
-    assert_eq!(create(&server, &bob, "Foreign", &header).text("/error/code"), "MCP_SESSION_EXPIRED");
+    assert_eq!(
+        create(&server, &bob, "Foreign", &header).text("/error/code"),
+        "MCP_SESSION_EXPIRED"
+    );
     // They outlive the server.
     drop(server);
     let server = shop.serve();
     assert_eq!(ask(&server, &ann, ("PUT", &session), &[], None).status, 200);
     assert_eq!(open(&server, &ann).status, 429);
-    assert_eq!(ask(&server, &ann, ("DELETE", &session), &[], None).text("/status"), "terminated");
+    assert_eq!(
+        ask(&server, &ann, ("DELETE", &session), &[], None).text("/status"),
+        "terminated"
+    );
     assert_eq!(create(&server, &ann, "Late", &header).status, 401);
     assert_eq!(open(&server, &ann).status, 201);
     drop(server);
@@ -322,8 +371,15 @@ fn limits_hold_over_all_servers_of_a_library_and_for_each_session() {
         }
         for server in &servers {
             let answer = export(server, &ann, &header);
-            assert_eq!((answer.status, answer.text("/error/code")), (429, "MCP_RATE_LIMIT_EXCEEDED"));
-            let wait: u64 = answer.header("retry-after").expect("a time").parse().expect("seconds");
+            assert_eq!(
+                (answer.status, answer.text("/error/code")),
+                (429, "MCP_RATE_LIMIT_EXCEEDED")
+            );
+            let wait: u64 = answer
+                .header("retry-after")
+                .expect("a time")
+                .parse()
+                .expect("seconds");
             assert!((300..=360).contains(&wait), "{wait}");
         }
     }
@@ -358,7 +414,11 @@ fn what_a_killed_server_has_made_is_known_afterwards() {
         assert!(agree, "{said:?}");
     }
     let (_, made) = shop.audit(&["--status", "success", "--tool", "create_note"]);
-    assert!(acknowledged > 0 && made.len() >= acknowledged, "{} of {acknowledged}", made.len());
+    assert!(
+        acknowledged > 0 && made.len() >= acknowledged,
+        "{} of {acknowledged}",
+        made.len()
+    );
     let (_, open) = shop.audit(&["--status", "running"]);
     assert_eq!(open, [Value::Null; 0]);
 }
@@ -375,5 +435,8 @@ fn try_create(server: &Server, key: &Key, title: &str) -> Option<u16> {
         .with("Authorization", &format!("Bearer {}", key.0))
         .with("Content-Type", "application/json");
     request.body = note.to_string().into_bytes();
-    request.send(&url, ANSWER_TIMEOUT).ok().map(|response| response.status)
+    request
+        .send(&url, ANSWER_TIMEOUT)
+        .ok()
+        .map(|response| response.status)
 }

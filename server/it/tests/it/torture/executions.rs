@@ -92,13 +92,18 @@ fn judge(library: &Path, answer: Option<&Outcome<Answer>>) -> Vec<String> {
         problems.push(format!("executions and commits disagree: {said}"));
     }
     let (_, made) = audit(library, &["--json", "--status", "success"]);
-    let made = made.lines().filter(|line| line.contains("\"create_note\"")).count();
+    let made = made
+        .lines()
+        .filter(|line| line.contains("\"create_note\""))
+        .count();
     match answer {
         Some(Ok(_)) if made != 2 => {
             problems.push(format!("acknowledged, and {made} executions of 2 are successes"));
         }
         Some(Err(refusal)) if made != 1 => {
-            problems.push(format!("refused, and {made} executions of 1 are successes: {refusal:?}"));
+            problems.push(format!(
+                "refused, and {made} executions of 1 are successes: {refusal:?}"
+            ));
         }
         _ => {}
     }
