@@ -119,7 +119,7 @@ async fn invalid_preconditions_are_invalid_arguments() {
         r#"
         @ 2025-11-25
         > 1 tools/call {"name":"keep","arguments":{"text":"x"},"_meta":{"tabellion/ifBass":"b"}}
-        < 1 {"content":[{"type":"text","text":"/_meta/tabellion~1ifBass: `tabellion/ifBass` is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey` and `tabellion/provenance`"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"meta","pointer":"/_meta/tabellion~1ifBass","message":"`tabellion/ifBass` is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey` and `tabellion/provenance`"}]}}}}
+        < 1 {"content":[{"type":"text","text":"/_meta/tabellion~1ifBass: `tabellion/ifBass` is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey`, `tabellion/provenance` and `tabellion/session`"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"meta","pointer":"/_meta/tabellion~1ifBass","message":"`tabellion/ifBass` is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey`, `tabellion/provenance` and `tabellion/session`"}]}}}}
         > 2 tools/call {"name":"echo_rpc","arguments":{"text":"x"},"_meta":{"tabellion/ifBase":7}}
         < 2 !-32602 tabellion/ifBase
         > 3 tools/call {"name":"echo_rpc","arguments":{"text":"x"},"_meta":{"tabellion/ifBase":"b","other/key":7,"progressToken":1}}

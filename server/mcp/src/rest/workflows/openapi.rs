@@ -8,7 +8,9 @@ use tabellion_runtime::{
 };
 
 use super::{
-    super::openapi::{REFUSALS, conditions, content, reference, refusals_of, relocate, responses, tagged},
+    super::openapi::{
+        REFUSALS, conditions, content, reference, refusals_of, relocate, responses, session_header, tagged,
+    },
     success_of,
 };
 
