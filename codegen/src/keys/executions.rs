@@ -109,10 +109,7 @@ impl Key for Calls {
                 if !tool.spec.errors.contains(&sessions.expired) {
                     problems.push(tool.document.problem(
                         "/errors",
-                        format!(
-                            "calls can fail with `{}`, for want of a session",
-                            sessions.expired
-                        ),
+                        format!("calls without a session fail with `{}`", sessions.expired),
                         "add it",
                     ));
                 }

@@ -25,11 +25,11 @@ pub(super) struct RequestOrigin {
     pub(super) headers: Arc<[(String, String)]>,
     /// Budget of the caller; `None` if requests are not limited.
     pub(super) budget: Option<Arc<dyn Budget>>,
-    /// What whoever waits for its execution wants to know; `None` if it is the client that waits.
+    /// What a request that waits for its execution wants to know; `None` over MCP, where clients wait for answers.
     pub(super) awaited: Option<Awaited>,
 }
 
-/// What whoever waits for the execution of a request wants to know.
+/// What a request that waits for its execution wants to know.
 #[derive(Debug, Clone)]
 pub(super) struct Awaited {
     /// Whether the request is answered before the call begins.
