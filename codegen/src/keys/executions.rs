@@ -32,8 +32,10 @@ pub struct Sessions {
     pub expired: String,
 }
 
-/// What can prevent that an execution is recorded, or a session opened.
-const FAILURES: [FailureKind; 3] = [FailureKind::Busy, FailureKind::RateLimited, FailureKind::Io];
+/// What can prevent that an execution is recorded.
+const OF_EXECUTIONS: [FailureKind; 2] = [FailureKind::Busy, FailureKind::Io];
+/// What can prevent that a session is opened.
+const OF_SESSIONS: [FailureKind; 1] = [FailureKind::RateLimited];
 
 pub(super) struct Calls;
 
@@ -58,12 +60,17 @@ impl Key for Calls {
                     "remove it; the log of changes has each call that changed something",
                 );
             }
-            for kind in FAILURES
+        }
+        for (at, is_there, failures) in [
+            ("/executions", spec.executions.is_some(), &OF_EXECUTIONS[..]),
+            ("/sessions", spec.sessions.is_some(), &OF_SESSIONS),
+        ] {
+            let lacking = failures
                 .iter()
-                .filter(|kind| contract.error_for(**kind).is_none())
-            {
+                .filter(|kind| is_there && contract.error_for(**kind).is_none());
+            for kind in lacking {
                 problem(
-                    "/executions",
+                    at,
                     format!("a call can end with the failure `{kind}`, which no error stands for"),
                     "add it to the `failures` of an error",
                 );
@@ -102,10 +109,7 @@ impl Key for Calls {
                 if !tool.spec.errors.contains(&sessions.expired) {
                     problems.push(tool.document.problem(
                         "/errors",
-                        format!(
-                            "calls can fail with `{}`, for want of a session",
-                            sessions.expired
-                        ),
+                        format!("calls without a session fail with `{}`", sessions.expired),
                         "add it",
                     ));
                 }

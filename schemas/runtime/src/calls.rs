@@ -75,7 +75,7 @@ pub struct NewExecution<'a> {
     pub contract: &'static ContractSpec,
     /// Its tool or operation.
     pub tool: &'static ToolSpec,
-    /// Who calls; `None` if that is unknown.
+    /// The caller; `None` if it is unknown.
     pub caller: Option<&'a KnownCaller>,
     /// The client's name and version, if known.
     pub client: Option<&'a str>,
@@ -169,17 +169,17 @@ pub struct Execution {
 /// Which executions are asked for. Each condition narrows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExecutionFilter {
-    /// Of this session.
+    /// Session that they belong to.
     pub session: Option<String>,
-    /// Of callers with this identity.
+    /// Identity of their caller.
     pub caller: Option<String>,
-    /// Of this tool or operation.
+    /// Their tool or operation.
     pub tool: Option<String>,
-    /// In this state.
+    /// Their state.
     pub status: Option<ExecutionStatus>,
-    /// Recorded at this time or later.
+    /// Time from which on they were recorded.
     pub since: Option<DateTime<Utc>>,
-    /// Recorded before this time.
+    /// Time before which they were recorded.
     pub until: Option<DateTime<Utc>>,
 }
 
@@ -225,7 +225,7 @@ pub trait CallStore: fmt::Debug + Send + Sync {
     /// If it can't be read.
     fn execution<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Execution>, Failure>>;
 
-    /// Asks whoever runs an execution to cancel it. It ends as cancelled if it had not changed anything yet.
+    /// Asks the server that runs an execution to cancel it. It ends as cancelled if it had not changed anything yet.
     ///
     /// # Errors
     /// If that can't be recorded.

@@ -103,7 +103,7 @@ fn tables(path: &Path) -> rusqlite::Result<()> {
             transaction.pragma_update(None, "user_version", FORMAT)?;
             transaction.commit()
         }
-        // Of a different version, or another program's, or damaged.
+        // It has a different version, is another program's, or is damaged.
         _ => Err(rusqlite::Error::SqliteFailure(
             rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB),
             None,

@@ -41,12 +41,12 @@ impl Server {
         }
         match try_lock_file(&path) {
             Ok(Some(lock)) => {
-                // Nobody has it, and nobody will: ids are not used again.
+                // No process has it, and none will: ids are not used again.
                 let _ = fs::remove_file(&path);
                 drop(lock);
                 false
             }
-            // Who can't tell does not take it for ended.
+            // If that can't be told, it is not taken for ended.
             Ok(None) | Err(_) => true,
         }
     }

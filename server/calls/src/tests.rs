@@ -33,7 +33,7 @@ static LIMITS: [RateLimit; 1] = [RateLimit {
     per: RateLimitPer::Session,
 }];
 
-const MOST: u32 = 3;
+const MAX_SESSIONS: u32 = 3;
 
 static CONTRACT: ContractSpec = ContractSpec {
     id: "shop",
@@ -43,7 +43,7 @@ static CONTRACT: ContractSpec = ContractSpec {
         result_seconds: 60,
     }),
     sessions: Some(&SessionsSpec {
-        most: MOST,
+        most: MAX_SESSIONS,
         seconds: 86400,
         idle_seconds: 3600,
         expired: "EXPIRED",
@@ -270,7 +270,7 @@ fn ending_a_session_cancels_what_runs_in_it() {
 fn connections_of_a_server_that_was_killed_make_room() {
     let folder = Folder::new();
     let killed = folder.open();
-    for at in 0..MOST {
+    for at in 0..MAX_SESSIONS {
         admit(&killed, &CHANGE, "ann", SessionOf::Connection(&at.to_string())).unwrap();
     }
     let next = folder.open();
@@ -328,7 +328,7 @@ proptest! {
 
     /// Random programs beside a model: who has which sessions.
     #[test]
-    fn nobody_has_more_sessions_than_the_contract_permits(steps in proptest::collection::vec(step(), 1..40)) {
+    fn no_caller_has_more_sessions_than_the_contract_permits(steps in proptest::collection::vec(step(), 1..40)) {
         let folder = Folder::new();
         let servers = [folder.open(), folder.open()];
         let spec = CONTRACT.sessions.unwrap();
@@ -343,7 +343,7 @@ proptest! {
             };
             match step {
                 Step::Open(who) => {
-                    let has_room = active(&named, &connected, who) < MOST as usize;
+                    let has_room = active(&named, &connected, who) < MAX_SESSIONS as usize;
                     let opened = done(calls.open_session(spec, &who.to_string(), &Value::Null));
                     prop_assert_eq!(opened.is_ok(), has_room);
                     named.extend(opened.ok().map(|opened| (opened.id, who, true)));
@@ -351,7 +351,7 @@ proptest! {
                 Step::Connect(who, connection) => {
                     let id = format!("connection {connection}");
                     let is_open = connected.contains_key(&(who, connection));
-                    let has_room = is_open || active(&named, &connected, who) < MOST as usize;
+                    let has_room = is_open || active(&named, &connected, who) < MAX_SESSIONS as usize;
                     let called = admit(calls, &CHANGE, &who.to_string(), SessionOf::Connection(&id));
                     prop_assert_eq!(called.is_ok(), has_room);
                     if has_room {

@@ -27,11 +27,11 @@ pub(super) struct RequestOrigin {
     pub(super) budget: Option<Arc<dyn Budget>>,
     /// Whether it came over REST, and the server made its message.
     pub(super) is_rest: bool,
-    /// What whoever waits for its execution wants to know; `None` if it is the client that waits.
+    /// What a request that waits for its execution wants to know; `None` over MCP, where clients wait for answers.
     pub(super) awaited: Option<Awaited>,
 }
 
-/// What whoever waits for the execution of a request wants to know.
+/// What a request that waits for its execution wants to know.
 #[derive(Debug, Clone)]
 pub(super) struct Awaited {
     /// Whether the request is answered before the call begins.

@@ -7,6 +7,7 @@ mod limits;
 mod origins;
 mod requests;
 mod rest;
+mod rest_requests;
 mod routes;
 mod tls;
 

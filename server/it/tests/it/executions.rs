@@ -242,7 +242,7 @@ fn an_execution_begun_over_mcp_is_seen_over_rest_and_by_the_audit() {
     let found = fetch(&server, &ann, id);
     assert_eq!((found.status, found.text("/status")), (200, "success"));
     assert_eq!(found.body["session_id"], meta["tabellion/session"]);
-    // Nobody can come back for the result of a call that only reads, and was answered.
+    // The result of a call that only reads, and was answered, is not kept.
     assert_eq!(found.body.get("result"), None);
     let refused = target.call("create_note", json!({ "content": "" }), Map::new());
     assert_eq!(refused.expect("an answer")["result"]["isError"], true);

@@ -272,7 +272,7 @@ fn entry(row: &Row<'_>, prefix: &str) -> Result<LogEntry, CacheError> {
         summary: row.get(7)?,
         key: row.get(8)?,
         request: row.get(9)?,
-        // Of the call, a reader is told the execution alone.
+        // The cache keeps the execution alone of a call.
         call: row.get::<_, Option<String>>(11)?.map(|execution| RecordedCall {
             execution,
             session: None,
