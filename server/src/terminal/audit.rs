@@ -22,7 +22,11 @@ use super::{
     open,
     page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
 };
-use crate::{calls, contracts, serve};
+use crate::{
+    calls,
+    contracts::{self, brainforge::desk::Desk},
+    serve,
+};
 
 /// Lists executions, oldest first: the last `limit` of those that `filter` asks for.
 pub(crate) fn list(
@@ -121,9 +125,10 @@ impl Audit {
         let entries = library.activity(usize::MAX)?.entries;
         let recorded: BTreeSet<_> = specs
             .iter()
-            .flat_map(|spec| spec.operations())
+            .flat_map(|spec| spec.operations().chain(spec.calls))
             .filter(|tool| tool.mutating)
             .map(|tool| tool.label())
+            .chain([Desk::decision()])
             .collect();
         let since = checked_since(calls, specs)?;
         let mut problems = vec![];

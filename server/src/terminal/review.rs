@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use serde_json::json;
 use tabellion_markdown::diff;
-use tabellion_runtime::{Agent, CallContext};
+use tabellion_runtime::{Agent, CallContext, calls::CallStore};
 
 use super::{
     Output, Page, TerminalError, counted,
@@ -13,6 +13,7 @@ use super::{
     page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
 };
 use crate::{
+    calls,
     contracts::brainforge::desk::{Desk, Waiting},
     serve,
 };
@@ -78,7 +79,9 @@ pub(crate) fn decide(
     notes: Option<&str>,
     output: Output,
 ) -> Result<(), TerminalError> {
-    let desk = Desk::new(open(folder)?);
+    let library = open(folder)?;
+    let calls = calls::open(&library, [&Desk::contract()])?;
+    let desk = Desk::new(library, calls.map(|calls| calls as Arc<dyn CallStore>));
     let runtime = serve::runtime()?;
     let decided = runtime.block_on(desk.decide(&call()?, id, on, notes));
     let commit = decided.map_err(|error| refusal(&error))?;
@@ -97,7 +100,7 @@ pub(crate) fn decide(
 }
 
 fn look(folder: &Path, id: Option<&str>) -> Result<Vec<Waiting>, TerminalError> {
-    let desk = Desk::new(open(folder)?);
+    let desk = Desk::new(open(folder)?, None);
     let runtime = serve::runtime()?;
     let waiting = runtime.block_on(desk.look(&call()?, id));
     waiting.map_err(|error| refusal(&error))

@@ -8,6 +8,8 @@ mod concurrency;
 mod contract;
 mod data;
 mod doctor;
+#[cfg(unix)]
+mod documented;
 mod editor;
 mod executions;
 mod http;

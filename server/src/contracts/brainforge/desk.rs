@@ -12,7 +12,10 @@ use tabellion_contracts::brainforge::{CONTRACT, ToolError};
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
 use tabellion_runtime::{
-    Annotations, CallContext, ErrorAnswer, ReadCx, Rejection, Schema, Staged, ToolSpec, WriteCx, dispatch,
+    Annotations, Answer, BoxFuture, CallContext, Contract, ContractError as _, ErrorAnswer, Failure, ReadCx,
+    Rejection, Schema, Staged, ToolSpec, WriteCx,
+    calls::{CallStore, NewExecution, RecordedCall, SessionOf},
+    dispatch,
     spec::ContractSpec,
 };
 use uuid::Uuid;
@@ -59,6 +62,8 @@ static DECIDE: ToolSpec = ToolSpec {
 pub(crate) struct Desk {
     shelf: Arc<Shelf>,
     library: Arc<Library>,
+    /// Where decisions are recorded, if they are.
+    calls: Option<Arc<dyn CallStore>>,
 }
 
 /// Something that waits, or waited.
@@ -119,13 +124,26 @@ struct DecideResponse {
 pub(crate) struct DeskError(String);
 
 impl Desk {
-    pub(crate) fn new(library: Arc<Library>) -> Self {
+    /// Opens the desk of a library. Decisions are recorded in `calls`.
+    pub(crate) fn new(library: Arc<Library>, calls: Option<Arc<dyn CallStore>>) -> Self {
         let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed));
-        Self::over(shelf, library)
+        Self {
+            calls,
+            ..Self::over(shelf, library)
+        }
     }
 
     pub(super) fn over(shelf: Arc<Shelf>, library: Arc<Library>) -> Self {
-        Self { shelf, library }
+        Self {
+            shelf,
+            library,
+            calls: None,
+        }
+    }
+
+    /// Returns the name of the tool that decisions are recorded as.
+    pub(crate) fn decision() -> &'static str {
+        DECIDE.name
     }
 
     /// Returns the contract, whose roles reviewers have.
@@ -162,16 +180,40 @@ impl Desk {
         notes: Option<&str>,
     ) -> Result<String, DeskError> {
         let request = json!({ "id": id, "on": on, "notes": notes });
-        let answer = dispatch::mutate(
-            &DECIDE,
-            self,
-            &*self.library,
-            call,
-            request,
-            |desk, cx, request| Box::pin(async move { desk.staged(cx, request) }),
-        );
+        let answer = self.call(call, DECIDE.name, request);
         let response: Value = answered(answer).await?;
         Ok(response["commit"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Makes a decision; its execution is recorded, if executions are.
+    async fn make(&self, call: &CallContext, request: Value) -> Result<Answer, Rejection> {
+        let decide = |call, request| async move {
+            dispatch::mutate(
+                &DECIDE,
+                self,
+                &*self.library,
+                call,
+                request,
+                |desk, cx, request| Box::pin(async move { desk.staged(cx, request) }),
+            )
+            .await
+        };
+        let Some(calls) = &self.calls else {
+            return decide(call, request).await;
+        };
+        let new = NewExecution {
+            contract: &CONTRACT,
+            tool: &DECIDE,
+            caller: call.caller.as_deref(),
+            client: call.client.as_deref(),
+            session: SessionOf::Caller,
+            arguments: &request,
+            is_pending: false,
+            keeps_result: false,
+        };
+        let (recorded, call) = RecordedCall::begin(calls, self, &new, call.clone()).await?;
+        let outcome = decide(&call, request.clone()).await;
+        recorded.end(self, &call, outcome).await
     }
 
     fn waiting(&self, cx: &ReadCx<'_>, request: &LookRequest) -> Result<LookResponse, ToolError> {
@@ -236,6 +278,32 @@ impl Desk {
             commit: receipt.commit().to_string(),
         });
         Ok(staged.with_details(decision.details()))
+    }
+}
+
+/// As a contract, the desk has the tool by which people decide.
+impl Contract for Desk {
+    fn spec(&self) -> &'static ContractSpec {
+        &CONTRACT
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a CallContext,
+        tool: &'a str,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<Answer, Rejection>> {
+        Box::pin(async move {
+            if tool == DECIDE.name {
+                self.make(call, arguments).await
+            } else {
+                Err(Rejection::UnknownTool)
+            }
+        })
+    }
+
+    fn error_for(&self, failure: Failure) -> ErrorAnswer {
+        ToolError::from(failure).answer()
     }
 }
 
