@@ -121,7 +121,7 @@ impl Audit {
         let entries = library.activity(usize::MAX)?.entries;
         let recorded: BTreeSet<_> = specs
             .iter()
-            .flat_map(|spec| spec.operations())
+            .flat_map(|spec| spec.operations().chain(spec.calls))
             .filter(|tool| tool.mutating)
             .map(|tool| tool.label())
             .collect();
