@@ -171,15 +171,23 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
     }
 }
 
-/// Which calls to list.
+/// Which calls to list, or to check.
 #[derive(Debug, Args)]
 #[group(skip)]
 pub(super) struct Calls {
     /// Compare all executions with the commits instead: each commit has its execution, and each success of a changing tool its commit.
     /// The exit code is 1 if they disagree
-    #[arg(long, conflicts_with_all = ["session", "caller", "tool", "status", "since", "until", "limit"])]
+    #[arg(long, conflicts_with = "filter")]
     check: bool,
 
+    #[command(flatten)]
+    filter: Filter,
+}
+
+/// Which calls to list. Each condition narrows.
+#[derive(Debug, Args)]
+#[group(id = "filter", multiple = true)]
+struct Filter {
     /// Only calls in this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -229,15 +237,24 @@ impl Calls {
         if self.check {
             return audit::check(folder, output);
         }
+        let Filter {
+            session,
+            caller,
+            tool,
+            status,
+            since,
+            until,
+            limit,
+        } = &self.filter;
         let filter = ExecutionFilter {
-            session: self.session.clone(),
-            caller: self.caller.clone(),
-            tool: self.tool.clone(),
-            status: self.status,
-            since: self.since,
-            until: self.until,
+            session: session.clone(),
+            caller: caller.clone(),
+            tool: tool.clone(),
+            status: *status,
+            since: *since,
+            until: *until,
         };
-        audit::list(folder, &filter, self.limit, output)
+        audit::list(folder, &filter, *limit, output)
     }
 }
 

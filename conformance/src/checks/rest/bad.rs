@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::{
     ToolSpec,
-    spec::{RateLimit, RestOperation},
+    spec::{RateLimit, RateLimitPer, RestOperation},
 };
 
 use super::{
@@ -230,7 +230,7 @@ impl Bad {
         }
     }
 
-    /// Makes the calls that come before it, over both faces in turn.
+    /// Makes the calls that come before it, over both faces in turn where these are counted together.
     ///
     /// # Errors
     /// If no answer arrives.
@@ -239,8 +239,15 @@ impl Bad {
             return Ok(());
         };
         let (tool, arguments) = example(faces.bench, operation)?;
-        let calls = limit(faces.bench, tool).map_or(0, |limit| limit.calls.get());
-        for (_, face) in (0..calls).zip(Face::ALL.into_iter().cycle()) {
+        let Some(limit) = limit(faces.bench, tool) else {
+            return Ok(());
+        };
+        // A connection may be a session of its own, which is counted apart.
+        let counted_together = match limit.per {
+            RateLimitPer::Caller => &Face::ALL[..],
+            RateLimitPer::Session => &[Face::Rest],
+        };
+        for (_, face) in (0..limit.calls.get()).zip(counted_together.iter().copied().cycle()) {
             faces.call(face, tool, &arguments, &Conditions::default())?;
         }
         Ok(())

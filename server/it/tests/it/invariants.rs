@@ -132,13 +132,14 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
         tools.chain(resources).chain(prompts)
     });
     let literals: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
-    // Where a repository's files are read and looked at, `index` is git's; an `agent` is in notes' front matter
-    // and in tokens.
+    // Where a repository's files are read and looked at, `index` is git's; an `agent` is in notes' front matter,
+    // in tokens, and in what clients say of themselves.
     let of_others = [
         ("server/library/src", "\"index\""),
         ("server/vcs/src", "\"index\""),
         ("server/notes/src", "\"agent\""),
         ("server/http/src", "\"agent\""),
+        ("server/mcp/src", "\"agent\""),
     ];
     let of_git = workspace().join("server/src/doctor");
     for folder in PRODUCT {
@@ -257,6 +258,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         (
             "rusqlite",
             &[
+                "tabellion-calls",
                 "tabellion-code",
                 "tabellion-conformance",
                 "tabellion-library",

@@ -27,7 +27,11 @@ impl Endpoint {
     ) -> Result<Response<Body>, Refusal> {
         counted(&asked, Access::Write)?;
         let (caller, spec) = (self.known(contract, &asked)?, sessions(contract)?);
-        let said = message::body(asked.request.headers(), asked.request.body())?;
+        let said = match &asked.request.body()[..] {
+            // It is optional, and clients without one say no media type.
+            [] => json!({}),
+            body => message::body(asked.request.headers(), body)?,
+        };
         let client = client(&said)?;
         let opened = self.store()?.open_session(spec, &caller.identity, &client).await;
         self.answered(contract, &asked, opened, |mut session| {
