@@ -135,7 +135,7 @@ pub const REST_ZOO: &[Specimen] = &[
         Mutant::AnySessions,
         "any-sessions",
         "a caller has as many sessions as it likes",
-        "sessions that nobody counts",
+        "sessions without a count",
         &["sessions/most"],
     ),
     specimen(

@@ -32,8 +32,8 @@ pub(super) fn caller(bench: &Bench<'_>) -> Option<&'static str> {
     program::writer(bench).map(|role| role.name)
 }
 
-/// Returns the role of a caller who is certainly another one, and is not shown the executions of others. It is of the other kind: two persons
-/// may have the same name, an agent is never who a person is.
+/// Returns the role of a second caller, who is not shown the executions of the first. It is of the other kind: two persons may have the same
+/// name, and an agent is never who a person is.
 ///
 /// # Errors
 /// "Not applicable", if the contract has no such role.

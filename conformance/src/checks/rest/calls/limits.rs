@@ -223,7 +223,7 @@ fn shared(bench: &Bench<'_>, label: &str) -> Judgement {
     };
     let (path, request) = trial.step.request(&trial.faces, &trial.memory, within)?;
     let call = |number: u32| {
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             trial.faces.send_to(&second, &path, &request)
         } else {
             trial.faces.send(&path, &request)

@@ -29,7 +29,7 @@ pub(in crate::checks) const CHECKS: &[Check] = &[
     limits::EACH,
     limits::RETRY_AFTER,
     limits::SHARED,
-    sessions::MOST,
+    sessions::CHECK,
 ];
 
 /// Returns true if the family is about what is kept of calls.

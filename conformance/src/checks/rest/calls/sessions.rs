@@ -21,7 +21,7 @@ use crate::{
 /// The most sessions that are opened.
 const MAX_SESSIONS: u32 = 100;
 
-pub(super) const MOST: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "sessions/most",
     severity: Severity::Must,
     guarantees: &["sessions-end"],
