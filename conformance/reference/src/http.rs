@@ -174,6 +174,7 @@ impl Answer {
 pub(super) fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
+        201 => "Created",
         202 => "Accepted",
         400 => "Bad Request",
         401 => "Unauthorized",
@@ -181,6 +182,7 @@ pub(super) fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         415 => "Unsupported Media Type",
         422 => "Unprocessable Content",
+        429 => "Too Many Requests",
         500 => "Internal Server Error",
         _ => "Method Not Allowed",
     }

@@ -356,6 +356,19 @@ pub enum Mutant {
     RestRefusesWith200,
     RestRefusesAsProblem,
     RestMakesThenRefuses,
+    ExecutionsNameNoCommit,
+    ExecutionsSucceed,
+    CommitsNameNoExecution,
+    RefusalsAreCommits,
+    ExecutionsOfAnyone,
+    LimitIsIgnored,
+    LimitPermitsOneMore,
+    LimitsOfCallers,
+    LimitsOfAProcess,
+    RestSaysNoTime,
+    AnySessions,
+    EndedSessionsLive,
+    SessionsOfAnyone,
 }
 
 /// A mutant and its description.

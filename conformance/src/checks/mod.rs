@@ -37,6 +37,7 @@ mod table;
 mod undo;
 mod wire;
 
+use rest::calls;
 use tabellion_runtime::{ContractSpec, Guarantee, ToolSpec, spec::FieldType};
 
 use crate::{
@@ -77,6 +78,7 @@ pub const FAMILIES: &[&[Check]] = &[
     notes::SEARCH,
     notes::EXPORT,
     rest::CHECKS,
+    rest::calls::CHECKS,
     memory::CHECKS,
     code::INDEX,
     code::SEARCH,
@@ -152,6 +154,9 @@ pub const SMOKE: &[&str] = &[
     "export/whole",
     "rest/same-answers",
     "rest/errors",
+    "audit/agrees-with-commits",
+    "limits/each",
+    "sessions/most",
     "memory/kept",
     "memory/found",
     "memory/timeline",
@@ -190,6 +195,7 @@ fn fits(check: &Check, contract: &ContractSpec) -> bool {
         "auth" => contract.auth.is_some(),
         "gates" => !contract.gates.is_empty(),
         rest::FAMILY => !contract.rest.is_empty(),
+        family if calls::is_family(family) => calls::is_of(contract, family),
         memory::FAMILY => memory::is_of(contract),
         family if code::is_family(family) => code::is_of(contract, family),
         family if notes::is_family(family) => notes::is_of(contract),
@@ -205,7 +211,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
         "wire" | "http" | "schema" | "pure" => true,
         "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
         "rows" | "provenance" | "modes" | "auth" | "gates" | rest::FAMILY | memory::FAMILY => true,
-        family if code::is_family(family) || notes::is_family(family) => true,
+        family if code::is_family(family) || notes::is_family(family) || calls::is_family(family) => true,
         "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
         "secrets" => contract.rows.is_some_and(|rows| {
             let mut fields = rows.entities.iter().flat_map(|entity| entity.fields);
@@ -221,7 +227,7 @@ fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
 
 /// Returns true if a check is about what exists over HTTP alone.
 pub(crate) fn is_over_http(check: &Check) -> bool {
-    matches!(check.family(), http::FAMILY | rest::FAMILY)
+    matches!(check.family(), http::FAMILY | rest::FAMILY) || calls::is_family(check.family())
 }
 
 /// Returns what a contract declares or promises that no check judges, for people; each is a noun phrase.

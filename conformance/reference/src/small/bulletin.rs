@@ -68,6 +68,8 @@ pub(super) struct Bulletin {
     role: String,
     /// The last request that a mutant refused.
     refused: Option<Value>,
+    /// Id of the execution, which commits name.
+    execution: Option<String>,
 }
 
 impl Bulletin {
@@ -82,6 +84,26 @@ impl Bulletin {
             library,
             role: role.to_owned(),
             refused: None,
+            execution: None,
+        }
+    }
+
+    /// Names an execution in the commits.
+    pub(super) fn in_execution(self, id: &str) -> Self {
+        Self {
+            execution: Some(id.to_owned()),
+            ..self
+        }
+    }
+
+    /// Writes or removes a notice in one commit, whose message names the execution.
+    fn commit(&self, path: &str, text: Option<&[u8]>, what: &str) -> Result<(), Refusal> {
+        match &self.execution {
+            Some(id) if !is(Mutant::CommitsNameNoExecution) => {
+                let message = format!("{what} {path}\n\nExecution: {id}");
+                self.library.write_saying(path, text, &message)
+            }
+            _ => self.library.write(path, text, what),
         }
     }
 
@@ -190,11 +212,11 @@ impl Bulletin {
             "read_notice" => json!({ "path": path, "text": old_text }),
             "post_notice" => {
                 let path = self.written(operation, arguments);
-                self.library.write(&path, Some(text.as_bytes()), "post")?;
+                self.commit(&path, Some(text.as_bytes()), "post")?;
                 json!({ "path": path, "status": if waits { "waiting" } else { "posted" } })
             }
             _ => {
-                self.library.write(path, None, "remove")?;
+                self.commit(path, None, "remove")?;
                 json!({ "path": path })
             }
         };

@@ -10,6 +10,7 @@ mod code;
 mod conditions;
 mod desk;
 mod editor;
+mod kept;
 mod logbook;
 mod memory;
 mod recall;
@@ -403,7 +404,12 @@ impl Library {
     }
 
     /// Writes or removes a file, and commits only that file.
-    fn write(&self, path: &str, bytes: Option<&[u8]>, message: &str) -> Result<(), Refusal> {
+    fn write(&self, path: &str, bytes: Option<&[u8]>, what: &str) -> Result<(), Refusal> {
+        self.write_saying(path, bytes, &format!("{what} {path}"))
+    }
+
+    /// As [`write`](Self::write), with this message of the commit.
+    fn write_saying(&self, path: &str, bytes: Option<&[u8]>, message: &str) -> Result<(), Refusal> {
         let at = self.0.join(path);
         match bytes {
             Some(bytes) => {
@@ -416,15 +422,7 @@ impl Library {
             return Ok(());
         }
         self.git(&["add", "--force", "--", path])?;
-        self.git(&[
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "-m",
-            &format!("{message} {path}"),
-            "--",
-            path,
-        ])?;
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", message, "--", path])?;
         if is(Mutant::CommitsAgain) {
             self.git(&["commit", "--quiet", "--allow-empty", "-m", "again"])?;
         }

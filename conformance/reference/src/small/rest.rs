@@ -1,5 +1,5 @@
 //! Notices over HTTP: MCP at `/mcp` in the stateless era, and REST below it. A connection carries one request, and they are answered one by
-//! one. A caller's key is the name of the role.
+//! one. A caller's key is the name of the role, and so is its identity. Calls are kept, over both.
 //!
 //! What REST answers is written out here, and so is the description of it.
 
@@ -12,12 +12,16 @@ use std::{
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
-use tabellion_runtime::context::{BASE, COMMIT, IDEMPOTENCY_KEY, IF_BASE};
+use tabellion_runtime::{
+    calls::{EXECUTION, SESSION},
+    context::{BASE, COMMIT, IDEMPOTENCY_KEY, IF_BASE},
+};
 
 use super::{
     Library,
     bulletin::{self, Bulletin},
     conditions::{Calls, Conditional},
+    kept::{Kept, NotNow},
     listed, respond,
 };
 use crate::{
@@ -28,7 +32,7 @@ use crate::{
 /// How long a client may take to send its request.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Statuses of refusals.
-const REFUSALS: [u16; 9] = [400, 401, 403, 404, 405, 415, 422, 500, 503];
+const REFUSALS: [u16; 10] = [400, 401, 403, 404, 405, 415, 422, 429, 500, 503];
 
 /// Serves notices in the library at `root` over HTTP until the process ends.
 ///
@@ -36,25 +40,27 @@ const REFUSALS: [u16; 9] = [400, 401, 403, 404, 405, 415, 422, 500, 503];
 /// If the address is in use.
 pub fn serve_bulletin_at(root: &Path, address: SocketAddr) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
-    let mut calls = Calls::default();
+    let (mut calls, mut kept) = (Calls::default(), Kept::default());
     for stream in listener.incoming() {
         let stream = stream?;
         stream.set_read_timeout(Some(READ_TIMEOUT))?;
         // A client that disconnects only loses its answer.
-        drop(answer(root, &mut calls, &stream));
+        drop(answer(root, &mut calls, &mut kept, &stream));
     }
     Ok(())
 }
 
-fn answer(root: &Path, calls: &mut Calls, stream: &TcpStream) -> io::Result<()> {
+fn answer(root: &Path, calls: &mut Calls, kept: &mut Kept, stream: &TcpStream) -> io::Result<()> {
     let request = Request::read(stream)?;
-    let mut server = Server { root, calls };
+    let mut server = Server { root, calls, kept };
     server.answer(&request).write(stream)
 }
 
 struct Server<'a> {
     root: &'a Path,
     calls: &'a mut Calls,
+    /// What was kept last.
+    kept: &'a mut Kept,
 }
 
 /// A response with a body of JSON.
@@ -94,6 +100,20 @@ impl Response {
         Self::new(status, body)
     }
 
+    /// Returns the refusal of a request in a session that is not the caller's, or that exceeds a limit.
+    fn not_now(why: &NotNow) -> Self {
+        let answer = why.answer();
+        let status = bulletin::CONTRACT.status(&answer).unwrap_or(500);
+        Self::error(status, bulletin::CONTRACT.rest_body(&answer)).retry_after(why.wait)
+    }
+
+    fn retry_after(self, wait: Option<u64>) -> Self {
+        match wait.filter(|_| !is(Mutant::RestSaysNoTime)) {
+            Some(wait) => self.header("Retry-After", wait.to_string()),
+            None => self,
+        }
+    }
+
     fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
@@ -117,6 +137,12 @@ fn error(name: &str, message: &str) -> Value {
     json!({ "error": { "code": name, "message": message, "details": {}, "violations": [] } })
 }
 
+fn not_found(message: &str) -> Value {
+    let mut body = error("INVALID", message);
+    body["error"]["details"] = json!({ "reason": "not_found" });
+    body
+}
+
 /// Returns the caller's role.
 fn role(request: &Request) -> Option<&str> {
     let key = request.header("authorization")?.strip_prefix("Bearer ")?;
@@ -126,14 +152,20 @@ fn role(request: &Request) -> Option<&str> {
 impl Server<'_> {
     fn answer(&mut self, request: &Request) -> Response {
         let path = request.path.as_str();
+        let session = path.strip_prefix("/mcp/sessions/");
+        let execution = path.strip_prefix("/mcp/executions/");
         let expected = match path {
             "/mcp/tools" | "/mcp/openapi.json" => "GET",
+            _ if execution.is_some() => "GET",
+            _ if session.is_some() && request.method == "PUT" => "PUT",
+            _ if session.is_some() => "DELETE",
             _ => "POST",
         };
         let tool = path
             .strip_prefix("/mcp/tools/")
             .and_then(|rest| rest.strip_suffix("/execute"));
-        if tool.is_none() && !["/mcp", "/mcp/tools", "/mcp/openapi.json"].contains(&path) {
+        let places = ["/mcp", "/mcp/tools", "/mcp/openapi.json", "/mcp/sessions"];
+        if tool.or(session).or(execution).is_none() && !places.contains(&path) {
             return Response::refusal(404, "INVALID", "nothing is served here");
         }
         if path == "/mcp/openapi.json" && request.method == expected {
@@ -150,8 +182,27 @@ impl Server<'_> {
             let why = format!("only {expected} is served here");
             return Response::refusal(405, "INVALID", &why).header("Allow", expected);
         }
+        if let Some(id) = execution {
+            let found = self.with_kept(|kept| kept.execution(role, id).cloned());
+            return match found {
+                Some(found) => Response::new(200, found),
+                None => Response::error(404, not_found("there is no such execution")),
+            };
+        }
+        if let Some(id) = session {
+            let ends = request.method == "DELETE";
+            let status = if ends { "terminated" } else { "active" };
+            return match self.with_kept(|kept| kept.touch(role, id, ends)) {
+                Ok(()) => Response::new(200, json!({ "session_id": id, "status": status })),
+                Err(why) => Response::not_now(&why),
+            };
+        }
         match (path, tool) {
             (_, Some(tool)) => self.execute(role, tool, request),
+            ("/mcp/sessions", _) => match self.with_kept(|kept| kept.open(role)) {
+                Ok(id) => Response::new(201, json!({ "session_id": id, "status": "active" })),
+                Err(why) => Response::not_now(&why),
+            },
             ("/mcp/tools", _) => Response::new(200, list()),
             _ => self.mcp(role, request),
         }
@@ -166,11 +217,50 @@ impl Server<'_> {
         }
     }
 
+    /// Reads what is kept, and keeps what becomes of it.
+    fn with_kept<T>(&mut self, change: impl FnOnce(&mut Kept) -> T) -> T {
+        let library = Library(self.root.to_owned());
+        let lock = library.lock();
+        let mut kept = Kept::read(&library, self.kept).unwrap_or_default();
+        let result = change(&mut kept);
+        if kept.write(&library).is_err() {
+            eprintln!("calls could not be kept");
+        }
+        *self.kept = kept;
+        drop(lock);
+        result
+    }
+
     fn respond(&mut self, role: &str, message: &Value) -> Option<Value> {
         let library = Library(self.root.to_owned());
         let board = Bulletin::new(library, Some(role));
+        let tool = message["params"]["name"].as_str().unwrap_or_default();
+        if message["method"] != "tools/call" || bulletin::CONTRACT.tool(tool).is_none() {
+            let mut server = Conditional::new(board, self.root, self.calls);
+            return respond(bulletin::CONTRACT, &mut server, message);
+        }
+        let session = message["params"]["_meta"][SESSION].as_str();
+        let begun = match self.with_kept(|kept| kept.begin(role, tool, session)) {
+            Ok(begun) => begun,
+            Err(why) => return Some(refused(message, &why)),
+        };
+        let board = board.in_execution(&begun.execution);
         let mut server = Conditional::new(board, self.root, self.calls);
-        respond(bulletin::CONTRACT, &mut server, message)
+        let mut answer = respond(bulletin::CONTRACT, &mut server, message)?;
+        let shown = shown(tool, &answer);
+        if is(Mutant::RefusalsAreCommits) && shown["status"] == "failed" {
+            let message = format!("refused {tool}\n\nExecution: {}", begun.execution);
+            let library = Library(self.root.to_owned());
+            library
+                .git(&["commit", "--quiet", "--allow-empty", "-m", &message])
+                .ok()?;
+        }
+        self.with_kept(|kept| kept.end(role, &begun, shown));
+        if let Some(result) = answer.get_mut("result") {
+            result["_meta"][EXECUTION] = begun.execution.into();
+            result["_meta"][SESSION] = begun.session.into();
+        }
+        Some(answer)
     }
 
     /// Calls a tool over REST.
@@ -191,6 +281,9 @@ impl Server<'_> {
         {
             meta.insert(IDEMPOTENCY_KEY.into(), key.into());
         }
+        if let Some(session) = request.header("x-session-id") {
+            meta.insert(SESSION.into(), session.into());
+        }
         if request.header("if-none-match") == Some("*") {
             meta.insert(IF_BASE.into(), Value::Null);
         }
@@ -204,6 +297,13 @@ impl Server<'_> {
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
         let message = json!({ "id": 0, "method": "tools/call", "params": params });
         let answer = self.respond(role, &message).unwrap_or_default();
+        let result = &answer["result"];
+        if request.header("prefer") == Some("respond-async") && result["_meta"][EXECUTION].is_string() {
+            // It is over already, which the client can't know.
+            let body =
+                json!({ "execution_id": result["_meta"][EXECUTION], "tool": tool, "status": "running" });
+            return Response::new(202, body).header("Preference-Applied", "respond-async");
+        }
         if let Some(refused) = answer.get("error") {
             let message = refused["message"].as_str().unwrap_or_default();
             return if refused["code"] == -32602 {
@@ -212,16 +312,22 @@ impl Server<'_> {
                 Response::refusal(500, "FAILED", message)
             };
         }
-        let result = &answer["result"];
         if result["isError"] == true {
-            let status = match result["structuredContent"]["error"]["code"].as_str() {
+            let error = &result["structuredContent"]["error"];
+            let status = match error["code"].as_str() {
                 Some("AUTH_REQUIRED" | "VIOLATION") => 403,
+                Some("EXPIRED") => 401,
+                Some("TOO_OFTEN") => 429,
+                _ if error["details"]["reason"] == "not_found" => 404,
                 _ => 422,
             };
-            return Response::error(status, result["structuredContent"].clone());
+            let wait = error["details"]["retryAfterSeconds"].as_u64();
+            return Response::error(status, result["structuredContent"].clone()).retry_after(wait);
         }
         let milliseconds = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut body = json!({
+            "execution_id": result["_meta"][EXECUTION],
+            "session_id": result["_meta"][SESSION],
             "tool": tool,
             "status": "success",
             "result": result["structuredContent"],
@@ -247,6 +353,35 @@ impl Server<'_> {
             None => response,
         }
     }
+}
+
+/// Returns the answer to a call that may not begin.
+fn refused(message: &Value, why: &NotNow) -> Value {
+    let answer = why.answer();
+    let result = json!({
+        "resultType": "complete",
+        "isError": true,
+        "content": [{ "type": "text", "text": answer.message }],
+        "structuredContent": bulletin::CONTRACT.rest_body(&answer),
+        "_meta": { "tabellion/error": { "code": answer.code, "name": answer.name, "data": answer.data } },
+    });
+    json!({ "jsonrpc": "2.0", "id": message["id"], "result": result })
+}
+
+/// Returns what is kept of a call with this answer.
+fn shown(tool: &str, answer: &Value) -> Value {
+    let (result, error) = (&answer["result"], &answer["error"]);
+    if result["isError"] == true {
+        return json!({ "tool": tool, "status": "failed", "error": result["structuredContent"]["error"] });
+    }
+    if error.is_object() {
+        return json!({ "tool": tool, "status": "failed", "error": error });
+    }
+    let mut shown = json!({ "tool": tool, "status": "success", "result": result["structuredContent"] });
+    if let Some(commit) = result["_meta"].get(COMMIT) {
+        shown["commit"] = commit.clone();
+    }
+    shown
 }
 
 fn now() -> String {

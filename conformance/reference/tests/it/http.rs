@@ -62,9 +62,13 @@ fn each_mutant_over_http_is_detected() {
 
 #[test]
 fn the_small_server_passes_over_rest() {
-    let report = judged(CorrectServer::Bulletin, None, &["rest"]);
+    let report = judged(
+        CorrectServer::Bulletin,
+        None,
+        &["rest", "audit", "limits", "sessions"],
+    );
     let verdicts: Vec<_> = report.checks.iter().map(|check| check.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Pass; 3], "{:?}", report.checks);
+    assert_eq!(verdicts, [Verdict::Pass; 8], "{:?}", report.checks);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     ToolSpec,
+    calls::SESSION,
     context::{IDEMPOTENCY_KEY, IF_BASE},
     spec::{RestEndpoint, RestMethod, RestOperation},
 };
@@ -12,11 +13,11 @@ use super::outcome::{Outcome, RestAnswer};
 use crate::{
     callers,
     check::Bench,
-    client::Client,
+    client::{Client, ONE_CLIENT},
     http::Request,
     judgement::{Judgement, Stop, ensure, fail},
     scene::{Scene, View},
-    target::CLIENT_NAME,
+    target::{CLIENT_NAME, Target},
 };
 
 /// A face of a server.
@@ -52,6 +53,10 @@ pub(super) struct Conditions {
     pub(super) base: Option<Value>,
     /// The idempotency key.
     pub(super) key: Option<String>,
+    /// Id of the session that the call names.
+    pub(super) session: Option<String>,
+    /// Whether it asks to be answered before it is made; over REST alone.
+    pub(super) is_async: bool,
 }
 
 /// A server over a library of its own, and its caller.
@@ -133,6 +138,38 @@ impl<'b, 'a> Faces<'b, 'a> {
         names.fold(request, |request, (name, _)| request.without(name))
     }
 
+    /// Sends a request to a path below the one of MCP as the caller of another role.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send); "not applicable", if no header makes the suite such a caller.
+    pub(super) fn send_as(&self, role: &str, path: &str, request: Request) -> Result<RestAnswer, Stop> {
+        let headers = self.bench.subject.launch.headers_of(role);
+        if headers.is_empty() {
+            let why = format!("the check needs a second caller: add `--role-header '{role}=NAME: VALUE'`");
+            return Err(Stop::NotApplicable(why));
+        }
+        let target = self.client.target.beside(self.bench.subject.era);
+        let target = target.ok_or_else(|| Stop::NotApplicable(ONE_CLIENT.into()))?;
+        target.set_headers(headers.clone());
+        let request = headers
+            .iter()
+            .fold(self.anonymous(request), |request, (name, value)| {
+                request.with(name, value)
+            });
+        self.scene.trace(format!("a client has the role `{role}`"));
+        self.send_to(&target, path, &request)
+    }
+
+    /// Starts another server of the library, for the same caller.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub(super) fn another_server(&self) -> Result<Target, Stop> {
+        let target = self.scene.connect()?;
+        target.set_headers(self.credentials.clone());
+        Ok(target)
+    }
+
     /// Returns a request with credentials that no caller has.
     pub(super) fn disguised(&self, request: Request) -> Request {
         let unknown = |value: &str| {
@@ -150,7 +187,15 @@ impl<'b, 'a> Faces<'b, 'a> {
     /// # Errors
     /// If no response arrives.
     pub(super) fn send(&self, path: &str, request: &Request) -> Result<RestAnswer, Stop> {
-        let answer = RestAnswer::read(self.client.target.send_http_below(path, request)?)?;
+        self.send_to(&self.client.target, path, request)
+    }
+
+    /// As [`send`](Self::send), to another server.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(super) fn send_to(&self, target: &Target, path: &str, request: &Request) -> Result<RestAnswer, Stop> {
+        let answer = RestAnswer::read(target.send_http_below(path, request)?)?;
         self.scene.trace(format!("the answer is {}", answer.shown()));
         Ok(answer)
     }
@@ -173,6 +218,20 @@ impl<'b, 'a> Faces<'b, 'a> {
         arguments: &Value,
         conditions: &Conditions,
     ) -> Result<RestAnswer, Stop> {
+        let (path, request) = self.execution(tool, arguments, conditions)?;
+        self.send(&path, &request)
+    }
+
+    /// Returns the request that calls a tool over REST, and its path.
+    ///
+    /// # Errors
+    /// "Not applicable", if the contract has no endpoint for it.
+    pub(super) fn execution(
+        &self,
+        tool: &ToolSpec,
+        arguments: &Value,
+        conditions: &Conditions,
+    ) -> Result<(String, Request), Stop> {
         let endpoint = endpoint(self.bench, RestOperation::ToolExecute)?;
         let mut request = self.request(method(endpoint), Some(arguments));
         if let Some(key) = &conditions.key {
@@ -183,7 +242,13 @@ impl<'b, 'a> Faces<'b, 'a> {
             Some(Value::String(base)) => request = request.with("If-Match", &format!("\"{base}\"")),
             Some(_) => request = request.with("If-None-Match", "*"),
         }
-        self.send(&endpoint.path_with(&[tool.name]), &request)
+        if let Some(session) = &conditions.session {
+            request = request.with("X-Session-Id", session);
+        }
+        if conditions.is_async {
+            request = request.with("Prefer", "respond-async");
+        }
+        Ok((endpoint.path_with(&[tool.name]), request))
     }
 
     /// Calls a tool over one face.
@@ -206,6 +271,8 @@ impl<'b, 'a> Faces<'b, 'a> {
         meta.extend(conditions.base.clone().map(|base| (IF_BASE.to_owned(), base)));
         let key = conditions.key.clone();
         meta.extend(key.map(|key| (IDEMPOTENCY_KEY.to_owned(), key.into())));
+        let session = conditions.session.clone();
+        meta.extend(session.map(|session| (SESSION.to_owned(), session.into())));
         let message = self.client.call_raw(tool, arguments, meta)?;
         Ok(Outcome::of_mcp(contract, &message))
     }

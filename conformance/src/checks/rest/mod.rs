@@ -1,6 +1,6 @@
 //! REST beside MCP: the same calls with the same outcome, described as they are, and refused as the contract says.
 //!
-//! Applies to contracts with endpoints (`rest`), over HTTP. Endpoints of other kinds than these are not tested: the list of tools,
+//! Applies to contracts with endpoints (`rest`), over HTTP. This family tests the endpoints of these kinds: the list of tools,
 //! the call of a tool, and the description. The form of a successful answer is the one that `server/docs/brainforge.md` describes.
 //!
 //! | module | is for |
@@ -12,9 +12,11 @@
 //! | [`same`] | `rest/same-answers` |
 //! | [`description`], [`openapi`] | the description, and `rest/openapi` |
 //! | [`bad`], [`errors`] | requests that must be refused, and `rest/errors` |
+//! | [`calls`] | families of their own: what is kept of calls |
 
 mod alike;
 mod bad;
+pub(super) mod calls;
 mod description;
 mod errors;
 mod faces;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     ContractSpec, ErrorAnswer,
+    calls::EXECUTION,
     context::{BASE, COMMIT},
     gates::{GATES, VIOLATIONS},
     spec::ErrorBody,
@@ -96,6 +97,8 @@ pub(super) struct Done {
     pub(super) commit: Option<String>,
     /// The content that the document has now.
     pub(super) base: Option<String>,
+    /// Id of the execution, where executions are kept.
+    pub(super) execution: Option<String>,
     /// What the gates said; null if nothing.
     pub(super) gates: Value,
 }
@@ -132,6 +135,7 @@ impl Outcome {
                 result: result["structuredContent"].clone(),
                 commit: said(COMMIT),
                 base: said(BASE),
+                execution: said(EXECUTION),
                 gates,
             });
         };
@@ -187,6 +191,7 @@ impl Outcome {
             result: body["result"].clone(),
             commit: body["commit"].as_str().map(str::to_owned),
             base,
+            execution: body["execution_id"].as_str().map(str::to_owned),
             gates: body["constitutional_compliance"].clone(),
         }))
     }

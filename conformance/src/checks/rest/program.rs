@@ -16,6 +16,7 @@ use super::{
 use crate::{
     check::Bench,
     checks::gates,
+    http::Request,
     judgement::{Stop, fail},
     request,
 };
@@ -74,6 +75,11 @@ impl Step {
         }
     }
 
+    /// Returns the arguments, as the example has them.
+    pub(super) const fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
     /// Returns whether it calls this operation.
     pub(super) fn is_of(&self, tool: &ToolSpec) -> bool {
         self.operation == tool.label()
@@ -95,13 +101,45 @@ impl Step {
     /// # Errors
     /// If no response arrives.
     pub(super) fn send(&self, faces: &Faces<'_, '_>, memory: &mut Memory) -> Result<RestAnswer, Stop> {
+        self.send_with(faces, memory, Conditions::default())
+    }
+
+    /// As [`send`](Self::send), in the session of these conditions, and answered when they say.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(super) fn send_with(
+        &self,
+        faces: &Faces<'_, '_>,
+        memory: &mut Memory,
+        with: Conditions,
+    ) -> Result<RestAnswer, Stop> {
         let tool = self.tool(faces.bench)?;
-        let arguments = memory.arguments(tool, &self.arguments);
-        let answer = faces.execute(tool, &arguments, &memory.conditions(self.condition))?;
+        let (path, request) = self.request(faces, memory, with)?;
+        let answer = faces.send(&path, &request)?;
         if let Ok(outcome) = Outcome::of_rest(faces.bench.subject.contract, &answer) {
             memory.learn(tool, &outcome);
         }
         Ok(answer)
+    }
+
+    /// Returns the request that makes the call over REST, as [`send_with`](Self::send_with) does, and its path.
+    ///
+    /// # Errors
+    /// "Not applicable", if the contract has no endpoint for it.
+    pub(super) fn request(
+        &self,
+        faces: &Faces<'_, '_>,
+        memory: &Memory,
+        with: Conditions,
+    ) -> Result<(String, Request), Stop> {
+        let tool = self.tool(faces.bench)?;
+        let conditions = Conditions {
+            session: with.session,
+            is_async: with.is_async,
+            ..memory.conditions(self.condition)
+        };
+        faces.execution(tool, &memory.arguments(tool, &self.arguments), &conditions)
     }
 }
 
@@ -169,7 +207,10 @@ impl Memory {
             }
             Condition::Absent => Some(Value::Null),
         };
-        Conditions { base, key: None }
+        Conditions {
+            base,
+            ..Conditions::default()
+        }
     }
 }
 

@@ -146,6 +146,7 @@ fn plain(ids: &mut Ids, outcome: &Outcome) -> Value {
             "gates": ids.value(&done.gates),
             "says a commit": done.commit.is_some(),
             "says a base": done.base.is_some(),
+            "says an execution": done.execution.is_some(),
         }),
         Outcome::Refused(refused) => json!({
             "error": refused.name,

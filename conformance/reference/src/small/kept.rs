@@ -1,0 +1,253 @@
+//! What the board keeps of calls, beside the notices: executions, sessions, and what the limit has left of each. It is a document of JSON
+//! in the server's folder in `.git`, so that all servers of a library share it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    time::{Duration, SystemTime},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tabellion_runtime::{ErrorAnswer, spec::RateLimit};
+
+use super::{Library, Refusal, bulletin::CONTRACT, failed};
+use crate::mutant::{Mutant, is};
+
+/// The roles that see executions of others.
+const SEES_OTHERS: [&str; 1] = ["owner"];
+
+/// Executions and sessions, by their ids.
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
+pub(super) struct Kept {
+    executions: BTreeMap<String, Execution>,
+    sessions: BTreeMap<String, Session>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Execution {
+    holder: String,
+    /// As REST answers it.
+    shown: Value,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Session {
+    holder: String,
+    has_ended: bool,
+    /// How many calls the limit has left, and when that was.
+    left: f64,
+    at: f64,
+}
+
+/// A call that may begin.
+pub(super) struct Begun {
+    pub(super) execution: String,
+    pub(super) session: String,
+}
+
+/// Why something is refused: the name of the error, the sentence, and the seconds to wait.
+#[derive(Debug)]
+pub(super) struct NotNow {
+    pub(super) name: &'static str,
+    pub(super) message: &'static str,
+    pub(super) wait: Option<u64>,
+}
+
+const EXPIRED: NotNow = NotNow {
+    name: "EXPIRED",
+    message: "the session is none of yours",
+    wait: None,
+};
+
+impl Kept {
+    /// Reads what is kept; `here` is what a mutant keeps for itself.
+    pub(super) fn read(library: &Library, here: &Self) -> Result<Self, Refusal> {
+        if is(Mutant::LimitsOfAProcess) {
+            let mut kept = here.clone();
+            // Sessions are shared all the same, as is what is no limit.
+            for (id, mut session) in Self::from(library)?.sessions {
+                session.left = limit().calls.get().into();
+                kept.sessions.entry(id).or_insert(session);
+            }
+            return Ok(kept);
+        }
+        Self::from(library)
+    }
+
+    fn from(library: &Library) -> Result<Self, Refusal> {
+        let document = fs::read(library.own("kept.json")?).unwrap_or_default();
+        Ok(serde_json::from_slice(&document).unwrap_or_default())
+    }
+
+    pub(super) fn write(&self, library: &Library) -> Result<(), Refusal> {
+        let document = serde_json::to_vec(self).unwrap_or_default();
+        fs::write(library.own("kept.json")?, document).map_err(failed)
+    }
+
+    /// Opens a session; returns its id.
+    pub(super) fn open(&mut self, holder: &str) -> Result<String, NotNow> {
+        let sessions = CONTRACT.sessions.map_or(0, |sessions| sessions.most);
+        let own = self.sessions.values();
+        let own = own.filter(|session| session.holder == holder && !session.has_ended);
+        if own.count() >= sessions as usize && !is(Mutant::AnySessions) {
+            return Err(NotNow {
+                name: "TOO_OFTEN",
+                message: "you have as many sessions as there may be",
+                wait: Some(3600),
+            });
+        }
+        let id = new_id();
+        let session = Session {
+            holder: holder.to_owned(),
+            has_ended: false,
+            left: limit().calls.get().into(),
+            at: seconds(),
+        };
+        self.sessions.insert(id.clone(), session);
+        Ok(id)
+    }
+
+    /// Returns the id of a caller's session, once it is certain that it is one; ends it if it is to end.
+    pub(super) fn touch(&mut self, holder: &str, id: &str, ends: bool) -> Result<(), NotNow> {
+        let session = self.sessions.get_mut(id).ok_or(EXPIRED)?;
+        let is_own = session.holder == holder || is(Mutant::SessionsOfAnyone);
+        if !is_own || (session.has_ended && !is(Mutant::EndedSessionsLive)) {
+            return Err(EXPIRED);
+        }
+        session.has_ended |= ends;
+        Ok(())
+    }
+
+    /// Begins a call in a session, or in the one of its caller.
+    pub(super) fn begin(&mut self, holder: &str, tool: &str, session: Option<&str>) -> Result<Begun, NotNow> {
+        let session = match session {
+            Some(id) => {
+                self.touch(holder, id, false)?;
+                id.to_owned()
+            }
+            None => self.implicit(holder)?,
+        };
+        let is_limited = CONTRACT.tool(tool).is_some_and(|tool| tool.rate_limit.is_some());
+        if is_limited && !is(Mutant::LimitIsIgnored) {
+            self.count(holder, &session)?;
+        }
+        Ok(Begun {
+            execution: new_id(),
+            session,
+        })
+    }
+
+    /// Returns the session of a caller who names none.
+    fn implicit(&mut self, holder: &str) -> Result<String, NotNow> {
+        let id = format!("of-{holder}");
+        let session = Session {
+            holder: holder.to_owned(),
+            has_ended: false,
+            left: limit().calls.get().into(),
+            at: seconds(),
+        };
+        self.sessions.entry(id.clone()).or_insert(session);
+        Ok(id)
+    }
+
+    /// Counts a call of a session.
+    fn count(&mut self, holder: &str, id: &str) -> Result<(), NotNow> {
+        let limit = limit();
+        let (calls, now) = (f64::from(limit.calls.get()), seconds());
+        let each = f64::from(limit.seconds) / calls;
+        let counted = |at: &str, session: &Session| {
+            at == id || (is(Mutant::LimitsOfCallers) && session.holder == holder)
+        };
+        let mut result = Err(EXPIRED);
+        for (at, session) in &mut self.sessions {
+            if !counted(at, session) {
+                continue;
+            }
+            session.left = calls.min(session.left + (now - session.at) / each);
+            session.at = now;
+            let is_free = session.left >= 1.0 - f64::from(u8::from(is(Mutant::LimitPermitsOneMore)));
+            if is_free {
+                session.left -= 1.0;
+            }
+            if at == id {
+                result = if is_free {
+                    Ok(())
+                } else {
+                    Err(NotNow {
+                        name: "TOO_OFTEN",
+                        message: "the session has made as many calls as it may",
+                        wait: Some(((1.0 - session.left) * each).ceil() as u64),
+                    })
+                };
+            }
+        }
+        result
+    }
+
+    /// Keeps how a call ended.
+    pub(super) fn end(&mut self, holder: &str, begun: &Begun, mut shown: Value) {
+        shown["execution_id"] = begun.execution.as_str().into();
+        shown["session_id"] = begun.session.as_str().into();
+        if is(Mutant::ExecutionsNameNoCommit)
+            && let Some(members) = shown.as_object_mut()
+        {
+            members.remove("commit");
+        }
+        if is(Mutant::ExecutionsSucceed) {
+            shown["status"] = "success".into();
+        }
+        let execution = Execution {
+            holder: holder.to_owned(),
+            shown,
+        };
+        self.executions.insert(begun.execution.clone(), execution);
+    }
+
+    /// Returns an execution that the caller may see.
+    pub(super) fn execution(&self, role: &str, id: &str) -> Option<&Value> {
+        let found = self.executions.get(id)?;
+        let sees = found.holder == role || SEES_OTHERS.contains(&role) || is(Mutant::ExecutionsOfAnyone);
+        sees.then_some(&found.shown)
+    }
+}
+
+/// Returns the contract's limit for each session.
+fn limit() -> &'static RateLimit {
+    &CONTRACT.rate_limits[0]
+}
+
+impl NotNow {
+    /// Returns the error, with its code and details.
+    pub(super) fn answer(&self) -> ErrorAnswer {
+        let code = CONTRACT.errors.iter().find(|error| error.name == self.name);
+        let details = match self.wait {
+            Some(wait) => json!({ "retryAfterSeconds": wait }),
+            None => json!({}),
+        };
+        ErrorAnswer {
+            name: self.name,
+            code: code.map_or(0, |error| error.code),
+            message: self.message.to_owned(),
+            data: details.as_object().cloned().unwrap_or_default(),
+        }
+    }
+}
+
+fn seconds() -> f64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or(Duration::ZERO).as_secs_f64()
+}
+
+/// Returns a new id, in the form of a UUID.
+fn new_id() -> String {
+    let bits = format!("{:032x}", fastrand::u128(..));
+    [
+        &bits[..8],
+        &bits[8..12],
+        &bits[12..16],
+        &bits[16..20],
+        &bits[20..],
+    ]
+    .join("-")
+}
