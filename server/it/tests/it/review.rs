@@ -67,10 +67,16 @@ fn brainforge_keeps_its_guarantees_over_stdio() {
     ];
     let held = judge(&families, &[], Era::Stateless, by);
     assert_eq!(held.len(), CONTRACT.guarantees.len());
+    // REST is over HTTP alone, and so is what is kept of calls.
+    let over_http = [
+        "rest-is-mcp",
+        "audit-of-every-call",
+        "limits-hold",
+        "sessions-end",
+    ];
     let broken: Vec<_> = held
         .iter()
-        // REST is over HTTP alone.
-        .filter(|(id, verdict)| id != "rest-is-mcp" && *verdict != Verdict::Pass)
+        .filter(|(id, verdict)| !over_http.contains(&id.as_str()) && *verdict != Verdict::Pass)
         .collect();
     assert!(broken.is_empty(), "{broken:?}");
 }
@@ -105,7 +111,9 @@ fn brainforge_knows_its_callers_and_has_downloads_over_http() {
     };
     let keys = keys.to_str().expect("a path");
     let held = judge(
-        &["auth", "gates", "links", "notes", "export", "rest"],
+        &[
+            "auth", "gates", "links", "notes", "export", "rest", "audit", "limits", "sessions",
+        ],
         &["--http", "127.0.0.1:{port}", "--keys", keys],
         Era::Session,
         by,
@@ -122,6 +130,9 @@ fn brainforge_knows_its_callers_and_has_downloads_over_http() {
             "search-is-bounded",
             "export-is-whole",
             "rest-is-mcp",
+            "audit-of-every-call",
+            "limits-hold",
+            "sessions-end",
         ]
     );
 }
