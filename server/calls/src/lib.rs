@@ -293,7 +293,10 @@ impl Calls {
 impl CallStore for Calls {
     fn admit<'a>(&'a self, call: &'a NewExecution<'a>) -> BoxFuture<'a, Result<Admitted, NotAdmitted>> {
         Box::pin(async move {
-            self.recover_once().await?;
+            if let Err(error) = self.recover_once().await {
+                // A library that can't be changed now can still be read; the next call tries again.
+                tracing::warn!(%error, "what became of the calls of servers that ended is not known yet");
+            }
             self.admitted(call).map_err(refused)
         })
     }

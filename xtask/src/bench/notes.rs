@@ -180,12 +180,14 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
     let server = Served::start(&root().join("target/release/tabellion"), library, &options)?;
     let until = Instant::now() + long;
     let url = &server.url;
-    let all: Vec<Result<Seen, String>> = thread::scope(|scope| {
+    let before = server.memory()?;
+    let all: Vec<Result<(Face, Seen), String>> = thread::scope(|scope| {
         let mut threads = Vec::new();
         for (number, secret) in secrets.iter().enumerate() {
             threads.push(scope.spawn(move || {
                 let caller = Caller::new(url, secret, number);
-                caller.work(until).map_err(|error| error.to_string())
+                let seen = caller.work(until).map_err(|error| error.to_string())?;
+                Ok((caller.face, seen))
             }));
         }
         let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join();
@@ -194,13 +196,23 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
             .map(|thread| join(thread).unwrap_or_else(|_| Err("a caller failed".into())))
             .collect()
     });
-    let mut table = Table::new(format!("{CALLERS} callers over HTTP, {} s", long.as_secs()));
-    let (mut changed, mut found) = (Row::alone("create or update, durable"), Row::alone("search"));
+    let after = server.memory()?;
+    let name = format!(
+        "{CALLERS} callers over HTTP, half of them over REST, {} s",
+        long.as_secs()
+    );
+    let mut table = Table::new(name);
     let (mut acknowledged, mut waits, mut notes) = (0_usize, 0, BTreeMap::new());
+    let mut rows = Face::ALL.map(|face| {
+        let row = |what: &str| Row::alone(format!("{what}, over {}", face.name()));
+        (face, row("create or update, durable"), row("search"))
+    });
     for seen in all {
-        let seen = seen?;
+        let (face, seen) = seen?;
         acknowledged += seen.changes.len();
         waits += seen.waits;
+        let of_face = rows.iter_mut().find(|(other, ..)| *other == face);
+        let (_, changed, found) = of_face.ok_or("a caller has no face")?;
         seen.changes.iter().for_each(|time| changed.ours(*time));
         seen.searches.iter().for_each(|time| found.ours(*time));
         notes.extend(seen.notes);
@@ -214,8 +226,23 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
     if !clean.is_empty() {
         return Err(format!("left uncommitted: {clean}").into());
     }
-    table.add(changed);
-    table.add(found);
+    let audit = Command::new(root().join("target/release/tabellion"))
+        .args(["audit", "--check", "--library"])
+        .arg(library)
+        .output()?;
+    let said = String::from_utf8_lossy(&audit.stdout).trim().to_owned();
+    if !audit.status.success() {
+        return Err(said.into());
+    }
+    for (_, changed, found) in rows {
+        table.add(changed);
+        table.add(found);
+    }
+    table.note("audit", said);
+    table.note(
+        "memory of the server before and after",
+        format!("{before:.0} and {after:.0} MB"),
+    );
     table.note(
         "changes that were acknowledged, and are there",
         acknowledged.to_string(),
@@ -258,8 +285,27 @@ fn lost(library: &Path, notes: &BTreeMap<String, (u64, String)>) -> Outcome<Vec<
     Ok(notes.iter().filter(is_lost).map(|(id, _)| id.clone()).collect())
 }
 
+/// By which a caller calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Face {
+    Mcp,
+    Rest,
+}
+
+impl Face {
+    const ALL: [Self; 2] = [Self::Mcp, Self::Rest];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mcp => "MCP",
+            Self::Rest => "REST",
+        }
+    }
+}
+
 /// A caller over HTTP.
 struct Caller<'a> {
+    face: Face,
     agent: Agent,
     url: &'a str,
     secret: &'a str,
@@ -273,6 +319,7 @@ impl<'a> Caller<'a> {
             .http_status_as_error(false)
             .build();
         Self {
+            face: Face::ALL[number % 2],
             agent: config.into(),
             url,
             secret,
@@ -311,12 +358,16 @@ impl<'a> Caller<'a> {
             let result = self.call(tool, &arguments)?;
             let elapsed = since.elapsed();
             let retry = result["_meta"]["tabellion/error"]["data"][RETRY_AFTER].as_u64();
+            let retry = retry.or(result["error"]["details"][RETRY_AFTER].as_u64());
             if let Some(seconds) = retry {
                 seen.waits += 1;
                 thread::sleep(Duration::from_secs(seconds.max(1)));
                 continue;
             }
-            let answer = &result["structuredContent"];
+            let answer = match self.face {
+                Face::Mcp => &result["structuredContent"],
+                Face::Rest => &result["result"],
+            };
             let version = answer["version"].as_u64().or(answer["new_version"].as_u64());
             match (answer["note_id"].as_str(), version) {
                 (Some(id), Some(version)) => {
@@ -331,6 +382,21 @@ impl<'a> Caller<'a> {
     }
 
     fn call(&self, tool: &str, arguments: &Value) -> Outcome<Value> {
+        match self.face {
+            Face::Mcp => self.call_over_mcp(tool, arguments),
+            Face::Rest => {
+                let request = self
+                    .agent
+                    .post(format!("{}/tools/{tool}/execute", self.url))
+                    .header("Authorization", format!("Bearer {}", self.secret))
+                    .header("Content-Type", "application/json");
+                let text = request.send(arguments.to_string())?.body_mut().read_to_string()?;
+                Ok(serde_json::from_str(&text)?)
+            }
+        }
+    }
+
+    fn call_over_mcp(&self, tool: &str, arguments: &Value) -> Outcome<Value> {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},

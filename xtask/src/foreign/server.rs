@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use crate::Outcome;
+use crate::{Outcome, measure};
 
 /// What the server prints before its address.
 const LISTENING: &str = "listening on ";
@@ -21,6 +21,14 @@ pub(crate) struct Served {
 }
 
 impl Served {
+    /// Returns its resident memory, in megabytes.
+    ///
+    /// # Errors
+    /// If the system does not say it.
+    pub(crate) fn memory(&self) -> Outcome<f64> {
+        measure::resident(self.process.id()).ok_or_else(|| "the memory of the server is unknown".into())
+    }
+
     /// Starts `program` with `arguments` for the library in `folder`, on a free port of this machine.
     ///
     /// # Errors
