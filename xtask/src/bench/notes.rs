@@ -204,8 +204,8 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
     let mut table = Table::new(name);
     let (mut acknowledged, mut waits, mut notes) = (0_usize, 0, BTreeMap::new());
     let mut rows = Face::ALL.map(|face| {
-        let row = |what: &str| Row::alone(format!("{what}, over {}", face.name()));
-        (face, row("create or update, durable"), row("search"))
+        let (changed, found) = face.rows();
+        (face, Row::alone(changed), Row::alone(found))
     });
     for seen in all {
         let (face, seen) = seen?;
@@ -295,10 +295,11 @@ enum Face {
 impl Face {
     const ALL: [Self; 2] = [Self::Mcp, Self::Rest];
 
-    fn name(self) -> &'static str {
+    /// Returns the names of its rows: changes, and searches.
+    const fn rows(self) -> (&'static str, &'static str) {
         match self {
-            Self::Mcp => "MCP",
-            Self::Rest => "REST",
+            Self::Mcp => ("create or update, durable, over MCP", "search, over MCP"),
+            Self::Rest => ("create or update, durable, over REST", "search, over REST"),
         }
     }
 }
