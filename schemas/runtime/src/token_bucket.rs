@@ -24,6 +24,18 @@ pub struct Rate {
     pub within: Duration,
 }
 
+impl Rate {
+    /// Takes a token of a bucket that is full again in `full_in`; returns in what time it then is.
+    ///
+    /// # Errors
+    /// The time until there is a token; none is taken then.
+    pub fn take(self, full_in: Duration) -> Result<Duration, Duration> {
+        let full_in = full_in + self.within / self.times.get();
+        let wait = full_in.saturating_sub(self.within);
+        if wait.is_zero() { Ok(full_in) } else { Err(wait) }
+    }
+}
+
 /// A token bucket per caller, all with one rate.
 ///
 /// Memory is bounded: beyond the capacity, the state of the caller whose bucket is fullest is dropped.
@@ -75,15 +87,17 @@ impl RateLimiter {
 
     /// The theoretical arrival time after one more token, and the lock to record it.
     fn next(&self, caller: &Arc<str>, now: Instant) -> Result<(Arrivals<'_>, Instant), Duration> {
-        let Rate { times, within } = self.rate;
         let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = arrivals.get(caller).map_or(now, |at| now.max(*at)) + within / times.get();
-        let wait = (next - now).saturating_sub(within);
-        if wait.is_zero() {
-            return Ok((arrivals, next));
+        let full_in = arrivals
+            .get(caller)
+            .map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
+        match self.rate.take(full_in) {
+            Ok(full_in) => Ok((arrivals, now + full_in)),
+            Err(wait) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                Err(wait)
+            }
         }
-        self.refused.fetch_add(1, Ordering::Relaxed);
-        Err(wait)
     }
 }
 

@@ -1,11 +1,9 @@
-//! Limits that servers share: token buckets, each as the time at which it is full again (GCRA, as `tabellion_runtime::token_bucket`).
+//! Limits that servers share: token buckets as in `tabellion_runtime::token_bucket`, each as the time at which it is full again.
 
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tabellion_runtime::RateLimit;
-
-use crate::clock;
 
 /// Takes a token of the bucket `name`; the inner error is the time until there is one, if there is none.
 pub(crate) fn take(
@@ -18,13 +16,13 @@ pub(crate) fn take(
         .prepare_cached("SELECT full_at FROM bucket WHERE name = ?1")?
         .query_row([name], |row| row.get(0))
         .optional()?;
-    let within = clock::seconds(limit.seconds);
-    let one = within / i64::from(limit.calls.get());
-    let next = full_at.map_or(now, |at| at.max(now)) + one;
-    let wait = next - now - within;
-    if wait > 0 {
-        return Ok(Err(Duration::from_nanos(wait.unsigned_abs())));
-    }
+    let full_in = full_at.map_or(0, |at| at - now);
+    let full_in = Duration::from_nanos(u64::try_from(full_in).unwrap_or(0));
+    let full_in = match limit.rate().take(full_in) {
+        Ok(full_in) => full_in,
+        Err(wait) => return Ok(Err(wait)),
+    };
+    let next = now.saturating_add(i64::try_from(full_in.as_nanos()).unwrap_or(i64::MAX));
     connection
         .prepare_cached("INSERT INTO bucket VALUES (?1, ?2) ON CONFLICT DO UPDATE SET full_at = ?2")?
         .execute(params![name, next])?;
