@@ -89,6 +89,27 @@ pub struct NewExecution<'a> {
     pub keeps_result: bool,
 }
 
+impl<'a> NewExecution<'a> {
+    /// Returns a call that is answered when it has ended, in the caller's own session.
+    pub fn of(
+        contract: &'static ContractSpec,
+        tool: &'static ToolSpec,
+        call: &'a CallContext,
+        arguments: &'a Value,
+    ) -> Self {
+        Self {
+            contract,
+            tool,
+            caller: call.caller.as_deref(),
+            client: call.client.as_deref(),
+            session: SessionOf::Caller,
+            arguments,
+            is_pending: false,
+            keeps_result: false,
+        }
+    }
+}
+
 /// A call that may begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
@@ -307,7 +328,7 @@ pub struct RecordedCall {
 }
 
 impl RecordedCall {
-    /// Records that a call begins, and gives it its execution, its session, and what its limit said.
+    /// Records that a call begins; returns the call with its execution, its session, and what its limit said.
     ///
     /// # Errors
     /// If it may not begin.
@@ -315,7 +336,7 @@ impl RecordedCall {
         store: &Arc<dyn CallStore>,
         contract: &dyn Contract,
         new: &NewExecution<'_>,
-        call: CallContext,
+        call: &CallContext,
     ) -> Result<(Self, CallContext), Rejection> {
         let admitted = match store.admit(new).await {
             Ok(admitted) => admitted,
@@ -340,7 +361,7 @@ impl RecordedCall {
             execution: Some(recorded.execution.clone()),
             session: recorded.session.clone(),
             limit: admitted.limit,
-            ..call
+            ..call.clone()
         };
         Ok((recorded, call.with_caller(Arc::new(cancellable))))
     }

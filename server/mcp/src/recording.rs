@@ -53,22 +53,17 @@ pub(super) async fn begin(
         return Ok((None, call));
     };
     let awaited = asked.origin.and_then(|origin| origin.awaited.as_ref());
-    let (caller, client, named) = (call.caller.clone(), call.client.clone(), call.session.clone());
     let new = NewExecution {
-        contract: spec,
-        tool: asked.tool,
-        caller: caller.as_deref(),
-        client: client.as_deref(),
-        session: match (&named, asked.era) {
+        session: match (&call.session, asked.era) {
             (Some(id), _) => SessionOf::Named(id),
             (None, Era::Session) => SessionOf::Connection(connection.id()),
             (None, Era::Stateless) => SessionOf::Caller,
         },
-        arguments: asked.arguments,
         is_pending: awaited.is_some_and(|awaited| awaited.is_pending),
         keeps_result: awaited.is_some(),
+        ..NewExecution::of(spec, asked.tool, &call, asked.arguments)
     };
-    let (recorded, call) = RecordedCall::begin(store, contract, &new, call).await?;
+    let (recorded, call) = RecordedCall::begin(store, contract, &new, &call).await?;
     if let SessionOf::Connection(_) = new.session {
         connection.opens_session();
     }

@@ -14,7 +14,7 @@ use tabellion_meaning::Installed;
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractError as _, ErrorAnswer, Failure, ReadCx,
     Rejection, Schema, Staged, ToolSpec, WriteCx,
-    calls::{CallStore, NewExecution, RecordedCall, SessionOf},
+    calls::{CallStore, NewExecution, RecordedCall},
     dispatch,
     spec::ContractSpec,
 };
@@ -201,17 +201,8 @@ impl Desk {
         let Some(calls) = &self.calls else {
             return decide(call, request).await;
         };
-        let new = NewExecution {
-            contract: &CONTRACT,
-            tool: &DECIDE,
-            caller: call.caller.as_deref(),
-            client: call.client.as_deref(),
-            session: SessionOf::Caller,
-            arguments: &request,
-            is_pending: false,
-            keeps_result: false,
-        };
-        let (recorded, call) = RecordedCall::begin(calls, self, &new, call.clone()).await?;
+        let new = NewExecution::of(&CONTRACT, &DECIDE, call, &request);
+        let (recorded, call) = RecordedCall::begin(calls, self, &new, call).await?;
         let outcome = decide(&call, request.clone()).await;
         recorded.end(self, &call, outcome).await
     }

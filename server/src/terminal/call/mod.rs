@@ -14,7 +14,7 @@ use tabellion_calls::Calls;
 use tabellion_library::{CreateFolders, path::LibraryPath};
 use tabellion_runtime::{
     Agent, Answer, CallContext, Contract, ContractSpec, ErrorAnswer, Rejection, ToolSpec, Violation,
-    calls::{CallStore, NewExecution, RecordedCall, SessionOf},
+    calls::{CallStore, NewExecution, RecordedCall},
 };
 
 use self::approver::AtTerminal;
@@ -133,19 +133,10 @@ impl Call {
             return service.call(&context, self.tool.name, arguments).await;
         };
         let operation = self.contract.taker(self.tool.name, &arguments);
-        let (caller, client) = (context.caller.clone(), context.client.clone());
-        let new = NewExecution {
-            contract: self.contract,
-            tool: operation.unwrap_or(self.tool),
-            caller: caller.as_deref(),
-            client: client.as_deref(),
-            session: SessionOf::Caller,
-            arguments: &arguments,
-            is_pending: false,
-            keeps_result: false,
-        };
+        let tool = operation.unwrap_or(self.tool);
+        let new = NewExecution::of(self.contract, tool, &context, &arguments);
         let store: Arc<dyn CallStore> = calls;
-        let (recorded, context) = RecordedCall::begin(&store, service, &new, context).await?;
+        let (recorded, context) = RecordedCall::begin(&store, service, &new, &context).await?;
         let outcome = service.call(&context, self.tool.name, arguments.clone()).await;
         recorded.end(service, &context, outcome).await
     }
