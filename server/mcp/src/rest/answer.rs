@@ -123,12 +123,16 @@ pub(super) fn failed(contract: &dyn Contract, failure: Failure) -> Response<Body
 
 /// Returns the response for an error of the contract.
 pub(super) fn declared(contract: &'static ContractSpec, error: &ErrorAnswer) -> Response<Body> {
-    let retry = error.data.get(rates::RETRY_AFTER).and_then(Value::as_u64);
+    with_status(contract, error, StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// Returns the response for an error of the contract, with `fallback` for a status if the contract does not say one.
+fn with_status(contract: &'static ContractSpec, error: &ErrorAnswer, fallback: StatusCode) -> Response<Body> {
     let status = contract
         .status(error)
         .and_then(|it| StatusCode::from_u16(it).ok());
-    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = json(status, &contract.rest_body(error));
+    let mut response = json(status.unwrap_or(fallback), &contract.rest_body(error));
+    let retry = error.data.get(rates::RETRY_AFTER).and_then(Value::as_u64);
     if let Some(seconds) = retry {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
@@ -190,7 +194,6 @@ fn error(contract: &'static ContractSpec, error: Value) -> Response<Body> {
     let code = code.unwrap_or(ErrorCode::INTERNAL_ERROR.0);
     let message = error["message"].as_str().unwrap_or_default().to_owned();
     let data = error["data"].as_object().cloned().unwrap_or_default();
-    let retry = data.get(rates::RETRY_AFTER).and_then(Value::as_u64);
     let named = error["name"].as_str();
     let declared = contract.errors.iter().find(|declared| match named {
         Some(name) => declared.name == name,
@@ -203,25 +206,16 @@ fn error(contract: &'static ContractSpec, error: Value) -> Response<Body> {
         ErrorCode::INVALID_PARAMS | ErrorCode::INVALID_REQUEST => StatusCode::UNPROCESSABLE_ENTITY,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    let mut response = match declared {
-        Some(declared) => {
-            let answer = ErrorAnswer {
-                name: declared.name,
-                code,
-                message,
-                data,
-            };
-            let status = contract
-                .status(&answer)
-                .and_then(|it| StatusCode::from_u16(it).ok());
-            json(status.unwrap_or(fallback), &contract.rest_body(&answer))
-        }
-        None => refused(contract, fallback, &message),
+    let Some(declared) = declared else {
+        return refused(contract, fallback, &message);
     };
-    if let Some(seconds) = retry {
-        response.headers_mut().insert(RETRY_AFTER, seconds.into());
-    }
-    response
+    let error = ErrorAnswer {
+        name: declared.name,
+        code,
+        message,
+        data,
+    };
+    with_status(contract, &error, fallback)
 }
 
 /// Returns the response for a request that is no call.
@@ -250,7 +244,7 @@ fn milliseconds(begun: SystemTime, ended: SystemTime) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn written(time: SystemTime) -> String {
+pub(super) fn written(time: SystemTime) -> String {
     DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 

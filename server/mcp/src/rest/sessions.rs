@@ -1,6 +1,5 @@
 //! Sessions over REST: opened, renewed, ended.
 
-use chrono::{DateTime, SecondsFormat, Utc};
 use hyper::{Response, StatusCode};
 use serde_json::{Value, json};
 use tabellion_runtime::{
@@ -147,10 +146,10 @@ fn described(session: &SessionRecord, method: &str) -> Value {
         "session_id": session.id,
         "status": status,
         "authentication_method": method,
-        "created_at": written(session.created_at),
-        "last_activity_at": written(session.last_activity_at),
-        "expires_at": written(session.expires_at),
-        "max_expires_at": written(session.max_expires_at),
+        "created_at": answer::written(session.created_at.into()),
+        "last_activity_at": answer::written(session.last_activity_at.into()),
+        "expires_at": answer::written(session.expires_at.into()),
+        "max_expires_at": answer::written(session.max_expires_at.into()),
     });
     for member in ["client_info", "agent"] {
         if let Some(said) = session.client.get(member) {
@@ -158,11 +157,7 @@ fn described(session: &SessionRecord, method: &str) -> Value {
         }
     }
     if let Some(at) = session.terminated_at {
-        described["terminated_at"] = written(at).into();
+        described["terminated_at"] = answer::written(at.into()).into();
     }
     described
-}
-
-pub(super) fn written(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
