@@ -64,25 +64,48 @@ pub(crate) fn set_up(path: &Path) -> Result<(), Failure> {
     create(&lock).map_err(at)?;
     let _held = lock_file(&lock).map_err(at)?;
     create(path).map_err(at)?;
-    match tables(path) {
+    let made = match tables(path) {
         Err(error) if is_damage(&error) => {
-            let aside = path.with_extension(format!("damaged-{}", clock::now()));
-            tracing::error!(
-                file = %aside.display(),
-                "what was kept of calls is damaged and was put aside; it is begun anew"
-            );
-            fs::rename(path, aside).map_err(at)?;
-            for extension in ["db-wal", "db-shm"] {
-                let _ = fs::remove_file(path.with_extension(extension));
-            }
-            create(path).map_err(at)?;
-            tables(path).map_err(|error| failed(&error))
+            put_aside(path).map_err(at)?;
+            tables(path)
         }
-        made => made.map_err(|error| failed(&error)),
+        made => made,
+    };
+    match made {
+        Ok(Standing::Ours) => Ok(()),
+        Ok(Standing::Foreign) => Err(Failure::new(
+            FailureKind::Refused,
+            format!(
+                "`{}` is another version's or another program's; use that, or move the file away",
+                path.display()
+            ),
+        )),
+        Err(error) => Err(failed(&error)),
     }
 }
 
-fn tables(path: &Path) -> rusqlite::Result<()> {
+/// Puts a damaged file aside, and makes an empty one.
+fn put_aside(path: &Path) -> io::Result<()> {
+    let aside = path.with_extension(format!("damaged-{}", clock::now()));
+    tracing::error!(
+        file = %aside.display(),
+        "what was kept of calls is damaged and was put aside; it is begun anew"
+    );
+    fs::rename(path, aside)?;
+    for extension in ["db-wal", "db-shm"] {
+        let _ = fs::remove_file(path.with_extension(extension));
+    }
+    create(path)
+}
+
+/// Whose file it is.
+enum Standing {
+    Ours,
+    Foreign,
+}
+
+/// Makes the tables in an empty file. Of one that has them, only what can be seen at once is checked: it can be large.
+fn tables(path: &Path) -> rusqlite::Result<Standing> {
     let mut connection = connect(path, Durability::Full)?;
     let number = |connection: &Connection, pragma: &str| -> rusqlite::Result<i32> {
         connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
@@ -91,9 +114,11 @@ fn tables(path: &Path) -> rusqlite::Result<()> {
         number(&connection, "application_id")?,
         number(&connection, "user_version")?,
     );
-    let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     match found {
-        (APPLICATION, FORMAT) if verdict == "ok" => Ok(()),
+        (APPLICATION, FORMAT) => {
+            connection.query_row("SELECT at FROM beginning", [], |_| Ok(()))?;
+            Ok(Standing::Ours)
+        }
         (0, 0) => {
             connection.pragma_update(None, "journal_mode", "WAL")?;
             let transaction = connection.transaction()?;
@@ -101,13 +126,10 @@ fn tables(path: &Path) -> rusqlite::Result<()> {
             transaction.execute("INSERT INTO beginning VALUES (1, ?1)", [clock::now()])?;
             transaction.pragma_update(None, "application_id", APPLICATION)?;
             transaction.pragma_update(None, "user_version", FORMAT)?;
-            transaction.commit()
+            transaction.commit()?;
+            Ok(Standing::Ours)
         }
-        // It has a different version, is another program's, or is damaged.
-        _ => Err(rusqlite::Error::SqliteFailure(
-            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB),
-            None,
-        )),
+        _ => Ok(Standing::Foreign),
     }
 }
 
@@ -150,7 +172,12 @@ pub(crate) fn failed(error: &rusqlite::Error) -> Failure {
             Failure::new(FailureKind::Busy, message)
         }
         _ => {
-            tracing::error!(%error, "what is kept of calls can't be read or written");
+            let advice = if is_damage(error) {
+                "; stop the library's servers and move its folder `.git/tabellion/calls` away"
+            } else {
+                ""
+            };
+            tracing::error!(%error, "what is kept of calls can't be read or written{advice}");
             let message = "what is kept of calls can't be read or written; nothing was done";
             Failure::new(FailureKind::Io, message)
         }

@@ -59,8 +59,10 @@ pub struct Calls {
     server: Server,
     /// For what must survive a power failure.
     durable: Mutex<Connection>,
-    /// For everything else.
+    /// For all other changes.
     plain: Mutex<Connection>,
+    /// For what only reads, and never waits for a change.
+    reader: Mutex<Connection>,
     commits: Arc<dyn Commits>,
     /// Ends that could not be recorded yet.
     late: Mutex<Vec<(String, Ended)>>,
@@ -93,6 +95,7 @@ impl Calls {
         Ok(Self {
             durable: Mutex::new(connect(Durability::Full)?),
             plain: Mutex::new(connect(Durability::Process)?),
+            reader: Mutex::new(connect(Durability::Process)?),
             path,
             server,
             commits,
@@ -118,7 +121,7 @@ impl Calls {
         each: &mut (dyn FnMut(Execution) -> bool + Send),
     ) -> Result<(), Failure> {
         self.recover().await?;
-        let read = || execution::each(&self.plain.lock(), filter, each);
+        let read = || execution::each(&self.reader.lock(), filter, each);
         blocking(read).map_err(|error| failed(&error))
     }
 
@@ -128,7 +131,7 @@ impl Calls {
     /// If it can't be read.
     pub fn beginning(&self) -> Result<DateTime<Utc>, Failure> {
         let at = self
-            .plain
+            .reader
             .lock()
             .query_row("SELECT at FROM beginning", [], |row| row.get(0));
         at.map(clock::time).map_err(|error| failed(&error))
@@ -136,7 +139,7 @@ impl Calls {
 
     /// Decides the executions of servers that have ended: those whose change is there are successes.
     async fn recover(&self) -> Result<(), Failure> {
-        let open = execution::open(&self.plain.lock()).map_err(|error| failed(&error))?;
+        let open = execution::open(&self.reader.lock()).map_err(|error| failed(&error))?;
         let ended = self.server.ended(
             open.iter()
                 .map(|open| open.server.as_str())
@@ -345,7 +348,7 @@ impl CallStore for Calls {
 
     fn execution<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Execution>, Failure>> {
         Box::pin(async move {
-            let read = || execution::read(&self.plain.lock(), id).map_err(|error| failed(&error));
+            let read = || execution::read(&self.reader.lock(), id).map_err(|error| failed(&error));
             let Some((found, server)) = read()? else {
                 return Ok(None);
             };
@@ -367,7 +370,7 @@ impl CallStore for Calls {
     }
 
     fn is_cancelled(&self, execution: &str) -> bool {
-        let connection = self.plain.lock();
+        let connection = self.reader.lock();
         let query = connection.prepare_cached("SELECT cancel FROM execution WHERE id = ?1");
         query
             .and_then(|mut query| query.query_row([execution], |row| row.get(0)))

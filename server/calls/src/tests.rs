@@ -284,6 +284,20 @@ fn connections_of_a_server_that_was_killed_make_room() {
 }
 
 #[test]
+fn a_file_of_a_newer_version_is_left_alone() {
+    let folder = Folder::new();
+    drop(folder.open());
+    let file = folder.folder.path().join(FILE);
+    let connection = Connection::open(&file).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
+    let before = std::fs::read(&file).unwrap();
+    let refused = Calls::open(folder.folder.path(), folder.made.clone()).unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Refused, "{refused}");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+#[test]
 fn a_damaged_file_is_put_aside() {
     let folder = Folder::new();
     drop(folder.open());
