@@ -51,6 +51,8 @@ pub struct Launch {
     pub role_headers: Vec<(String, String, String)>,
     /// The shell command by which a person decides on what waits, if there is one; with [`DECISION`], [`INSTANCE`] and `{library}`.
     pub decide: Option<String>,
+    /// The environment variable by which a build for tests has its clock ahead by that many seconds, if there is one.
+    pub clock_offset: Option<String>,
     /// Whether the server's standard error is shown.
     pub verbose: bool,
     /// Timeout for each answer, including the first one.
@@ -90,6 +92,7 @@ impl Launch {
             role: None,
             role_headers: Vec::new(),
             decide: None,
+            clock_offset: None,
             verbose: false,
             patience: crate::target::ANSWER_TIMEOUT,
             reach: Reach::Lines,
@@ -158,6 +161,17 @@ impl Launch {
         command.args(["-c", &shell.replace("{library}", &root.to_string_lossy())]);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         Some(command)
+    }
+
+    /// Returns the environment variable by which the server's clock is ahead.
+    ///
+    /// # Errors
+    /// "Not applicable", if there is none.
+    pub fn clock_variable(&self) -> Result<&str, Stop> {
+        self.clock_offset.as_deref().ok_or_else(|| {
+            let why = "no variable sets the server's clock ahead: add `--clock-offset NAME`, with a build of the server for tests";
+            Stop::NotApplicable(why.into())
+        })
     }
 
     /// Returns the headers by which a client over HTTP is a caller of a role.

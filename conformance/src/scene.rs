@@ -9,7 +9,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -46,6 +46,8 @@ pub struct Scene<'a> {
     own: Own,
     /// Whether an external server has been reset.
     is_reset: AtomicBool,
+    /// Seconds by which the clock of servers that are started is ahead.
+    ahead: AtomicU64,
     trace: Trace,
 }
 
@@ -207,6 +209,7 @@ impl<'a> Scene<'a> {
                 own
             },
             is_reset: AtomicBool::new(false),
+            ahead: AtomicU64::new(0),
             trace: trace.clone(),
         };
         if subject.contract.rows.is_some() {
@@ -422,6 +425,20 @@ impl<'a> Scene<'a> {
         })
     }
 
+    /// Has the clock of servers that are started from now on ahead by so much of this machine's.
+    ///
+    /// # Errors
+    /// "Not applicable", if no variable does that; if the server is external.
+    pub fn set_clock_ahead(&self, by: Duration) -> Judgement {
+        if self.subject.launch.running().is_some() {
+            return Err(not_ours());
+        }
+        self.subject.launch.clock_variable()?;
+        self.trace.did(format!("the clock is {} s ahead", by.as_secs()));
+        self.ahead.store(by.as_secs(), Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Starts a server over this library, and opens a client of it.
     ///
     /// # Errors
@@ -504,7 +521,13 @@ impl<'a> Scene<'a> {
             self.trace
                 .did(format!("the server starts over `{}`", root.display()));
         }
-        let mut target = launch.start(root, era, change)?;
+        let ahead = self.ahead.load(Ordering::Relaxed);
+        let mut target = launch.start(root, era, |command| {
+            if let Some(variable) = launch.clock_offset.as_ref().filter(|_| ahead > 0) {
+                command.env(variable, ahead.to_string());
+            }
+            change(command);
+        })?;
         target.trace = Some(self.trace.clone());
         Ok(target)
     }

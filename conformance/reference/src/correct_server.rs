@@ -170,6 +170,7 @@ pub fn over_http(server: CorrectServer, program: &Path, specimen: Option<&Specim
     let command = &mut subject.launch.command;
     command.extend(["--http", "127.0.0.1:{port}"].map(String::from));
     subject.launch.reach = Reach::Http("http://127.0.0.1:{port}/mcp".to_owned());
+    subject.launch.clock_offset = (server == CorrectServer::Bulletin).then(|| small::CLOCK_OFFSET.to_owned());
     subject.launch.role_headers = match server {
         CorrectServer::Bulletin => small::ROLES
             .map(|role| {

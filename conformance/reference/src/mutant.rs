@@ -361,6 +361,8 @@ pub enum Mutant {
     CommitsNameNoExecution,
     RefusalsAreCommits,
     ExecutionsOfAnyone,
+    ExecutionsOfAProcess,
+    ExecutionsRunForEver,
     LimitIsIgnored,
     LimitPermitsOneMore,
     LimitsOfCallers,
@@ -369,6 +371,9 @@ pub enum Mutant {
     AnySessions,
     EndedSessionsLive,
     SessionsOfAnyone,
+    IdleSessionsLive,
+    CallsAreNoUse,
+    OldSessionsLive,
 }
 
 /// A mutant and its description.

@@ -53,6 +53,10 @@ pub(super) struct Server {
     /// or revise, `{id}` by the id of what waits, `{library}` by the folder of the library
     #[arg(long, value_name = "COMMAND", value_parser = decision)]
     decide: Option<String>,
+    /// The environment variable by which a build for tests has its clock ahead by that many seconds, such as `TABELLION_CLOCK_OFFSET` for
+    /// a debug build of Tabellion; without one, what ends with time is not tested
+    #[arg(long, value_name = "NAME")]
+    clock_offset: Option<String>,
     /// A glob of the server's own state in the library, such as `.index/**`, which the suite disregards; besides those of the
     /// adapter
     #[arg(long, value_name = "GLOB")]
@@ -105,6 +109,7 @@ impl Server {
             role: self.role_argument.clone(),
             role_headers: self.role_headers.clone(),
             decide: self.decide.clone(),
+            clock_offset: self.clock_offset.clone(),
             verbose: self.verbose,
             patience: self.patience.map_or(ANSWER_TIMEOUT, Duration::from_secs),
             reach: self.reach()?,
@@ -259,6 +264,7 @@ impl Server {
             ("mode-argument", self.mode_argument.clone()),
             ("role-argument", self.role_argument.clone()),
             ("decide", self.decide.clone()),
+            ("clock-offset", self.clock_offset.clone()),
         ];
         let own = self.own.iter().map(|glob| ("own", Some(glob.clone())));
         let given = given.into_iter().chain(own);

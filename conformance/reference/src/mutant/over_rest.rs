@@ -97,6 +97,20 @@ pub const REST_ZOO: &[Specimen] = &[
         &["audit/agrees-with-commits"],
     ),
     specimen(
+        Mutant::ExecutionsOfAProcess,
+        "executions-of-a-process",
+        "executions are forgotten with the server",
+        "a table in memory",
+        &["audit/killed"],
+    ),
+    specimen(
+        Mutant::ExecutionsRunForEver,
+        "executions-run-for-ever",
+        "an execution is running for ever if the server is killed",
+        "a status that a task in the background writes",
+        &["audit/killed"],
+    ),
+    specimen(
         Mutant::LimitIsIgnored,
         "limit-is-ignored",
         "a session makes as many calls as it likes",
@@ -151,6 +165,27 @@ pub const REST_ZOO: &[Specimen] = &[
         "a caller can use the sessions of others",
         "ids that are taken for secrets",
         &["sessions/most"],
+    ),
+    specimen(
+        Mutant::IdleSessionsLive,
+        "idle-sessions-live",
+        "a session without a call does not end",
+        "an expiry that is documented alone",
+        &["sessions/idle"],
+    ),
+    specimen(
+        Mutant::CallsAreNoUse,
+        "calls-are-no-use",
+        "a session ends a while after it was opened, whether it is used or not",
+        "an expiry that is set once",
+        &["sessions/idle", "sessions/age"],
+    ),
+    specimen(
+        Mutant::OldSessionsLive,
+        "old-sessions-live",
+        "a session that is in use never ends",
+        "an expiry that slides",
+        &["sessions/age"],
     ),
 ];
 

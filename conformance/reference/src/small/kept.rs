@@ -3,17 +3,22 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    env, fs,
     time::{Duration, SystemTime},
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tabellion_runtime::{ErrorAnswer, spec::RateLimit};
+use tabellion_runtime::{
+    ErrorAnswer,
+    spec::{RateLimit, SessionsSpec},
+};
 
 use super::{Library, Refusal, bulletin::CONTRACT, failed};
 use crate::mutant::{Mutant, is};
 
+/// The environment variable that sets the clock ahead.
+pub(crate) const CLOCK_OFFSET: &str = "REFERENCE_CLOCK_OFFSET";
 /// The roles that see executions of others.
 const SEES_OTHERS: [&str; 1] = ["owner"];
 
@@ -38,6 +43,34 @@ struct Session {
     /// How many calls the limit has left, and when that was.
     left: f64,
     at: f64,
+    /// When it was opened, and when it was used last.
+    opened_at: f64,
+    used_at: f64,
+}
+
+impl Session {
+    fn new(holder: &str) -> Self {
+        Self {
+            holder: holder.to_owned(),
+            has_ended: false,
+            left: limit().calls.get().into(),
+            at: seconds(),
+            opened_at: seconds(),
+            used_at: seconds(),
+        }
+    }
+
+    /// Returns true if it has ended, by its caller or by itself.
+    fn is_over(&self) -> bool {
+        let is_past = |since: f64, most: u32| seconds() - since >= f64::from(most);
+        let is_idle = |spec: &SessionsSpec| is_past(self.used_at, spec.idle_seconds);
+        let is_old = |spec: &SessionsSpec| is_past(self.opened_at, spec.seconds);
+        self.has_ended
+            || CONTRACT.sessions.is_some_and(|spec| {
+                (is_idle(spec) && !is(Mutant::IdleSessionsLive))
+                    || (is_old(spec) && !is(Mutant::OldSessionsLive))
+            })
+    }
 }
 
 /// A call that may begin.
@@ -72,7 +105,11 @@ impl Kept {
             }
             return Ok(kept);
         }
-        Self::from(library)
+        let mut kept = Self::from(library)?;
+        if is(Mutant::ExecutionsOfAProcess) || is(Mutant::ExecutionsRunForEver) {
+            kept.executions.extend(here.executions.clone());
+        }
+        Ok(kept)
     }
 
     fn from(library: &Library) -> Result<Self, Refusal> {
@@ -81,7 +118,16 @@ impl Kept {
     }
 
     pub(super) fn write(&self, library: &Library) -> Result<(), Refusal> {
-        let document = serde_json::to_vec(self).unwrap_or_default();
+        let mut written = self.clone();
+        if is(Mutant::ExecutionsOfAProcess) {
+            written.executions.clear();
+        }
+        if is(Mutant::ExecutionsRunForEver) {
+            for execution in written.executions.values_mut() {
+                execution.shown["status"] = "running".into();
+            }
+        }
+        let document = serde_json::to_vec(&written).unwrap_or_default();
         fs::write(library.own("kept.json")?, document).map_err(failed)
     }
 
@@ -89,7 +135,7 @@ impl Kept {
     pub(super) fn open(&mut self, holder: &str) -> Result<String, NotNow> {
         let sessions = CONTRACT.sessions.map_or(0, |sessions| sessions.most);
         let own = self.sessions.values();
-        let own = own.filter(|session| session.holder == holder && !session.has_ended);
+        let own = own.filter(|session| session.holder == holder && !session.is_over());
         if own.count() >= sessions as usize && !is(Mutant::AnySessions) {
             return Err(NotNow {
                 name: "TOO_OFTEN",
@@ -98,13 +144,7 @@ impl Kept {
             });
         }
         let id = new_id();
-        let session = Session {
-            holder: holder.to_owned(),
-            has_ended: false,
-            left: limit().calls.get().into(),
-            at: seconds(),
-        };
-        self.sessions.insert(id.clone(), session);
+        self.sessions.insert(id.clone(), Session::new(holder));
         Ok(id)
     }
 
@@ -112,10 +152,13 @@ impl Kept {
     pub(super) fn touch(&mut self, holder: &str, id: &str, ends: bool) -> Result<(), NotNow> {
         let session = self.sessions.get_mut(id).ok_or(EXPIRED)?;
         let is_own = session.holder == holder || is(Mutant::SessionsOfAnyone);
-        if !is_own || (session.has_ended && !is(Mutant::EndedSessionsLive)) {
+        if !is_own || (session.is_over() && !is(Mutant::EndedSessionsLive)) {
             return Err(EXPIRED);
         }
         session.has_ended |= ends;
+        if !is(Mutant::CallsAreNoUse) {
+            session.used_at = seconds();
+        }
         Ok(())
     }
 
@@ -141,13 +184,12 @@ impl Kept {
     /// Returns the session of a caller who names none.
     fn implicit(&mut self, holder: &str) -> Result<String, NotNow> {
         let id = format!("of-{holder}");
-        let session = Session {
-            holder: holder.to_owned(),
-            has_ended: false,
-            left: limit().calls.get().into(),
-            at: seconds(),
-        };
-        self.sessions.entry(id.clone()).or_insert(session);
+        let session = self.sessions.entry(id.clone());
+        let session = session.or_insert_with(|| Session::new(holder));
+        if session.is_over() {
+            *session = Session::new(holder);
+        }
+        session.used_at = seconds();
         Ok(id)
     }
 
@@ -234,9 +276,13 @@ impl NotNow {
     }
 }
 
+/// Returns the time, in seconds since 1970 and as many more as [`CLOCK_OFFSET`] says.
 fn seconds() -> f64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.unwrap_or(Duration::ZERO).as_secs_f64()
+    let ahead = env::var(CLOCK_OFFSET)
+        .ok()
+        .and_then(|text| text.parse::<f64>().ok());
+    since.unwrap_or(Duration::ZERO).as_secs_f64() + ahead.unwrap_or(0.0)
 }
 
 /// Returns a new id, in the form of a UUID.

@@ -37,6 +37,7 @@ pub use rest::serve_bulletin_at;
 pub(crate) use {
     bulletin::{CONTRACT as BULLETIN, ROLES},
     desk::CONTRACT as DESK,
+    kept::CLOCK_OFFSET,
     logbook::CONTRACT as LOGBOOK,
     recall::CONTRACT as RECALL,
     shelf::CONTRACT as SHELF,

@@ -68,7 +68,7 @@ fn the_small_server_passes_over_rest() {
         &["rest", "audit", "limits", "sessions"],
     );
     let verdicts: Vec<_> = report.checks.iter().map(|check| check.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Pass; 8], "{:?}", report.checks);
+    assert_eq!(verdicts, [Verdict::Pass; 11], "{:?}", report.checks);
 }
 
 #[test]

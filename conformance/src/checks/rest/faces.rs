@@ -1,12 +1,14 @@
 //! A server with two faces: a client of it over MCP, and requests to it over REST by the same caller.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     ToolSpec,
     calls::SESSION,
     context::{IDEMPOTENCY_KEY, IF_BASE},
-    spec::{RestEndpoint, RestMethod, RestOperation},
+    spec::{RestEndpoint, RestMethod, RestOperation, RoleSpec},
 };
 
 use super::outcome::{Outcome, RestAnswer};
@@ -16,6 +18,7 @@ use crate::{
     client::{Client, ONE_CLIENT},
     http::Request,
     judgement::{Judgement, Stop, ensure, fail},
+    launch,
     scene::{Scene, View},
     target::{CLIENT_NAME, Target},
 };
@@ -64,6 +67,8 @@ pub(super) struct Faces<'b, 'a> {
     pub(super) bench: &'b Bench<'a>,
     pub(super) scene: Scene<'a>,
     client: Client<'a>,
+    /// The role of the caller.
+    role: Option<&'static RoleSpec>,
     /// The headers that say who calls.
     credentials: Vec<(String, String)>,
 }
@@ -114,8 +119,32 @@ impl<'b, 'a> Faces<'b, 'a> {
             bench,
             scene,
             client,
+            role: spec,
             credentials,
         })
+    }
+
+    /// Kills the server, and starts another one of the library for the same caller.
+    ///
+    /// # Errors
+    /// If it is not the suite's to kill, or none starts.
+    pub(super) fn killed(self) -> Result<Self, Stop> {
+        if self.bench.subject.launch.running().is_some() {
+            return Err(launch::not_ours());
+        }
+        self.scene.trace("the server is killed");
+        drop(self.client);
+        let client = callers::open(self.bench, &self.scene, self.role)?;
+        Ok(Self { client, ..self })
+    }
+
+    /// As [`killed`](Self::killed), but the clock of the new server is ahead by so much of this machine's.
+    ///
+    /// # Errors
+    /// As [`killed`](Self::killed); "not applicable", if its clock can't be set.
+    pub(super) fn later(self, by: Duration) -> Result<Self, Stop> {
+        self.scene.set_clock_ahead(by)?;
+        self.killed()
     }
 
     /// Returns a request of the caller to an endpoint, with a body of JSON if there is one.

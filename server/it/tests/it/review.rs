@@ -107,6 +107,7 @@ fn brainforge_knows_its_callers_and_has_downloads_over_http() {
     let by = Launch {
         reach: Reach::Http("http://127.0.0.1:{port}/mcp".into()),
         role_headers: headers.into(),
+        clock_offset: Some("TABELLION_CLOCK_OFFSET".into()),
         ..Launch::of(vec![])
     };
     let keys = keys.to_str().expect("a path");

@@ -17,9 +17,9 @@ use crate::{
 };
 
 /// Status of an execution that was answered with a result.
-const SUCCESS: &str = "success";
+pub(super) const SUCCESS: &str = "success";
 /// Status of one that was answered with an error.
-const FAILED: &str = "failed";
+pub(super) const FAILED: &str = "failed";
 
 pub(super) const CHECK: Check = Check {
     id: "audit/agrees-with-commits",

@@ -1,17 +1,21 @@
 //! What is kept of calls: executions, sessions, and limits for each session.
 //!
 //! Applies to contracts with `executions` and `sessions`, over HTTP, at the endpoints that the contract declares for them. What needs another
-//! clock is not tested: sessions that end by themselves, and executions that are kept no longer.
+//! clock is tested where the server's can be set ahead; that executions are kept no longer than the contract says, is not.
 //!
 //! | module | is for |
 //! |---|---|
 //! | [`kept`] | requests to the endpoints of executions and sessions, and refusals of them |
 //! | [`audit`] | `audit/agrees-with-commits` |
+//! | [`killed`] | `audit/killed` |
 //! | [`limits`] | `limits/each`, `limits/retry-after`, `limits/shared` |
 //! | [`sessions`] | `sessions/most` |
+//! | [`expiry`] | `sessions/idle`, `sessions/age` |
 
 mod audit;
+mod expiry;
 mod kept;
+mod killed;
 mod limits;
 mod sessions;
 
@@ -26,10 +30,13 @@ const SESSIONS: &str = "sessions";
 
 pub(in crate::checks) const CHECKS: &[Check] = &[
     audit::CHECK,
+    killed::CHECK,
     limits::EACH,
     limits::RETRY_AFTER,
     limits::SHARED,
     sessions::CHECK,
+    expiry::IDLE,
+    expiry::AGE,
 ];
 
 /// Returns true if the family is about what is kept of calls.

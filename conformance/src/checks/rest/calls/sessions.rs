@@ -29,7 +29,7 @@ pub(super) const CHECK: Check = Check {
     explains: "Opens as many sessions as a caller may have: one more must be refused with 429, an error of the contract and `Retry-After`, \
                another caller's must not, and ending one makes room. Names sessions of another caller, unknown ones and ended ones in calls \
                over REST and MCP, and to renew and end them: each must be refused with the error that the contract has for it, and change \
-               nothing. Whether sessions end by themselves is not tested.",
+               nothing.",
     cases,
     judge,
     shrink: as_small_as_can_be,
@@ -68,7 +68,7 @@ impl Whose {
 /// What it is named for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Usage {
+pub(super) enum Usage {
     CallOverRest,
     /// In the era without sessions of the transport's own.
     CallOverMcp,
@@ -79,7 +79,14 @@ enum Usage {
 impl Usage {
     const ALL: [Self; 4] = [Self::CallOverRest, Self::CallOverMcp, Self::Renew, Self::End];
 
-    const fn name(self) -> &'static str {
+    /// Returns those that the suite can try in its era.
+    pub(super) fn all(bench: &Bench<'_>) -> impl Iterator<Item = Self> {
+        let is_stateless = bench.subject.era == Era::Stateless;
+        let all = Self::ALL.into_iter();
+        all.filter(move |usage| is_stateless || *usage != Self::CallOverMcp)
+    }
+
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::CallOverRest => "a call over REST",
             Self::CallOverMcp => "a call over MCP",
@@ -93,11 +100,9 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     endpoint(bench, RestOperation::SessionCreate)?;
     let mut cases = vec![Case::new("one session more than there may be", Attempt::OneMore)];
     for whose in Whose::ALL {
-        for usage in Usage::ALL {
-            if usage != Usage::CallOverMcp || bench.subject.era == Era::Stateless {
-                let name = format!("{} with {}", usage.name(), whose.name());
-                cases.push(Case::new(name, Attempt::NotOwn { whose, usage }));
-            }
+        for usage in Usage::all(bench) {
+            let name = format!("{} with {}", usage.name(), whose.name());
+            cases.push(Case::new(name, Attempt::NotOwn { whose, usage }));
         }
     }
     Ok(cases)
@@ -110,7 +115,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
 }
 
-fn sessions(bench: &Bench<'_>) -> Result<&'static SessionsSpec, Stop> {
+/// Returns what the contract says of sessions.
+///
+/// # Errors
+/// "Not applicable", if it has none.
+pub(super) fn sessions(bench: &Bench<'_>) -> Result<&'static SessionsSpec, Stop> {
     let sessions = bench.subject.contract.sessions;
     sessions.ok_or_else(|| Stop::NotApplicable("the contract has no sessions".into()))
 }
@@ -148,7 +157,6 @@ fn one_more(bench: &Bench<'_>) -> Judgement {
 }
 
 fn not_own(bench: &Bench<'_>, whose: Whose, usage: Usage) -> Judgement {
-    let expired = sessions(bench)?.expired;
     let mut faces = Faces::open(bench, kept::caller(bench), [])?;
     let other = match whose {
         Whose::Foreign => Some(kept::stranger(bench)?),
@@ -164,13 +172,8 @@ fn not_own(bench: &Bench<'_>, whose: Whose, usage: Usage) -> Judgement {
             format!("a session could not be ended: {}", ended.shown())
         })?;
     }
-    let before = faces.scene.view()?;
-    let error = used(&mut faces, &id, usage)?;
     let what = format!("{} with {}", usage.name(), whose.name());
-    before.same(&faces.scene.view()?, &what)?;
-    ensure(error == expired, || {
-        format!("{what} should be refused with `{expired}`, and came to {error}")
-    })?;
+    ensure_of_no_use(&mut faces, &id, usage, &what)?;
     if whose == Whose::Foreign {
         let renewed = kept::ask(&faces, RestOperation::SessionRenew, &[&id], other)?;
         ensure(renewed.is_success(), || {
@@ -180,8 +183,25 @@ fn not_own(bench: &Bench<'_>, whose: Whose, usage: Usage) -> Judgement {
     faces.close()
 }
 
+/// Fails unless the use of a session is refused with the error that the contract has for it, and changes nothing.
+///
+/// # Errors
+/// The failure.
+pub(super) fn ensure_of_no_use(faces: &mut Faces<'_, '_>, id: &str, usage: Usage, what: &str) -> Judgement {
+    let expired = sessions(faces.bench)?.expired;
+    let before = faces.scene.view()?;
+    let error = used(faces, id, usage)?;
+    before.same(&faces.scene.view()?, what)?;
+    ensure(error == expired, || {
+        format!("{what} should be refused with `{expired}`, and came to {error}")
+    })
+}
+
 /// Uses a session; returns the name of the error, or what it came to.
-fn used(faces: &mut Faces<'_, '_>, id: &str, usage: Usage) -> Result<String, Stop> {
+///
+/// # Errors
+/// If no answer arrives, or it can't be read.
+pub(super) fn used(faces: &mut Faces<'_, '_>, id: &str, usage: Usage) -> Result<String, Stop> {
     let contract = faces.bench.subject.contract;
     let within = Conditions {
         session: Some(id.to_owned()),
