@@ -28,10 +28,39 @@ pub(crate) struct SegmentColumns {
     pub(crate) first: u32,
 }
 
+/// How much there is of something.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) files: usize,
+    pub(crate) chunks: usize,
+    /// Identifiers in them.
+    pub(crate) length: u64,
+}
+
+impl Sizes {
+    /// Returns the sizes of a file with chunks of these lengths; of none, if it has none.
+    pub(crate) fn of_file(lengths: impl Iterator<Item = u32>) -> Self {
+        lengths.fold(Self::default(), |sizes, length| Self {
+            files: 1,
+            chunks: sizes.chunks + 1,
+            length: sizes.length + u64::from(length),
+        })
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            files: self.files + other.files,
+            chunks: self.chunks + other.chunks,
+            length: self.length + other.length,
+        }
+    }
+}
+
 /// A collection, as of one generation.
 pub(crate) struct Columns {
     pub(crate) collection: i64,
     pub(crate) generation: i64,
+    pub(crate) sizes: Sizes,
     pub(crate) segments: Vec<SegmentColumns>,
     pub(crate) files: Vec<FileColumns>,
     /// By chunk: its file, or [`DEAD`].
@@ -48,6 +77,7 @@ impl Columns {
         let mut columns = Self {
             collection,
             generation,
+            sizes: Sizes::default(),
             segments: vec![],
             files: vec![],
             file_of: vec![],
@@ -86,22 +116,22 @@ impl Columns {
             for (known, text) in columns.texts[first as usize..].iter_mut().zip(texts) {
                 *known = text;
             }
-            let mut length = 0_u32;
-            let mut chunks = 0;
-            for (chunk, bytes) in (first as usize..columns.file_of.len()).zip(lengths.chunks_exact(4)) {
-                let of_chunk = u32::from_le_bytes(bytes.try_into().unwrap_or_default());
+            let (lengths, _) = lengths.as_chunks();
+            let chunks = first as usize..columns.file_of.len().min(first as usize + lengths.len());
+            for (chunk, length) in chunks.clone().zip(lengths) {
                 columns.file_of[chunk] = columns.files.len() as u32;
-                columns.lengths[chunk] = of_chunk;
-                length = length.saturating_add(of_chunk);
-                chunks += 1;
+                columns.lengths[chunk] = u32::from_le_bytes(*length);
             }
+            let lengths = columns.lengths.get(chunks).unwrap_or_default();
+            let sizes = Sizes::of_file(lengths.iter().copied());
+            columns.sizes = columns.sizes.plus(sizes);
             let path: String = row.get(2)?;
             columns.files.push(FileColumns {
                 number: row.get(0)?,
                 branch: row.get::<_, String>(1)?.into(),
                 first,
-                chunks,
-                length,
+                chunks: sizes.chunks as u32,
+                length: u32::try_from(sizes.length).unwrap_or(u32::MAX),
                 place: ranking::Place::of(&path),
                 path: path.into(),
             });

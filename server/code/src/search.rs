@@ -7,7 +7,7 @@ use tabellion_retrieval::Nearness;
 
 use crate::{
     CodeError, CodeIndex, CodeQuery,
-    columns::{Columns, DEAD, FileColumns},
+    columns::{Columns, DEAD, FileColumns, Sizes},
     fusion,
     query::{self, Cut},
     ranking::{WEIGHTS, rarity, score},
@@ -94,7 +94,6 @@ pub(crate) struct Search<'s> {
     /// By chunk: what it is worth by itself; by file: what all its chunks have of it.
     own: Vec<f32>,
     of_file: Vec<f32>,
-    touched: Vec<u32>,
 }
 
 /// A chunk with a term: its number, and how often it has it.
@@ -117,29 +116,35 @@ impl<'s> Search<'s> {
             mean_file: 1.0,
             own: vec![],
             of_file: vec![],
-            touched: vec![],
         };
         search.restrict()?;
-        let (mut files, mut length) = (0_usize, 0_u64);
+        let sizes = search.sizes();
+        search.chunks = sizes.chunks;
+        search.mean_chunk = (sizes.length as f32 / sizes.chunks.max(1) as f32).max(1.0);
+        search.mean_file = (sizes.length as f32 / sizes.files.max(1) as f32).max(1.0);
+        search.own = vec![0.0; parts.iter().map(|part| part.columns.file_of.len()).sum()];
+        search.of_file = vec![0.0; parts.iter().map(|part| part.columns.files.len()).sum()];
+        Ok(search)
+    }
+
+    /// Counts what passes the filters.
+    fn sizes(&self) -> Sizes {
+        let Some(passing) = &self.passing else {
+            let sizes = self.parts.iter().map(|part| part.columns.sizes);
+            return sizes.fold(Sizes::default(), Sizes::plus);
+        };
+        let mut sizes = Sizes::default();
         let mut first = 0;
-        for part in parts {
+        for part in self.parts {
             for file in &part.columns.files {
                 let all = file.first as usize..(file.first + file.chunks) as usize;
-                let passing: Vec<usize> = all.filter(|chunk| search.passes(first + chunk)).collect();
-                search.chunks += passing.len();
-                length += passing
-                    .iter()
-                    .map(|chunk| u64::from(part.columns.lengths[*chunk]))
-                    .sum::<u64>();
-                files += usize::from(!passing.is_empty());
+                let lengths = all.filter(|chunk| passing[first + chunk]);
+                let lengths = lengths.map(|chunk| part.columns.lengths[chunk]);
+                sizes = sizes.plus(Sizes::of_file(lengths));
             }
             first += part.columns.file_of.len();
         }
-        search.mean_chunk = (length as f32 / search.chunks.max(1) as f32).max(1.0);
-        search.mean_file = (length as f32 / files.max(1) as f32).max(1.0);
-        search.own = vec![0.0; first];
-        search.of_file = vec![0.0; parts.iter().map(|part| part.columns.files.len()).sum()];
-        Ok(search)
+        sizes
     }
 
     pub(crate) fn passes(&self, chunk: usize) -> bool {
@@ -295,7 +300,7 @@ impl<'s> Search<'s> {
             files.push((file, worth(sum, length)));
         }
         for (chunk, value) in own {
-            self.touch(chunk, value);
+            self.own[chunk as usize] += value;
         }
         for (file, value) in files {
             self.of_file[file as usize] += value * WEIGHTS.file;
@@ -304,7 +309,7 @@ impl<'s> Search<'s> {
 
     fn add_names(&mut self, value: f32, postings: &[Posting]) {
         for &(chunk, _) in postings {
-            self.touch(chunk, value);
+            self.own[chunk as usize] += value;
         }
     }
 
@@ -314,14 +319,6 @@ impl<'s> Search<'s> {
         for file in files {
             self.of_file[file as usize] += value;
         }
-    }
-
-    fn touch(&mut self, chunk: u32, value: f32) {
-        let own = &mut self.own[chunk as usize];
-        if *own == 0.0 {
-            self.touched.push(chunk);
-        }
-        *own += value;
     }
 
     fn hits(mut self, nearness: Option<&dyn Nearness>) -> Result<CodeHits, CodeError> {
@@ -337,23 +334,29 @@ impl<'s> Search<'s> {
         if !self.cut.exact.is_empty() {
             found = self.exact(found)?;
         }
+        // Each further chunk of a file counts less: another file says more than more of the same.
+        found.sort_by_key(|hit| hit.chunk);
+        for of_file in found.chunk_by_mut(|a, b| a.file == b.file) {
+            of_file.sort_by(|a, b| b.value.total_cmp(&a.value));
+            let mut factor = 1.0;
+            for hit in of_file {
+                hit.value *= factor;
+                factor *= WEIGHTS.again;
+            }
+        }
+        found.retain(|hit| score(hit.value, weight) >= self.query.min_score);
+        let total = found.len();
         let order = |a: &Valued, b: &Valued| {
             b.value
                 .total_cmp(&a.value)
                 .then_with(|| self.name(a).cmp(&self.name(b)))
         };
-        found.sort_unstable_by(order);
-        // Each further chunk of a file counts less: another file says more than more of the same.
-        let mut seen = vec![0_i32; self.of_file.len()];
-        for hit in &mut found {
-            let times = &mut seen[hit.file as usize];
-            hit.value *= WEIGHTS.again.powi(*times);
-            *times += 1;
+        // A common word is in most chunks, of which a few are wanted.
+        if self.query.limit < total {
+            found.select_nth_unstable_by(self.query.limit, order);
+            found.truncate(self.query.limit);
         }
         found.sort_unstable_by(order);
-        found.retain(|hit| score(hit.value, weight) >= self.query.min_score);
-        let total = found.len();
-        found.truncate(self.query.limit);
         let hits = found.iter().map(|hit| self.told(hit, score(hit.value, weight)));
         Ok(CodeHits {
             hits: hits.collect::<Result<_, _>>()?,
@@ -364,9 +367,8 @@ impl<'s> Search<'s> {
 
     /// Returns the chunks that have something of the query, with their values.
     fn valued(&self) -> Vec<Valued> {
-        let mut touched = self.touched.clone();
-        touched.sort_unstable();
-        let postings: Vec<Posting> = touched.into_iter().map(|chunk| (chunk, 1)).collect();
+        let having = (0..).zip(&self.own).filter(|(_, own)| **own > 0.0);
+        let postings: Vec<Posting> = having.map(|(chunk, _)| (chunk, 1)).collect();
         let factors = self.factors();
         self.located(&postings)
             .map(|found| Valued {
