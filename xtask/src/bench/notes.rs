@@ -34,6 +34,9 @@ const SEARCHES_OF_A_SERVER: usize = 90;
 const CALLERS: usize = 100;
 /// Notes in the library of many callers.
 const SHARED: usize = 1_000;
+/// Ranking by words and meaning, and how often it is asked whether there are vectors for it.
+const HYBRID: &str = "hybrid";
+const VECTORS_INTERVAL: Duration = Duration::from_secs(2);
 /// Member of a refusal by a rate limit.
 const RETRY_AFTER: &str = "retryAfterSeconds";
 /// Time limit of an answer.
@@ -85,6 +88,18 @@ fn serve(contract: &str, library: &Path) -> Outcome<Pipe> {
     Pipe::greet(&options, library)
 }
 
+/// Returns what an answer says that the notes were ranked by.
+fn ranking_of(answer: &Value) -> String {
+    let ranking = answer["_meta"]["tabellion/ranking"].as_str();
+    ranking.unwrap_or("unknown").to_owned()
+}
+
+/// Returns whether servers that are started here compare meanings.
+fn is_model_installed() -> Outcome<bool> {
+    let mut command = Command::new(root().join("target/release/tabellion"));
+    Ok(command.args(["model", "status"]).output()?.status.success())
+}
+
 fn search(texts: &mut Texts) -> Value {
     json!({ "query": texts.words(3) })
 }
@@ -100,11 +115,20 @@ fn measure(library: &Path, size: usize, calls: usize) -> Outcome<Table> {
     let mut server = serve("brainforge", library)?;
     let (first, found) = server.ask("semantic_search", &search(&mut texts))?;
     table.note(
-        "the first search, which indexes all of them",
+        "the first search, which indexes all of them by words",
         format!("{:.1} s (aim ≤ 10 s at 10,000)", first.as_secs_f64()),
     );
-    let ranking = &found["_meta"]["tabellion/ranking"];
-    table.note("ranking", ranking.as_str().unwrap_or("unknown").to_owned());
+    let mut ranking = ranking_of(&found);
+    if is_model_installed()? {
+        let since = Instant::now();
+        while ranking != HYBRID {
+            thread::sleep(VECTORS_INTERVAL);
+            ranking = ranking_of(&server.ask("semantic_search", &search(&mut texts))?.1);
+        }
+        let elapsed = since.elapsed().as_secs_f64();
+        table.note("until meaning counts", format!("{elapsed:.0} s more"));
+    }
+    table.note("ranking", ranking);
     server.close()?;
     let mut server = serve("brainforge", library)?;
     let (again, _) = server.ask("semantic_search", &search(&mut texts))?;
