@@ -19,7 +19,7 @@ use crate::{
     ground::{Documents, Ground},
     ids::CommitId,
     provenance::{self, Provenance},
-    snapshot::{Document, DocumentHistory},
+    snapshot::{Document, DocumentHistory, Until},
     spec::Fact,
 };
 
@@ -116,8 +116,8 @@ impl ReadCx<'_> {
     ///
     /// # Errors
     /// If the store keeps no history, or it can't be read.
-    pub fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
-        self.view.history(path, known)
+    pub fn history(&self, path: &str, until: Until<'_>) -> Result<DocumentHistory, Failure> {
+        self.view.history(path, until)
     }
 
     /// Returns the bytes of an earlier content of the document at `path`.

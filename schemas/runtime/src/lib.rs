@@ -65,7 +65,7 @@ pub use provenance::Provenance;
 pub use rates::RateLimits;
 pub use rows::{Row, RowChange, RowEdit, RowView, Rows, RowsChange};
 pub use schema::{Rule, Schema, Violation};
-pub use snapshot::{Document, DocumentHistory, Snapshot, Version, VersionEntry};
+pub use snapshot::{Document, DocumentHistory, Snapshot, Until, Version, VersionEntry};
 pub use spec::{
     Annotations, Approval, ArgumentSpec, ContractSpec, Effect, EffectKind, ErrorChannel, ErrorSpec, Example,
     Guarantee, GuaranteeKind, LogSpec, PreviewPair, PromptSpec, RateLimit, ResourceSpec, Shows, ToolSpec,

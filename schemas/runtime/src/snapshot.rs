@@ -34,13 +34,12 @@ pub trait Snapshot: Send + Sync {
         Ok(path.to_owned())
     }
 
-    /// Returns the document at `path` and its history, back to the first commit for which `known` returns true, or to the
-    /// beginning.
+    /// Returns the document at `path` and its history, from the newest commit back to where `until` says.
     ///
     /// # Errors
     /// If the store keeps no history, or it can't be read.
-    fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
-        let _ = known;
+    fn history(&self, path: &str, until: Until<'_>) -> Result<DocumentHistory, Failure> {
+        let _ = until;
         Err(no_history(path))
     }
 
@@ -61,6 +60,23 @@ fn no_history(path: &str) -> Failure {
     )
 }
 
+/// How far back a history is read.
+#[derive(Clone, Copy)]
+pub struct Until<'a> {
+    /// To the first of these commits, whether it changed the document or not: only versions since then are read.
+    pub known: &'a [&'a str],
+    /// To the first version that is enough, that one included.
+    pub enough: &'a dyn Fn(&Version) -> bool,
+}
+
+impl Until<'_> {
+    /// To the beginning.
+    pub const BEGINNING: Self = Self {
+        known: &[],
+        enough: &|_| false,
+    };
+}
+
 /// The history of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentHistory {
@@ -70,7 +86,7 @@ pub struct DocumentHistory {
     pub now: Option<ContentId>,
     /// The newest commit of the store, whether it changed the document or not; `None` before the first one.
     pub state: Option<CommitId>,
-    /// The known commit that `versions` follow; `None` when they go back to the beginning.
+    /// The known commit that `versions` follow; `None` when they go back to the beginning, or to a version that was enough.
     pub since: Option<CommitId>,
     /// The versions, oldest first.
     pub versions: Vec<Version>,

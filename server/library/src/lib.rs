@@ -104,10 +104,12 @@ pub use self::{
     working_tree::{ExternalPolicy, Options},
 };
 use crate::path::{LibraryDir, LibraryPath, PathError};
+use gix::ObjectId;
 use tabellion_markdown::diff;
 use tabellion_platform::{FileLock, FileStat};
 use tabellion_runtime::{
     BoxFuture, Change, ContentId, Document, DocumentHistory, Failure, FailureKind, Session, Snapshot, Store,
+    Until,
 };
 
 /// How long opening waits for the changes of other processes. A process that holds the lock has recovered already.
@@ -367,6 +369,23 @@ impl Library {
         })
     }
 
+    /// Returns the last commit of those that left the document at the git path `path` as it was, as far as the log knows: see
+    /// [`History::unchanged_from`].
+    fn unchanged_from(
+        &self,
+        git: &gix::Repository,
+        head: Option<ObjectId>,
+        commit: ObjectId,
+        path: &str,
+        known: &[&str],
+    ) -> Result<ObjectId, Failure> {
+        let known = known
+            .iter()
+            .filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
+        let known: Vec<_> = known.collect();
+        self.history.unchanged_from(git, head, commit, path, &known)
+    }
+
     fn entry_with_key(&self, key: &str) -> Result<Option<Arc<LogEntry>>, Failure> {
         let git = self.working_tree.repository.git();
         let head = self.working_tree.repository.head_commit(&git)?;
@@ -389,7 +408,7 @@ impl Snapshot for Library {
         }))
     }
 
-    fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
+    fn history(&self, path: &str, until: Until<'_>) -> Result<DocumentHistory, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let state = Library::read(self, &path)?;
         let head = match state.as_ref().and_then(|state| state.commit.as_ref()) {
@@ -405,7 +424,8 @@ impl Snapshot for Library {
             self.working_tree.repository.git(),
             self.working_tree.repository.git_path(&path),
         );
-        blocking(|| line.go_back(&git, head, &git_path, known))?;
+        let unchanged = |commit| self.unchanged_from(&git, head, commit, &git_path, until.known);
+        blocking(|| line.go_back(&git, head, &git_path, until, &unchanged))?;
         let document = state.map(|state| Document {
             bytes: state.bytes,
             id: ContentId::new(state.blob),

@@ -15,7 +15,7 @@ use gix::{ObjectId, ThreadSafeRepository};
 use parking_lot::{Mutex, MutexGuard};
 use tabellion_runtime::{
     BoxFuture, CallContext, Change, CommitId, ContentId, Document, DocumentHistory, Edit, Entry, Failure,
-    FailureKind, IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError,
+    FailureKind, IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError, Until,
 };
 
 use super::{
@@ -230,7 +230,7 @@ impl Snapshot for Turn<'_> {
         Ok(self.document(&path)?.as_deref().map(document))
     }
 
-    fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
+    fn history(&self, path: &str, until: Until<'_>) -> Result<DocumentHistory, Failure> {
         let path = LibraryPath::of_any_file(path).map_err(|error| invalid_path(&error))?;
         let (library, git_path) = (self.library, self.library.working_tree.repository.git_path(&path));
         let document = self.document(&path)?;
@@ -245,9 +245,10 @@ impl Snapshot for Turn<'_> {
         };
         let mut line = versions::VersionLine::default();
         if let Some(pending) = self.pending() {
-            line.follow(pending.versions(&path), known);
+            line.follow(pending.versions(&path), until);
         }
-        blocking(|| line.go_back(&git, head, &git_path, known))?;
+        let unchanged = |commit| library.unchanged_from(&git, head, commit, &git_path, until.known);
+        blocking(|| line.go_back(&git, head, &git_path, until, &unchanged))?;
         Ok(line.past(document.as_deref().map(self::document), now, newest))
     }
 
@@ -392,14 +393,15 @@ impl Snapshot for CommitSnapshot {
         }))
     }
 
-    fn history(&self, path: &str, known: &dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure> {
+    fn history(&self, path: &str, until: Until<'_>) -> Result<DocumentHistory, Failure> {
         let document = self.read(path)?;
         let now = document
             .as_ref()
             .map(|document| versions::content_id(&document.id));
         let mut line = versions::VersionLine::default();
         let git_path = format!("{}{path}", self.prefix);
-        line.go_back(&self.git.to_thread_local(), self.commit, &git_path, known)?;
+        // A call that is repeated is rare, and its commit may be far from HEAD: the log is not asked.
+        line.go_back(&self.git.to_thread_local(), self.commit, &git_path, until, &Ok)?;
         Ok(line.past(document, now.transpose()?, self.commit))
     }
 

@@ -10,7 +10,9 @@ use gix::{
     bstr::ByteSlice,
     objs::{CommitRefIter, commit::ref_iter::Token},
 };
-use tabellion_runtime::{CommitId, ContentId, Document, DocumentHistory, Failure, Version, VersionEntry};
+use tabellion_runtime::{
+    CommitId, ContentId, Document, DocumentHistory, Failure, Until, Version, VersionEntry,
+};
 
 use super::{
     commit_message::{Record, ToolDetails},
@@ -30,33 +32,49 @@ pub(super) struct VersionLine {
     versions: Vec<Version>,
     /// The known commit at which the line ends.
     since: Option<CommitId>,
+    /// Whether it ends before the beginning.
+    is_over: bool,
 }
 
 impl VersionLine {
-    /// Adds `versions`, newest first, up to a known one.
-    pub(super) fn follow<'v>(
-        &mut self,
-        versions: impl Iterator<Item = &'v Version>,
-        known: &dyn Fn(&str) -> bool,
-    ) {
+    /// Adds `versions`, newest first, as far as `until` says.
+    pub(super) fn follow<'v>(&mut self, versions: impl Iterator<Item = &'v Version>, until: Until<'_>) {
         for version in versions {
-            if known(&version.commit) {
-                self.since = Some(version.commit.clone());
+            if self.ends_at(&version.commit, until) || self.add(version.clone(), until) {
                 return;
             }
-            self.versions.push(version.clone());
         }
     }
 
-    /// Continues from `commit` back to a known commit or to the beginning. `path` is relative to the top of the repository.
+    /// Returns whether the line ends at a commit, which is known then.
+    fn ends_at(&mut self, commit: &str, until: Until<'_>) -> bool {
+        let is_known = until.known.contains(&commit);
+        if is_known {
+            self.since = Some(CommitId::new(commit));
+            self.is_over = true;
+        }
+        is_known
+    }
+
+    /// Adds a version; returns whether the line ends with it.
+    fn add(&mut self, version: Version, until: Until<'_>) -> bool {
+        self.is_over = (until.enough)(&version);
+        self.versions.push(version);
+        self.is_over
+    }
+
+    /// Continues from `commit` back as far as `until` says. `path` is relative to the top of the repository. `unchanged` returns the last
+    /// commit of those that are known to have left the document as it was, from the given one back, one the parent of the other; it must not pass over a
+    /// known one.
     pub(super) fn go_back(
         &mut self,
         git: &gix::Repository,
         commit: Option<ObjectId>,
         path: &str,
-        known: &dyn Fn(&str) -> bool,
+        until: Until<'_>,
+        unchanged: &dyn Fn(ObjectId) -> Result<ObjectId, Failure>,
     ) -> Result<(), Failure> {
-        if self.since.is_some() {
+        if self.is_over {
             return Ok(());
         }
         let mut git = git.clone();
@@ -65,16 +83,22 @@ impl VersionLine {
             Some(commit) => Node::read(&git, commit, path)?,
             None => None,
         };
-        while let Some(node) = next {
-            let id = node.id.to_string();
-            if known(&id) {
-                self.since = Some(CommitId::new(id));
+        while let Some(mut node) = next {
+            let last = unchanged(node.id)?;
+            if last != node.id {
+                node = match Node::with_content(&git, last, |_| Ok(node.content))? {
+                    Some(node) => node,
+                    None => return Ok(()),
+                };
+            }
+            if self.ends_at(&node.id.to_string(), until) {
                 return Ok(());
             }
             let parent = node.parent(&git, path)?;
             let before = parent.as_ref().and_then(|parent| parent.content);
-            if before != node.content || node.is_kept_change(parent.as_ref(), path) {
-                self.versions.push(node.version(before, path));
+            let is_version = before != node.content || node.is_kept_change(parent.as_ref(), path);
+            if is_version && self.add(node.version(before, path), until) {
+                return Ok(());
             }
             next = parent;
         }
@@ -114,12 +138,11 @@ impl Node {
         Self::read_beside(git, id, path, None)
     }
 
-    /// As [`Self::read`]; a commit with the same tree as `other` has the same document.
-    fn read_beside(
+    /// Reads the commit `id`, whose tree has the document's content that `content` returns.
+    fn with_content(
         git: &gix::Repository,
         id: ObjectId,
-        path: &str,
-        other: Option<&Self>,
+        content: impl FnOnce(ObjectId) -> Result<Option<ObjectId>, Failure>,
     ) -> Result<Option<Self>, Failure> {
         let Some(object) = git.try_find_object(id).reading("a commit")? else {
             return Ok(None);
@@ -133,18 +156,26 @@ impl Node {
                 _ => break,
             }
         }
-        let content = match (tree, other) {
-            (Some(tree), Some(other)) if other.tree == Some(tree) => other.content,
-            (Some(tree), _) => tree::look_up(git, tree, path)?.map(|kept| kept.blob),
-            (None, _) => None,
-        };
         Ok(Some(Self {
             id,
             data,
             tree,
             parents,
-            content,
+            content: tree.map(content).transpose()?.flatten(),
         }))
+    }
+
+    /// As [`Self::read`]; a commit with the same tree as `other` has the same document.
+    fn read_beside(
+        git: &gix::Repository,
+        id: ObjectId,
+        path: &str,
+        other: Option<&Self>,
+    ) -> Result<Option<Self>, Failure> {
+        Self::with_content(git, id, |tree| match other {
+            Some(other) if other.tree == Some(tree) => Ok(other.content),
+            _ => Ok(tree::look_up(git, tree, path)?.map(|kept| kept.blob)),
+        })
     }
 
     /// Returns the next commit of the line.

@@ -17,12 +17,14 @@ use tabellion_runtime::Failure;
 use super::{
     ancestry::{CommitData, Visited, Walk},
     cache::{APPLICATION, Cache, CacheError, Meeting, Position, State, VERSION},
-    changes, is_entry,
+    changes::{self, Touched},
+    is_entry,
 };
 use tabellion_platform::{FileId, file_id_at, try_lock_file};
 
 /// Created after the tables are filled, which is faster.
 const INDEXES: &str = "CREATE UNIQUE INDEX walk_id ON walk (id);
+    CREATE INDEX walk_beside ON walk (place) WHERE NOT alone;
     CREATE INDEX entry_key ON entry (key) WHERE key IS NOT NULL;";
 /// SQLite's page cache of the builder, in kibibytes (negative, as SQLite requires).
 const PAGE_CACHE: i32 = -8 * 1024;
@@ -207,12 +209,7 @@ impl Builder {
             check(stop)?;
             insert(database, at, visited)?;
             if known {
-                insert_changes(
-                    database,
-                    at,
-                    &changes::of_commit(git, &visited.commit)?,
-                    &mut names,
-                )?;
+                insert_changes(database, at, &changes::touched(git, &visited.commit)?, &mut names)?;
             }
         }
         let changes_before = if known {
@@ -267,7 +264,7 @@ impl Builder {
         for commit in commits {
             check(stop)?;
             changed.push(match CommitData::read(git, commit)? {
-                Some(commit) => changes::of_commit(git, &commit)?,
+                Some(commit) => changes::touched(git, &commit)?,
                 None => Vec::new(),
             });
         }
@@ -344,10 +341,10 @@ fn insert(database: &Connection, place: Position, visited: &Visited) -> Result<(
 fn insert_changes(
     database: &Connection,
     place: Position,
-    paths: &[String],
+    documents: &[Touched],
     names: &mut HashMap<String, i64>,
 ) -> Result<(), BuildError> {
-    for path in paths {
+    for Touched { path, is_same } in documents {
         let number = match names.get(path) {
             Some(number) => *number,
             None => {
@@ -362,8 +359,8 @@ fn insert_changes(
             }
         };
         database
-            .prepare_cached("INSERT OR IGNORE INTO change (path, place) VALUES (?1, ?2)")?
-            .execute([number, place])?;
+            .prepare_cached("INSERT OR IGNORE INTO change (path, place, same) VALUES (?1, ?2, ?3)")?
+            .execute(params![number, place, is_same])?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use super::{
 /// SQLite application id of the database.
 pub(super) const APPLICATION: i32 = i32::from_be_bytes(*b"Tbll");
 /// Changes with the schema and with the meaning of its rows.
-pub(super) const VERSION: i32 = 3;
+pub(super) const VERSION: i32 = 4;
 /// SQLite's page cache of a reader, in kibibytes (negative, as SQLite requires).
 const READER_PAGE_CACHE: i32 = -512;
 
@@ -217,12 +217,49 @@ impl Cache {
     pub(super) fn last_change(&self, place: Position, path: &str) -> Result<Option<ObjectId>, CacheError> {
         let mut query = self.database.prepare_cached(
             "SELECT id FROM walk WHERE place = (SELECT min(place) FROM change
-             WHERE path = (SELECT number FROM path WHERE name = ?2) AND place >= ?1)",
+             WHERE path = (SELECT number FROM path WHERE name = ?2) AND place >= ?1 AND NOT same)",
         )?;
         let commit: Option<Vec<u8>> = query
             .query_row(params![place, path], |row| row.get(0))
             .optional()?;
         commit.map(|id| object_id(&id)).transpose()
+    }
+
+    /// Returns the last commit of a line from `place` on, where it is alone, each the only parent of the one before. All of them but that one are
+    /// known to have left the file at the git path `path` as it was and not to name it, and are not among `known`.
+    pub(super) fn unchanged_from(
+        &self,
+        place: Position,
+        path: &str,
+        known: &[ObjectId],
+    ) -> Result<Option<ObjectId>, CacheError> {
+        let Some(state) = self.state()? else {
+            return Ok(None);
+        };
+        let first =
+            |query: &str, parameters: &[&dyn rusqlite::ToSql]| -> Result<Option<Position>, CacheError> {
+                let mut query = self.database.prepare_cached(query)?;
+                Ok(query.query_row(parameters, |row| row.get(0))?)
+            };
+        let touched = first(
+            "SELECT min(place) FROM change WHERE path = (SELECT number FROM path WHERE name = ?2) AND place >= ?1",
+            &[&place, &path],
+        )?;
+        // A commit that is alone, after another that is, is its only parent.
+        let beside = first(
+            "SELECT min(place) FROM walk WHERE NOT alone AND place >= ?1",
+            &[&place],
+        )?;
+        let last = first("SELECT max(place) FROM walk", &[])?;
+        let before = |place: Option<Position>| place.map(|place| place - 1);
+        let ends = [touched, before(beside), before(Some(state.changes_before)), last];
+        let mut end = ends.into_iter().flatten().min().unwrap_or(place).max(place);
+        for commit in known {
+            if let Some((at, _)) = self.find(*commit)?.filter(|(at, _)| *at >= place) {
+                end = end.min(at);
+            }
+        }
+        Ok(self.commits(end, 1)?.first().copied())
     }
 
     /// Returns at most `limit` commits from `place` on.

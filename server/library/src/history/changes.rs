@@ -39,6 +39,25 @@ pub(super) fn of_commit(git: &gix::Repository, commit: &CommitData) -> Result<Ve
     Ok(changed)
 }
 
+/// A document that a commit changed, or that its record names although its bytes stayed as they were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Touched {
+    /// Its git path.
+    pub(super) path: String,
+    /// Whether its bytes stayed as they were.
+    pub(super) is_same: bool,
+}
+
+/// Returns the Markdown files that `commit` [changed](of_commit), and the documents that its record names besides.
+pub(super) fn touched(git: &gix::Repository, commit: &CommitData) -> Result<Vec<Touched>, Failure> {
+    let changed = of_commit(git, commit)?;
+    let named = commit.record.iter().flat_map(|record| &record.paths);
+    let same: Vec<_> = named.filter(|path| !changed.contains(path)).cloned().collect();
+    let touched = |is_same| move |path| Touched { path, is_same };
+    let changed = changed.into_iter().map(touched(false));
+    Ok(changed.chain(same.into_iter().map(touched(true))).collect())
+}
+
 /// Returns true if `commit` changed the file at the git path `path`.
 pub(super) fn touches(git: &gix::Repository, commit: &CommitData, path: &str) -> Result<bool, Failure> {
     let now = kept(git, commit, path)?;

@@ -1,6 +1,7 @@
 //! The newest part of a history, in memory: from HEAD down to where the cache continues.
 
 use std::{
+    cell::OnceCell,
     collections::{HashMap, VecDeque},
     sync::Arc,
 };
@@ -12,6 +13,7 @@ use super::{
     LogEntry,
     ancestry::{CommitData, Walk},
     cache::{Cache, CacheError, Meeting},
+    changes::{self, Touched},
 };
 
 /// Upper bound of commits between the known head and HEAD; beyond it, reading again is cheaper.
@@ -49,12 +51,49 @@ pub(super) enum ReadStep {
     Cache(ObjectId),
 }
 
+/// A commit of the front.
+#[derive(Debug)]
+pub(super) struct FrontCommit {
+    pub(super) id: ObjectId,
+    /// Its parent, if it has only one.
+    pub(super) parent: Option<ObjectId>,
+    /// The documents that it changed or names, once they were asked for.
+    touched: OnceCell<Vec<Touched>>,
+}
+
+impl FrontCommit {
+    fn new(id: ObjectId, commit: &CommitData) -> Self {
+        let parent = match commit.parents[..] {
+            [parent] => Some(parent),
+            _ => None,
+        };
+        Self {
+            id,
+            parent,
+            touched: OnceCell::new(),
+        }
+    }
+
+    /// Returns whether it changed or names the document at a git path.
+    pub(super) fn touches(&self, git: &gix::Repository, path: &str) -> Result<bool, Failure> {
+        let touched = match self.touched.get() {
+            Some(touched) => touched,
+            None => {
+                let commit = CommitData::read(git, self.id)?;
+                let touched = commit.map(|commit| changes::touched(git, &commit)).transpose()?;
+                self.touched.get_or_init(|| touched.unwrap_or_default())
+            }
+        };
+        Ok(touched.iter().any(|touched| touched.path == path))
+    }
+}
+
 /// The newest part of a history, newest first.
 #[derive(Debug, Default)]
 pub(super) struct Front {
     prefix: String,
     head: Option<ObjectId>,
-    pub(super) commits: VecDeque<ObjectId>,
+    pub(super) commits: VecDeque<FrontCommit>,
     pub(super) entries: VecDeque<Arc<LogEntry>>,
     by_key: HashMap<String, Arc<LogEntry>>,
     walk: Walk,
@@ -91,7 +130,7 @@ impl Front {
         match self.straight_from(git, head)? {
             Some(newer) => {
                 for (id, commit) in newer.into_iter().rev() {
-                    self.commits.push_front(id);
+                    self.commits.push_front(FrontCommit::new(id, &commit));
                     if let Some(entry) = self.entry(id, commit) {
                         if let Some(key) = &entry.key {
                             self.by_key.insert(key.clone(), Arc::clone(&entry));
@@ -147,7 +186,7 @@ impl Front {
             return Ok(ReadStep::Cache(commit));
         }
         if let (Some(next), Some(cache), false) = (self.walk.only(), cache, self.apart) {
-            match cache.meets(self.commits.iter().copied(), next)? {
+            match cache.meets(self.commits.iter().map(|commit| commit.id), next)? {
                 Meeting::At(_) => {
                     self.joined = Some(next);
                     // The walk's state is needed only to continue it.
@@ -161,7 +200,8 @@ impl Front {
         let Some(visited) = self.walk.next(git)? else {
             return Ok(ReadStep::End);
         };
-        self.commits.push_back(visited.id);
+        self.commits
+            .push_back(FrontCommit::new(visited.id, &visited.commit));
         if let Some(entry) = self.entry(visited.id, visited.commit) {
             if let Some(key) = &entry.key {
                 self.by_key

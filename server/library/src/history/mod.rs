@@ -27,11 +27,12 @@ pub(super) use self::{agreement::agreement, ancestry::reaches, find::find};
 use self::{
     ancestry::CommitData,
     cache::Cache,
-    front::{Front, ReadError, ReadStep},
+    front::{Front, FrontCommit, ReadError, ReadStep},
     keeper::Keeper,
 };
 use super::{
     commit_message::{EXTERNAL, Record},
+    path::is_markdown,
     repository::Repository,
 };
 
@@ -259,8 +260,8 @@ impl History {
             let mut at = 0;
             loop {
                 while let Some(commit) = known.front.commits.get(at) {
-                    if touches(*commit)? {
-                        return Ok(Some(Some(*commit)));
+                    if touches(commit.id)? {
+                        return Ok(Some(Some(commit.id)));
                     }
                     at += 1;
                 }
@@ -281,6 +282,58 @@ impl History {
                             place.max(state.changes_before),
                             touches,
                         )?));
+                    }
+                }
+            }
+        })
+    }
+
+    /// Follows the commits from `from` back, each the only parent of the one before, as long as they are known to have left the Markdown
+    /// file at the git path `path` as it was and not to name it; returns the last one, whose file is that of `from`. Ends at the first
+    /// of the commits `known`. `from` is one of `head`'s history.
+    pub(super) fn unchanged_from(
+        &self,
+        git: &gix::Repository,
+        head: Option<ObjectId>,
+        from: ObjectId,
+        path: &str,
+        known: &[ObjectId],
+    ) -> Result<ObjectId, Failure> {
+        if !is_markdown(path) {
+            return Ok(from);
+        }
+        self.ask(git, head, |state, cache| {
+            let (mut at, mut line) = (0, Line::new(from));
+            loop {
+                while let Some(commit) = state.front.commits.get(at) {
+                    if line.goes_on_at(commit.id) {
+                        if known.contains(&commit.id) || commit.touches(git, path)? {
+                            return Ok(Some(commit.id));
+                        }
+                        line.passed(commit);
+                    } else if line.has_begun {
+                        return Ok(Some(line.last));
+                    }
+                    at += 1;
+                }
+                match state.front.read_on(git, cache)? {
+                    ReadStep::Commit if state.is_far() => return Ok(None),
+                    ReadStep::Commit => {}
+                    ReadStep::End => return Ok(Some(line.last)),
+                    ReadStep::Cache(commit) => {
+                        let Some((cache, place)) = joined(cache, commit)? else {
+                            return Ok(None);
+                        };
+                        let place = match line.has_begun {
+                            true if line.goes_on_at(commit) => Some(place),
+                            true => None,
+                            false => cache.alone(from)?.filter(|at| *at >= place),
+                        };
+                        let Some(place) = place else {
+                            return Ok(Some(line.last));
+                        };
+                        let end = cache.unchanged_from(place, path, known)?;
+                        return Ok(Some(end.unwrap_or(line.last)));
                     }
                 }
             }
@@ -339,6 +392,35 @@ impl History {
 impl Drop for History {
     fn drop(&mut self) {
         self.keeper.stop();
+    }
+}
+
+/// A line of commits that is followed, each the only parent of the one before.
+struct Line {
+    /// The first one, and then the last one that was passed.
+    last: ObjectId,
+    has_begun: bool,
+    /// The commit at which it goes on, if there is only one.
+    next: Option<ObjectId>,
+}
+
+impl Line {
+    fn new(first: ObjectId) -> Self {
+        Self {
+            last: first,
+            has_begun: false,
+            next: Some(first),
+        }
+    }
+
+    fn goes_on_at(&self, commit: ObjectId) -> bool {
+        self.next == Some(commit)
+    }
+
+    fn passed(&mut self, commit: &FrontCommit) {
+        self.last = commit.id;
+        self.has_begun = true;
+        self.next = commit.parent;
     }
 }
 

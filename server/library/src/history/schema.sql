@@ -42,5 +42,7 @@ CREATE TABLE path (
 CREATE TABLE change (
     path INTEGER NOT NULL,
     place INTEGER NOT NULL,
+    -- Whether the commit's record names the path, and the bytes stayed as they were.
+    same INTEGER NOT NULL,
     PRIMARY KEY (path, place)
 ) STRICT, WITHOUT ROWID;

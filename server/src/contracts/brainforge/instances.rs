@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_runtime::{
-    Change, Content, Document, Failure, KnownCaller, ReadCx, Staged, WriteCx,
+    Change, Content, Document, Failure, KnownCaller, ReadCx, Staged, Until, WriteCx,
     context::BASE,
     spec::{CallerKind, WorkflowSpec},
     workflow::{self, Event, Instance, START},
@@ -180,7 +180,7 @@ fn not_found(id: &str) -> ToolError {
 /// Names the commits that made the steps of an instance.
 fn with_commits(mut view: InstanceView, cx: &ReadCx<'_>, id: Uuid) -> Result<InstanceView, ToolError> {
     let path = review::path_of(id);
-    let versions = cx.history(&path, &|_| false)?.versions;
+    let versions = cx.history(&path, Until::BEGINNING)?.versions;
     // Without edits by hand, each commit is one step.
     let is_plain =
         versions.len() == view.history.len() && versions.iter().all(|version| version.entry.is_some());

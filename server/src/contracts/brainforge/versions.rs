@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, FixedOffset, Utc};
 use tabellion_notes::Note;
-use tabellion_runtime::{Failure, ReadCx};
+use tabellion_runtime::{Failure, ReadCx, Until, Version};
 
 /// What is said of a version that no tool made.
 const BY_HAND: &str = "edited by hand";
@@ -22,13 +22,14 @@ pub(super) struct NoteVersion {
 
 /// Returns the number of the version that a note has now.
 pub(super) fn current(cx: &ReadCx<'_>, note: &Note) -> Result<u64, Failure> {
-    let history = cx.history(&note.path, &|_| false)?;
-    let mut by_tools = history
-        .versions
-        .iter()
-        .rev()
-        .filter(|version| version.entry.is_some());
-    let left = match by_tools.next().map(|version| &version.content) {
+    let is_of_tool = |version: &Version| version.entry.is_some();
+    let last_of_tool = Until {
+        enough: &is_of_tool,
+        ..Until::BEGINNING
+    };
+    let history = cx.history(&note.path, last_of_tool)?;
+    let by_tool = history.versions.first().filter(|version| is_of_tool(version));
+    let left = match by_tool.map(|version| &version.content) {
         Some(content) if *content != history.now => {
             let bytes = content
                 .as_ref()
@@ -45,7 +46,7 @@ pub(super) fn current(cx: &ReadCx<'_>, note: &Note) -> Result<u64, Failure> {
 /// Returns the versions of the document at `path`, oldest first. What a person did between two changes of tools is one version, and
 /// so are commits that left the number as it was, such as those of links: the last of them counts.
 pub(super) fn all(cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failure> {
-    let history = cx.history(path, &|_| false)?;
+    let history = cx.history(path, Until::BEGINNING)?;
     let mut versions: BTreeMap<u64, NoteVersion> = BTreeMap::new();
     // The number that the last change of a tool left.
     let mut left: Option<u64> = None;

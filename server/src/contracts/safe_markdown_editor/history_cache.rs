@@ -7,7 +7,7 @@ use std::{
 
 use chrono::{DateTime, FixedOffset};
 use serde_json::{Map, Value};
-use tabellion_runtime::{DocumentHistory, Failure, snapshot};
+use tabellion_runtime::{DocumentHistory, Failure, Until, snapshot};
 
 use tabellion_markdown::lineage::{Lineage, SectionChange, Version};
 
@@ -50,12 +50,16 @@ impl HistoryCache {
     pub(super) fn follow(
         &self,
         path: &str,
-        read: impl FnOnce(&dyn Fn(&str) -> bool) -> Result<DocumentHistory, Failure>,
+        read: impl FnOnce(Until<'_>) -> Result<DocumentHistory, Failure>,
         load: impl Fn(&str) -> Result<Vec<u8>, Failure>,
     ) -> Result<(DocumentHistory, Arc<DocumentTimeline>), Failure> {
         let known: Vec<_> = self.lock().iter().cloned().collect();
         let at = |commit: &str| known.iter().find(|(state, _)| state == commit);
-        let past = read(&|commit| at(commit).is_some())?;
+        let states: Vec<_> = known.iter().map(|(state, _)| state.as_str()).collect();
+        let past = read(Until {
+            known: &states,
+            ..Until::BEGINNING
+        })?;
         let base = past.since.as_deref().and_then(at).map(|(_, timeline)| timeline);
         let timeline = match base {
             Some(base) if past.versions.is_empty() => Arc::clone(base),

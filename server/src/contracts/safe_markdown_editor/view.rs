@@ -44,7 +44,7 @@ impl<'e> DocumentView<'e> {
         let path = &editor.path;
         let (past, timeline) = editor.history_cache.follow(
             path.as_str(),
-            |known| cx.history(path.as_str(), known),
+            |until| cx.history(path.as_str(), until),
             |content| cx.past_content(path.as_str(), content),
         )?;
         let exists = past.document.is_some();

@@ -181,3 +181,33 @@ fn last_by_git(folder: &Path, path: &str, full: bool) -> String {
     };
     commits.lines().find(differs).unwrap_or_default().to_owned()
 }
+
+/// A merge with one of its own ancestors continues there if that has its bytes, although the log comes upon the other side first.
+#[test]
+fn a_line_of_versions_is_not_taken_past_a_merge() {
+    let plan = |parents: &[usize], path| Plan {
+        parents: parents.to_vec(),
+        later: 10,
+        path,
+        delete: false,
+        kind: 1,
+    };
+    let (document, other) = (0, 3);
+    let plans = [
+        plan(&[], document),
+        plan(&[1], document),
+        plan(&[1], other),
+        plan(&[1], document),
+        plan(&[4, 1], other),
+        plan(&[1], other),
+    ];
+    let told = Told::new(&plans);
+    let library = told.history("");
+    library.catch_up(true);
+    let answers = library.answers(3);
+    assert!(library.is_all_cached());
+    let [line, _] = &answers.lines[document];
+    let commits: Vec<_> = line.versions.iter().map(|version| &*version.commit).collect();
+    assert_eq!(commits, [told.commits[0].to_string()]);
+    assert_eq!(answers, library.expected(3));
+}

@@ -13,18 +13,27 @@ use std::{
 
 use chrono::DateTime;
 use gix::ObjectId;
+use serde_json::Map;
+use tabellion_runtime::{DocumentHistory, Failure, Until};
 use tempfile::TempDir;
 
 use crate::{
-    commit_message::{EXTERNAL, Record, RecordedCall},
+    commit_message::{EXTERNAL, Record, RecordedCall, ToolDetails},
     history::{History, LogEntry, Slot, ancestry::Walk, build::BuildError, changes},
     repository::Repository,
+    versions::VersionLine,
 };
 
 /// The documents of these histories, of two libraries in one repository.
 pub(super) const PATHS: [&str; 4] = ["a/x.md", "a/deep/y.md", "b/x.md", "z.md"];
 /// The idempotency keys.
 pub(super) const KEYS: [&str; 3] = ["one", "two", "three"];
+/// Ids of the contents of documents: `0`, `1` and `2`.
+const CONTENTS: [&str; 3] = [
+    "c227083464fb9af8955c90d2924774ee50abb547",
+    "56a6051ca2b02b04ef92d5150c9ef600403cb1de",
+    "d8263ee9860594d2806b0dfd1bfd17528b0ba2a4",
+];
 /// The libraries: the whole repository, and two folders of it.
 pub(super) const PREFIXES: [&str; 3] = ["", "a/", "b/"];
 
@@ -138,7 +147,15 @@ fn stream(plans: &[Plan]) -> String {
                     session: None,
                     caller: None,
                 }),
-                tool_details: None,
+                // They say that the bytes stayed as they were, which is true where the commit before wrote the same.
+                tool_details: (kind != 5 && at % 5 < 3).then(|| {
+                    let content = (!plan.delete).then(|| CONTENTS[at % 3].to_owned());
+                    let second = (at % 3 == 0).then_some([None, None]);
+                    ToolDetails {
+                        details: Map::new(),
+                        contents: [[content.clone(), content]].into_iter().chain(second).collect(),
+                    }
+                }),
             }
             .render(),
         };
@@ -168,6 +185,39 @@ fn stream(plans: &[Plan]) -> String {
     text
 }
 
+/// Says from where on the commits left the document at a git path as it was, up to known ones.
+type Unchanged<'u> = &'u dyn Fn(&str, ObjectId, &[ObjectId]) -> Result<ObjectId, Failure>;
+
+/// Returns the line of versions of each document, to the beginning and to one of the entries.
+fn lines(
+    git: &gix::Repository,
+    head: Option<ObjectId>,
+    entries: &[LogEntry],
+    few: usize,
+    unchanged: Unchanged<'_>,
+) -> Vec<[DocumentHistory; 2]> {
+    let known: Vec<_> = entries.iter().rev().skip(few).step_by(5).collect();
+    let known: Vec<_> = known.iter().map(|entry| entry.commit.as_str()).collect();
+    let line = |path: &str, known: &[&str]| {
+        let ids: Vec<_> = known
+            .iter()
+            .map(|id| ObjectId::from_hex(id.as_bytes()).unwrap())
+            .collect();
+        let until = Until {
+            known,
+            ..Until::BEGINNING
+        };
+        let mut line = VersionLine::default();
+        line.go_back(git, head, path, until, &|commit| unchanged(path, commit, &ids))
+            .unwrap();
+        line.past(None, None, head)
+    };
+    PATHS
+        .iter()
+        .map(|path| [line(path, &[]), line(path, &known)])
+        .collect()
+}
+
 /// A history that is asked.
 pub(super) struct WakeState {
     pub(super) history: History,
@@ -181,6 +231,8 @@ pub(super) struct Answers {
     pub(super) few: Vec<LogEntry>,
     pub(super) with_keys: Vec<Option<LogEntry>>,
     pub(super) last_commits: Vec<Option<ObjectId>>,
+    /// By document: its line of versions, back to the beginning, and back to an entry.
+    pub(super) lines: Vec<[DocumentHistory; 2]>,
 }
 
 impl WakeState {
@@ -195,8 +247,13 @@ impl WakeState {
         let git = self.repository.git();
         let head = self.repository.head_commit(&git).unwrap();
         let with_key = |key: &&str| self.history.with_key(&git, head, key).unwrap();
+        let entries = self.history.last(&git, head, usize::MAX).unwrap();
+        let unchanged = |path: &str, commit: ObjectId, known: &[ObjectId]| {
+            self.history.unchanged_from(&git, head, commit, path, known)
+        };
         Answers {
             few: self.history.last(&git, head, few).unwrap(),
+            lines: lines(&git, head, &entries, few, &unchanged),
             with_keys: KEYS
                 .iter()
                 .map(|key| with_key(key).map(|entry| (*entry).clone()))
@@ -205,7 +262,7 @@ impl WakeState {
                 .iter()
                 .map(|path| self.history.last_commit(&git, head, path).unwrap())
                 .collect(),
-            entries: self.history.last(&git, head, usize::MAX).unwrap(),
+            entries,
         }
     }
 
@@ -242,6 +299,7 @@ impl WakeState {
         entries.reverse();
         Answers {
             few: entries[entries.len().saturating_sub(few)..].to_vec(),
+            lines: lines(&git, Some(head), &entries, few, &|_, commit, _| Ok(commit)),
             entries,
             with_keys,
             last_commits,
