@@ -7,7 +7,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use tabellion_library::Library;
-use tabellion_runtime::{Failure, ReadCx, Snapshot};
+use tabellion_runtime::{Failure, ReadCx, Snapshot, Until, Version};
 use uuid::{Builder, Uuid};
 
 /// Details in the log: the time of the call, and the digest of its idempotency key.
@@ -58,15 +58,18 @@ impl Moment {
         let Some(call) = self.call else {
             return Ok(now);
         };
-        let history = Snapshot::history(library, path, &|_| false)?;
-        let entries = history
-            .versions
-            .iter()
-            .rev()
-            .filter_map(|version| version.entry.as_ref());
-        let mut entries = entries.filter(|entry| entry.details.get(CALL) == Some(&call.to_string().into()));
-        let time =
-            entries.find_map(|entry| DateTime::parse_from_rfc3339(entry.details.get(AT)?.as_str()?).ok());
+        let is_first = |version: &Version| {
+            let entry = version.entry.as_ref();
+            entry.is_some_and(|entry| entry.details.get(CALL) == Some(&call.to_string().into()))
+        };
+        let until = Until {
+            enough: &is_first,
+            ..Until::BEGINNING
+        };
+        let history = Snapshot::history(library, path, until)?;
+        let first = history.versions.first().filter(|version| is_first(version));
+        let at = first.and_then(|version| version.entry.as_ref()?.details.get(AT)?.as_str());
+        let time = at.and_then(|at| DateTime::parse_from_rfc3339(at).ok());
         Ok(time.map_or(now, |time| time.to_utc()))
     }
 
