@@ -39,6 +39,8 @@ const HYBRID: &str = "hybrid";
 const VECTORS_INTERVAL: Duration = Duration::from_secs(2);
 /// Member of a refusal by a rate limit.
 const RETRY_AFTER: &str = "retryAfterSeconds";
+/// How often it is asked whether an execution has ended.
+const EXECUTION_INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit of an answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -410,13 +412,27 @@ impl<'a> Caller<'a> {
         match self.face {
             Face::Mcp => self.call_over_mcp(tool, arguments),
             Face::Rest => {
+                let key = format!("Bearer {}", self.secret);
                 let request = self
                     .agent
                     .post(format!("{}/tools/{tool}/execute", self.url))
-                    .header("Authorization", format!("Bearer {}", self.secret))
+                    .header("Authorization", &key)
                     .header("Content-Type", "application/json");
                 let text = request.send(arguments.to_string())?.body_mut().read_to_string()?;
-                Ok(serde_json::from_str(&text)?)
+                let mut answer: Value = serde_json::from_str(&text)?;
+                // A call that takes long is answered before it has ended.
+                while answer["status"] == "pending" || answer["status"] == "running" {
+                    thread::sleep(EXECUTION_INTERVAL);
+                    let id = answer["execution_id"].as_str().unwrap_or_default();
+                    let request = self.agent.get(format!("{}/executions/{id}", self.url));
+                    let text = request
+                        .header("Authorization", &key)
+                        .call()?
+                        .body_mut()
+                        .read_to_string()?;
+                    answer = serde_json::from_str(&text)?;
+                }
+                Ok(answer)
             }
         }
     }
