@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use tabellion_retrieval::TextKey;
 
-use crate::{CodeError, corpus, ranking};
+use crate::{CodeError, corpus, filter::TermFilter, ranking};
 
 /// The chunk of no file: of one that was removed or changed.
 pub(crate) const DEAD: u32 = u32::MAX;
@@ -26,6 +26,7 @@ pub(crate) struct FileColumns {
 pub(crate) struct SegmentColumns {
     pub(crate) number: i64,
     pub(crate) first: u32,
+    pub(crate) terms: TermFilter,
 }
 
 /// How much there is of something.
@@ -84,13 +85,14 @@ impl Columns {
             lengths: vec![],
             texts: vec![],
         };
-        let sql = "SELECT number, chunks FROM segment WHERE collection = ? ORDER BY number";
+        let sql = "SELECT number, chunks, terms FROM segment WHERE collection = ? ORDER BY number";
         let mut select = connection.prepare_cached(sql)?;
         let mut rows = select.query([collection])?;
         while let Some(row) = rows.next()? {
             columns.segments.push(SegmentColumns {
                 number: row.get(0)?,
                 first: columns.file_of.len() as u32,
+                terms: TermFilter::from_bytes(row.get_ref(2)?.as_blob().unwrap_or_default()),
             });
             let chunks: u32 = row.get(1)?;
             let end = columns.file_of.len() + chunks as usize;

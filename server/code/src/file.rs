@@ -15,7 +15,7 @@ use crate::CodeError;
 /// SQLite application id of an index of code.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tblc");
 /// Version of the tables, of chunks and of terms: an index of a different version is emptied.
-const FORMAT: i32 = 3;
+const FORMAT: i32 = 4;
 /// How long a writer waits for another, until it looks whether it is still to write.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes to which the write-ahead log is cut after a large transaction.
@@ -28,7 +28,7 @@ const CREATE: &str = "
         started_at INTEGER NOT NULL, finished_at INTEGER, error TEXT
     ) STRICT;
     CREATE TABLE segment (
-        number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, chunks INTEGER NOT NULL
+        number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, chunks INTEGER NOT NULL, terms BLOB NOT NULL
     ) STRICT;
     CREATE INDEX segment_collection ON segment (collection);
     CREATE TABLE posting (

@@ -8,7 +8,7 @@
 //! | `index`, `run` | collections, their runs and states; reading and cutting files on several threads |
 //! | `tree` | what can be indexed; folders by their ignore rules |
 //! | `terms` | what files and queries are cut into |
-//! | `segment`, `write` | posting lists of some files; transactions |
+//! | `segment`, `filter`, `write` | posting lists of some files, and which terms they have; transactions |
 //! | `columns`, `search`, `ranking` | what is kept in memory; a search; the formula, with its reasons |
 //! | `file` | the SQLite file |
 
@@ -16,6 +16,7 @@ mod columns;
 mod corpus;
 mod error;
 mod file;
+mod filter;
 mod fusion;
 mod index;
 mod meaning;

@@ -8,6 +8,7 @@ use tabellion_retrieval::Nearness;
 use crate::{
     CodeError, CodeIndex, CodeQuery,
     columns::{Columns, DEAD, FileColumns, Sizes},
+    filter::TermHash,
     fusion,
     query::{self, Cut},
     ranking::{WEIGHTS, rarity, score},
@@ -192,11 +193,16 @@ impl<'s> Search<'s> {
         let mut select = self
             .connection
             .prepare_cached("SELECT entries FROM posting WHERE segment = ? AND term = ?")?;
+        let hash = TermHash::of(term);
         let mut found = vec![];
         let mut first = 0;
         for part in self.parts {
             let columns = &part.columns;
-            for segment in &columns.segments {
+            for segment in columns
+                .segments
+                .iter()
+                .filter(|segment| segment.terms.may_have(&hash))
+            {
                 let mut rows = select.query((segment.number, term))?;
                 let Some(row) = rows.next()? else { continue };
                 let entries = row.get_ref(0)?.as_blob().unwrap_or_default();
@@ -402,10 +408,12 @@ impl<'s> Search<'s> {
         let mut candidates = found;
         if !has_words {
             let known: std::collections::HashSet<u32> = candidates.iter().map(|hit| hit.chunk).collect();
-            let all: Vec<Posting> = (0..self.own.len() as u32)
-                .filter(|chunk| !known.contains(chunk) && self.lives(*chunk) && self.passes(*chunk as usize))
-                .map(|chunk| (chunk, 1))
-                .collect();
+            let files = self.parts.iter().flat_map(|part| &part.columns.file_of);
+            let living = (0..).zip(files).filter(|(_, file)| **file != DEAD);
+            let others = living
+                .map(|(chunk, _)| (chunk, 1))
+                .filter(|(chunk, _)| !known.contains(chunk) && self.passes(*chunk as usize));
+            let all: Vec<Posting> = others.collect();
             candidates.extend(self.located(&all).map(|found| Valued {
                 chunk: found.chunk,
                 file: found.file,
@@ -434,18 +442,6 @@ impl<'s> Search<'s> {
             }
         }
         Ok(kept)
-    }
-
-    fn lives(&self, chunk: u32) -> bool {
-        let mut first = 0;
-        for part in self.parts {
-            let own = chunk as usize - first;
-            if own < part.columns.file_of.len() {
-                return part.columns.file_of[own] != DEAD;
-            }
-            first += part.columns.file_of.len();
-        }
-        false
     }
 
     /// Returns the part and the place in it of a file.

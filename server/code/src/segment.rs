@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tabellion_retrieval::TextKey;
 use tabellion_syntax::{Symbol, outline};
 
-use crate::{meaning, terms::Interner};
+use crate::{filter::TermFilter, meaning, terms::Interner};
 
 /// What the path of a commit's message begins with.
 const COMMIT: &str = "commit:";
@@ -73,6 +73,7 @@ pub(crate) struct IndexedFile {
 pub(crate) struct Segment {
     pub(crate) files: Vec<IndexedFile>,
     pub(crate) chunks: u32,
+    pub(crate) terms: TermFilter,
     pub(crate) postings: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -150,6 +151,7 @@ impl Builder {
         Segment {
             files: self.files,
             chunks: self.chunks,
+            terms: TermFilter::of(postings.iter().map(|(term, _)| term.as_slice())),
             postings,
         }
     }

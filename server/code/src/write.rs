@@ -11,7 +11,7 @@ use crate::{
 
 /// Bytes of texts below which a segment is small.
 const SMALL: i64 = 1 << 20;
-/// How many small segments a collection keeps. A search looks each word up in every segment.
+/// How many small segments a collection keeps. A search looks a word up in every segment that may have it.
 const MAX_SMALL: usize = 8;
 /// Bytes of texts that one merged segment has, at most.
 const MERGED: i64 = 8 << 20;
@@ -43,10 +43,10 @@ pub(crate) fn files(connection: &Connection, collection: i64) -> Result<HashMap<
 
 /// Adds the files of a segment, in place of those with their names.
 pub(crate) fn add(connection: &Connection, collection: i64, segment: Segment) -> Result<(), CodeError> {
-    let sql = "INSERT INTO segment (collection, chunks) VALUES (?, ?)";
+    let sql = "INSERT INTO segment (collection, chunks, terms) VALUES (?, ?, ?)";
     connection
         .prepare_cached(sql)?
-        .execute(params![collection, segment.chunks])?;
+        .execute(params![collection, segment.chunks, segment.terms.as_bytes()])?;
     let number = connection.last_insert_rowid();
     let mut insert =
         connection.prepare_cached("INSERT INTO posting (segment, term, entries) VALUES (?, ?, ?)")?;

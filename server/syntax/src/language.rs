@@ -1,6 +1,6 @@
 //! The languages: how files of them are known, and which nodes of their trees are definitions.
 
-use std::path::Path;
+use std::{path::Path, sync::OnceLock};
 
 use tree_sitter::Language as Grammar;
 
@@ -52,7 +52,7 @@ pub(crate) struct Facts {
     name: &'static str,
     extensions: &'static [&'static str],
     grammar: fn() -> Grammar,
-    pub(crate) definitions: &'static [Definition],
+    definitions: &'static [Definition],
     /// Nodes that stand before an item and belong to it.
     pub(crate) leading: &'static [&'static str],
 }
@@ -113,6 +113,24 @@ impl Language {
     /// Returns the grammar, for parsers and queries.
     pub fn grammar(self) -> Grammar {
         (self.facts().grammar)()
+    }
+
+    /// Returns what nodes of a kind define, if anything. Files have many nodes, so that kinds are looked up by number.
+    pub(crate) fn definition(self, kind: u16) -> Option<&'static Definition> {
+        static TABLES: [OnceLock<Box<[Option<&'static Definition>]>>; Language::ALL.len()] =
+            [const { OnceLock::new() }; Language::ALL.len()];
+        let table = TABLES[self as usize].get_or_init(|| {
+            let (grammar, definitions) = (self.grammar(), self.facts().definitions);
+            let of_kind = |kind| {
+                let name = grammar.node_kind_for_id(kind)?;
+                definitions.iter().find(|(of, ..)| *of == name)
+            };
+            (0..=u16::MAX)
+                .take(grammar.node_kind_count())
+                .map(of_kind)
+                .collect()
+        });
+        *table.get(usize::from(kind))?
     }
 
     pub(crate) fn facts(self) -> &'static Facts {

@@ -85,7 +85,6 @@ const DEEPEST: usize = 16;
 
 /// Returns what a file defines, in the order of the text; what is in something follows it. Variables of functions are left out.
 pub fn symbols(language: Language, tree: &Tree, source: &str) -> Vec<Symbol> {
-    let definitions = language.facts().definitions;
     let mut found: Vec<Symbol> = vec![];
     // Those around the current node, outermost first.
     let mut around: Vec<usize> = vec![];
@@ -93,9 +92,8 @@ pub fn symbols(language: Language, tree: &Tree, source: &str) -> Vec<Symbol> {
     loop {
         let node = cursor.node();
         around.retain(|at| found[*at].bytes.end > node.start_byte());
-        let definition = definitions.iter().find(|(kind, ..)| *kind == node.kind());
         if around.len() < DEEPEST
-            && let Some(&(_, kind, word)) = definition
+            && let Some(&(_, kind, word)) = language.definition(node.kind_id())
             && let Some(name) = named(language, node, source)
         {
             let inside = around.last().map(|at| &found[*at]);
