@@ -63,9 +63,8 @@ impl VersionLine {
         self.is_over
     }
 
-    /// Continues from `commit` back as far as `until` says. `path` is relative to the top of the repository. `unchanged` returns the last
-    /// commit of those that are known to have left the document as it was, from the given one back, one the parent of the other; it must not pass over a
-    /// known one.
+    /// Continues from `commit` back as far as `until` says. `path` is relative to the top of the repository. `unchanged` follows the only
+    /// parents of a commit as long as the document is known to be the same, and not past a known commit; it returns the last one.
     pub(super) fn go_back(
         &mut self,
         git: &gix::Repository,

@@ -324,10 +324,10 @@ impl History {
                         let Some((cache, place)) = joined(cache, commit)? else {
                             return Ok(None);
                         };
-                        let place = match line.has_begun {
-                            true if line.goes_on_at(commit) => Some(place),
-                            true => None,
-                            false => cache.alone(from)?.filter(|at| *at >= place),
+                        let place = if line.has_begun {
+                            Some(place).filter(|_| line.goes_on_at(commit))
+                        } else {
+                            cache.alone(from)?.filter(|at| *at >= place)
                         };
                         let Some(place) = place else {
                             return Ok(Some(line.last));

@@ -55,12 +55,10 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     if bench.subject.launch.running().is_some() {
         return Err(launch::not_ours());
     }
-    let tools = program::operations(bench).filter(|tool| tool.mutating && program::example(tool).is_some());
-    let tools: Vec<_> = tools.collect();
     let kills = bench.pick(KILLS[0], KILLS[1]);
     let mut dice = bench.dice("moments");
     let mut cases = Vec::new();
-    for tool in tools {
+    for tool in program::operations(bench).filter(|tool| tool.mutating && program::example(tool).is_some()) {
         let duration = duration(bench, tool)?;
         cases.extend((0..kills).map(|number| {
             let part = (f64::from(number) + dice.f64()) / f64::from(kills) * 1.2;
@@ -85,14 +83,11 @@ struct Prepared<'b, 'a> {
 }
 
 fn prepare<'b, 'a>(bench: &'b Bench<'a>, tool: &ToolSpec) -> Result<Prepared<'b, 'a>, Stop> {
-    let mut prepared = None;
-    for (of, before) in program::prefixes(bench) {
-        if of.label() == tool.label() {
-            prepared = program::example(of).map(|step| (before, step));
-        }
-    }
+    let mut prefixes = program::prefixes(bench).into_iter();
+    let found = prefixes.find(|(of, _)| of.label() == tool.label());
+    let found = found.and_then(|(of, before)| Some((before, program::example(of)?)));
     let (before, step) =
-        prepared.ok_or_else(|| Stop::NotApplicable("the operation has no valid example".into()))?;
+        found.ok_or_else(|| Stop::NotApplicable("the operation has no valid example".into()))?;
     let (faces, mut memory) = (Faces::open(bench, kept::caller(bench), [])?, Memory::default());
     for step in before {
         step.send(&faces, &mut memory)?;
