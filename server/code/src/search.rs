@@ -279,38 +279,30 @@ impl<'s> Search<'s> {
     }
 
     fn add_text(&mut self, weight: f32, postings: &[Posting]) {
-        let (of_chunk, of_file) = (WEIGHTS.chunk, WEIGHTS.file_text);
         let (mean_chunk, mean_file) = (self.mean_chunk, self.mean_file);
-        let mut own: Vec<(u32, f32)> = Vec::with_capacity(postings.len());
-        let mut files: Vec<(u32, f32)> = vec![];
+        let of_chunk = |count: f32, length: u32| WEIGHTS.chunk.saturation(count, length as f32 / mean_chunk);
+        let of_file =
+            |count: f32, length: u32| WEIGHTS.file_text.saturation(count, length as f32 / mean_file);
+        // Taken out, since what is located borrows the search.
+        let (mut own, mut files) = (std::mem::take(&mut self.own), std::mem::take(&mut self.of_file));
+        let mut add_file = |(file, length, count): (u32, u32, f32)| {
+            files[file as usize] += weight * WEIGHTS.file * of_file(count, length);
+        };
         // Chunks of a file follow one another.
         let mut current: Option<(u32, u32, f32)> = None;
-        let worth = |count: f32, length: u32| weight * of_file.saturation(count, length as f32 / mean_file);
         for found in self.located(postings) {
             let count = found.count as f32;
-            own.push((
-                found.chunk,
-                weight * of_chunk.saturation(count, found.length as f32 / mean_chunk),
-            ));
+            own[found.chunk as usize] += weight * of_chunk(count, found.length);
             match &mut current {
                 Some((file, _, sum)) if *file == found.file => *sum += count,
                 _ => {
-                    if let Some((file, length, sum)) = current.replace((found.file, found.file_length, count))
-                    {
-                        files.push((file, worth(sum, length)));
-                    }
+                    let last = current.replace((found.file, found.file_length, count));
+                    last.into_iter().for_each(&mut add_file);
                 }
             }
         }
-        if let Some((file, length, sum)) = current {
-            files.push((file, worth(sum, length)));
-        }
-        for (chunk, value) in own {
-            self.own[chunk as usize] += value;
-        }
-        for (file, value) in files {
-            self.of_file[file as usize] += value * WEIGHTS.file;
-        }
+        current.into_iter().for_each(&mut add_file);
+        (self.own, self.of_file) = (own, files);
     }
 
     fn add_names(&mut self, value: f32, postings: &[Posting]) {
@@ -321,10 +313,11 @@ impl<'s> Search<'s> {
 
     /// Adds to files what their paths are worth: the terms of a path are in the first chunk.
     fn add_paths(&mut self, value: f32, postings: &[Posting]) {
-        let files: Vec<u32> = self.located(postings).map(|found| found.file).collect();
-        for file in files {
-            self.of_file[file as usize] += value;
+        let mut files = std::mem::take(&mut self.of_file);
+        for found in self.located(postings) {
+            files[found.file as usize] += value;
         }
+        self.of_file = files;
     }
 
     fn hits(mut self, nearness: Option<&dyn Nearness>) -> Result<CodeHits, CodeError> {
