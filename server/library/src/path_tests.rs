@@ -299,7 +299,7 @@ proptest! {
 
     /// The walk builds paths segment by segment and must take exactly what a caller can ask for.
     #[test]
-    fn segment_by_segment_is_the_same_as_at_once(segments in prop::collection::vec("[ab.~ ]{0,4}|\\PC{1,3}|con|\\.git|[a-c]\\.md", 1..4)) {
+    fn segment_by_segment_is_the_same_as_at_once(segments in prop::collection::vec("[ab.~ ]{0,4}|[^\\pC/]{1,3}|con|\\.git|[a-c]\\.md", 1..4)) {
         let text = segments.join("/");
         let (name, folders) = segments.split_last().unwrap();
         let stepped = folders.iter().try_fold(LibraryDir::ROOT, |dir, name| dir.folder(name)).and_then(|dir| dir.file(name));

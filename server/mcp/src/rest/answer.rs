@@ -131,9 +131,14 @@ fn with_status(contract: &'static ContractSpec, error: &ErrorAnswer, fallback: S
     let status = contract
         .status(error)
         .and_then(|it| StatusCode::from_u16(it).ok());
-    let mut response = json(status.unwrap_or(fallback), &contract.rest_body(error));
-    let retry = error.data.get(rates::RETRY_AFTER).and_then(Value::as_u64);
-    if let Some(seconds) = retry {
+    let response = json(status.unwrap_or(fallback), &contract.rest_body(error));
+    with_retry_after(response, &error.data)
+}
+
+/// Adds the time to wait that the details of an error say, if they say one.
+fn with_retry_after(mut response: Response<Body>, details: &Map<String, Value>) -> Response<Body> {
+    let seconds = details.get(rates::RETRY_AFTER).and_then(Value::as_u64);
+    if let Some(seconds) = seconds {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
     response
@@ -207,7 +212,7 @@ fn error(contract: &'static ContractSpec, error: Value) -> Response<Body> {
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     let Some(declared) = declared else {
-        return refused(contract, fallback, &message);
+        return with_retry_after(refused(contract, fallback, &message), &data);
     };
     let error = ErrorAnswer {
         name: declared.name,
