@@ -98,7 +98,7 @@ fn put_aside(path: &Path) -> io::Result<()> {
     create(path)
 }
 
-/// Whose file it is.
+/// The owner of a file.
 enum Standing {
     Ours,
     Foreign,

@@ -124,7 +124,7 @@ impl<'b, 'a> Faces<'b, 'a> {
         })
     }
 
-    /// Kills the server, and starts another one of the library for the same caller.
+    /// Kills the server, and starts a new one of the library for the same caller.
     ///
     /// # Errors
     /// If it is not the suite's to kill, or none starts.
