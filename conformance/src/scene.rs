@@ -425,7 +425,7 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Has the clock of servers that are started from now on ahead by so much of this machine's.
+    /// Sets the clock of servers that are started from now on ahead of this machine's.
     ///
     /// # Errors
     /// "Not applicable", if no variable does that; if the server is external.

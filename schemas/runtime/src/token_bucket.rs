@@ -25,7 +25,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Takes a token of a bucket that is full again in `full_in`; returns in what time it then is.
+    /// Takes a token of a bucket that is full again in `full_in`; returns the time until it is full after that.
     ///
     /// # Errors
     /// The time until there is a token; none is taken then.

@@ -138,7 +138,7 @@ impl<'b, 'a> Faces<'b, 'a> {
         Ok(Self { client, ..self })
     }
 
-    /// As [`killed`](Self::killed), but the clock of the new server is ahead by so much of this machine's.
+    /// As [`killed`](Self::killed), but the clock of the new server is set ahead of this machine's.
     ///
     /// # Errors
     /// As [`killed`](Self::killed); "not applicable", if its clock can't be set.

@@ -225,8 +225,8 @@ impl Cache {
         commit.map(|id| object_id(&id)).transpose()
     }
 
-    /// Returns the last commit of a line from `place` on, where it is alone, each the only parent of the one before. All of them but that one are
-    /// known to have left the file at the git path `path` as it was and not to name it, and are not among `known`.
+    /// Follows the commits from `place` on, where one is alone, each the only parent of the one before, as long as they are known to have left the
+    /// file at the git path `path` as it was and not to name it, and are not among `known`; returns the commit at which that ends.
     pub(super) fn unchanged_from(
         &self,
         place: Position,
