@@ -48,9 +48,10 @@ impl CodeIndex {
                     continue;
                 }
                 let (text, chunks) = content(&snapshot, row.get(0)?)?;
-                let texts = keys.into_iter().zip(meaning::texts(&chunks, &text));
-                let wanted = texts.filter(|(key, _)| wants(key) && seen.insert(*key));
-                found.extend(wanted.take(max - found.len()));
+                let meant = keys.into_iter().zip(meaning::of_chunks(&chunks, &text));
+                let wanted = meant.filter(|(key, _)| wants(key) && seen.insert(*key));
+                let texts = wanted.map(|(key, meant)| (key, meant.condensed()));
+                found.extend(texts.take(max - found.len()));
             }
             Ok(found)
         })

@@ -6,20 +6,46 @@
 
 use std::collections::HashSet;
 
+use tabellion_retrieval::TextKey;
+
 use crate::segment::ChunkFacts;
 
 /// Characters of a word; what is longer is data.
 const MAX_WORD: usize = 60;
+/// How [`Meant::condensed`] makes its text. Who changes that gives it a new name, so that the vectors of both are kept apart.
+const RECIPE: &str = "words, each once";
 
-/// Returns what is embedded of each chunk of a file: the symbol that it is about, and its text.
-pub(crate) fn texts<'f>(chunks: &'f [ChunkFacts], text: &'f str) -> impl Iterator<Item = String> + 'f {
+/// What is embedded of a chunk: the symbol that it is about, and its text.
+pub(crate) struct Meant<'f> {
+    symbol: &'f str,
+    content: &'f str,
+}
+
+/// Returns what is embedded of each chunk of a file.
+pub(crate) fn of_chunks<'f>(chunks: &'f [ChunkFacts], text: &'f str) -> impl Iterator<Item = Meant<'f>> {
     let mut first = 0;
     chunks.iter().map(move |chunk| {
         let end = first + chunk.bytes as usize;
         let content = text.get(first..end).unwrap_or_default();
         first = end;
-        condensed(&[chunk.symbol.as_deref().unwrap_or_default(), content])
+        Meant {
+            symbol: chunk.symbol.as_deref().unwrap_or_default(),
+            content,
+        }
     })
+}
+
+impl Meant<'_> {
+    /// Returns the key of its vector. It is of the source, not of what is made of it: keys are wanted of all chunks, texts of those that
+    /// are embedded.
+    pub(crate) fn key(&self) -> TextKey {
+        TextKey::of(&[RECIPE, self.symbol, self.content].join("\0"))
+    }
+
+    /// Returns the text that is embedded.
+    pub(crate) fn condensed(&self) -> String {
+        condensed(&[self.symbol, self.content])
+    }
 }
 
 /// Returns the words of texts, each once.

@@ -127,7 +127,7 @@ impl Builder {
         });
         let chunks: Vec<ChunkFacts> = facts.collect();
         self.chunks += chunks.len() as u32;
-        let texts = meaning::texts(&chunks, &source.text).map(|text| TextKey::of(&text));
+        let texts = meaning::of_chunks(&chunks, &source.text).map(|meant| meant.key());
         let texts = texts.collect();
         self.bytes += source.text.len();
         self.files.push(IndexedFile {

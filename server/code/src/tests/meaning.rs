@@ -121,11 +121,12 @@ fn the_same_text_has_one_key_and_code_is_embedded_as_words() {
         ),
         ("c.rs", "fn other() {}\n"),
     ]));
-    assert_eq!(bench.index.texts(Some("c")).unwrap().len(), 3);
+    let keys = bench.index.texts(Some("c")).unwrap();
+    assert_eq!(keys.len(), 3);
     assert_eq!(bench.index.texts(Some("d")).unwrap(), []);
     let mut texts = bench.index.texts_of(&|_| true, 9).unwrap();
     texts.sort_by(|a, b| a.1.cmp(&b.1));
-    assert!(texts.iter().all(|(key, text)| *key == TextKey::of(text)));
+    assert!(texts.iter().all(|(key, _)| keys.contains(key)));
     let texts: Vec<&str> = texts.iter().map(|(_, text)| text.trim_end()).collect();
     assert_eq!(texts, ["fn other", "fn parse http header line str split it's"]);
     assert_eq!(bench.index.texts_of(&|_| true, 1).unwrap().len(), 1);
