@@ -12,8 +12,7 @@
 //! | `k` | the kind of what the chunk is about | `k` `function` |
 //! | `s` | the whole name of what the chunk is about | `s` `parsehttpheader` |
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use tabellion_retrieval::words;
 use tabellion_syntax::Outline;
 
@@ -26,7 +25,11 @@ pub(crate) type TermId = u32;
 #[derive(Default)]
 pub(crate) struct Interner {
     terms: HashMap<Vec<u8>, TermId>,
-    identifiers: HashMap<String, Vec<TermId>>,
+    identifiers: HashMap<String, Box<[TermId]>>,
+    /// By term: how often it was counted so far. Zero between two chunks.
+    counts: Vec<u32>,
+    /// A term that is looked up.
+    term: Vec<u8>,
 }
 
 /// What a chunk is found by: each term with how often it occurs, by number; and the chunk's length in identifiers.
@@ -50,9 +53,11 @@ impl Interner {
     }
 
     fn id(&mut self, kind: u8, word: &str) -> TermId {
-        let term = [&[kind], word.as_bytes()].concat();
+        self.term.clear();
+        self.term.push(kind);
+        self.term.extend_from_slice(word.as_bytes());
         let next = self.terms.len() as TermId;
-        *self.terms.entry(term).or_insert(next)
+        *self.terms.entry_ref(self.term.as_slice()).or_insert(next)
     }
 
     /// Adds the terms of an identifier.
@@ -61,7 +66,7 @@ impl Interner {
             into.extend_from_slice(known);
             return;
         }
-        let ids: Vec<TermId> = words(identifier)
+        let ids: Box<[TermId]> = words(identifier)
             .iter()
             .map(|word| self.id(b'w', &word.term))
             .collect();
@@ -72,8 +77,9 @@ impl Interner {
     /// Returns the terms of each chunk of a file.
     pub(crate) fn chunks(&mut self, path: &str, source: &str, outline: &Outline) -> Vec<ChunkTerms> {
         let mut all = vec![];
+        let mut ids = vec![];
         for (at, chunk) in outline.chunks.iter().enumerate() {
-            let mut ids = vec![];
+            ids.clear();
             let mut length = 0;
             for identifier in identifiers(&source[chunk.bytes.clone()]) {
                 self.add_words(identifier, &mut ids);
@@ -105,29 +111,33 @@ impl Interner {
                 }
             }
             all.push(ChunkTerms {
-                counts: counted(ids),
+                counts: self.counted(&ids),
                 length,
             });
         }
         all
     }
-}
 
-fn counted(mut ids: Vec<TermId>) -> Vec<(TermId, u32)> {
-    ids.sort_unstable();
-    let mut counts: Vec<(TermId, u32)> = vec![];
-    for id in ids {
-        match counts.last_mut() {
-            Some((last, count)) if *last == id => *count += 1,
-            _ => counts.push((id, 1)),
+    /// Returns each term once, with how often it is there.
+    fn counted(&mut self, ids: &[TermId]) -> Vec<(TermId, u32)> {
+        self.counts.resize(self.terms.len(), 0);
+        for id in ids {
+            self.counts[*id as usize] += 1;
         }
+        let mut counted = vec![];
+        for id in ids {
+            match std::mem::take(&mut self.counts[*id as usize]) {
+                0 => {}
+                count => counted.push((*id, count)),
+            }
+        }
+        counted
     }
-    counts
 }
 
 /// Cuts a text into runs of letters, digits and underscores.
 pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|char: char| !(char.is_alphanumeric() || char == '_' || !char.is_ascii()))
+    text.split(|char: char| char.is_ascii() && !(char.is_ascii_alphanumeric() || char == '_'))
         .filter(|run| !run.is_empty() && run.len() <= MAX_IDENTIFIER)
 }
 

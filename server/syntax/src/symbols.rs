@@ -91,14 +91,14 @@ pub fn symbols(language: Language, tree: &Tree, source: &str) -> Vec<Symbol> {
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
-        around.retain(|at| found[*at].bytes.end > node.start_byte());
-        if around.len() < DEEPEST
-            && let Some(&(_, kind, word)) = language.definition(node.kind_id())
-            && let Some(name) = named(language, node, source)
-        {
-            let inside = around.last().map(|at| &found[*at]);
+        if let Some(&(_, kind, word)) = language.definition(node.kind_id()) {
+            around.retain(|at| found[*at].bytes.end > node.start_byte());
             let local = around.iter().any(|at| is_code(found[*at].kind));
-            if !(local && kind == SymbolKind::Constant) {
+            if around.len() < DEEPEST
+                && !(local && kind == SymbolKind::Constant)
+                && let Some(name) = named(language, node, source)
+            {
+                let inside = around.last().map(|at| &found[*at]);
                 let kind = settled(kind, node, inside.map(|outer| outer.kind));
                 let path = match inside {
                     Some(outer) => format!("{} > {word} {name}", outer.path),
