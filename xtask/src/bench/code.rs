@@ -19,7 +19,9 @@ use super::{
 use crate::{Outcome, measure::peak, root};
 
 /// How often it is asked whether a run is over.
-const POLL_INTERVAL: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// How often it is asked whether a change is found.
+const SEARCH_INTERVAL: Duration = Duration::from_millis(2);
 /// Files that are larger give no words: they are hardly ever written by a person.
 const MAX_BYTES: u64 = 200_000;
 
@@ -255,7 +257,7 @@ fn measure(folder: &Path, sources: &Path, copies: usize, calls: usize) -> Outcom
             if results.into_iter().flatten().any(is_there) {
                 break;
             }
-            thread::sleep(POLL_INTERVAL);
+            thread::sleep(SEARCH_INTERVAL);
         }
         fresh.ours(since.elapsed());
     }

@@ -93,12 +93,17 @@ impl Meaning {
         }
     }
 
+    /// Returns whether any vector was made.
+    pub fn has_vectors(&self) -> bool {
+        self.0.path.exists()
+    }
+
     /// Returns how many of the texts have vectors.
     ///
     /// # Errors
     /// If the vectors can't be read.
     pub fn count(&self, texts: impl IntoIterator<Item = TextKey>) -> Result<usize, MeaningError> {
-        if !self.0.path.exists() {
+        if !self.has_vectors() {
             return Ok(0);
         }
         let memory = self.0.vectors()?.read()?;

@@ -121,6 +121,9 @@ impl Indexer {
 
     /// Returns how many chunks of a collection have vectors.
     pub(super) fn vectors(&self, key: &str) -> Result<usize, CodeError> {
+        if !self.0.meaning.has_vectors() {
+            return Ok(0);
+        }
         let texts = self.0.index()?.texts(Some(key))?;
         let counted = self.0.meaning.count(texts);
         Ok(counted.unwrap_or_else(|error: MeaningError| {
