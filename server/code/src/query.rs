@@ -14,6 +14,9 @@ use crate::{
 /// Number of different words that are searched for; a longer query is cut after them.
 const MAX_WORDS: usize = 64;
 
+/// Words that ask for tests.
+const TEST_WORDS: [&str; 2] = ["test", "spec"];
+
 /// What is searched for. Any text is a query; what stands in double quotes or backticks is found as it stands.
 #[derive(Debug, Clone, Default)]
 pub struct CodeQuery {
@@ -124,8 +127,8 @@ pub(crate) struct Cut {
     pub(crate) exact: Vec<String>,
     /// Whether it is one identifier, and nothing else.
     pub(crate) is_name: bool,
-    /// Whether tests are asked for.
-    pub(crate) about_tests: bool,
+    /// The word that asks for tests, if one does.
+    pub(crate) test_word: Option<String>,
 }
 
 pub(crate) fn cut(text: &str) -> Cut {
@@ -163,7 +166,8 @@ pub(crate) fn cut(text: &str) -> Cut {
         names.extend(telling.windows(length).map(|side_by_side| side_by_side.concat()));
     }
     cut.names = names.into_iter().filter(|name| name.len() > 1).collect();
-    cut.about_tests = cut.words.iter().any(|word| word == "test" || word == "spec");
+    let asks = |word: &&String| TEST_WORDS.contains(&word.as_str());
+    cut.test_word = cut.words.iter().find(asks).cloned();
     cut
 }
 

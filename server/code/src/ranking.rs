@@ -68,17 +68,21 @@ pub(crate) const WEIGHTS: Weights = Weights {
     spelled: 1.0,
     stem: 1.5,
     // Tests repeat the words of what they test, so they would win; who asks for tests finds them above other such files.
-    test: 0.5,
+    test: 0.3,
     asked_test: 0.7,
     // Examples and scripts use what was asked for.
     example: 0.5,
     // What was copied or generated is seldom meant.
     foreign: 0.6,
     // Documents say in the words of the question what the code does.
-    text: 0.25,
+    text: 0.2,
     // The second chunk of a file says less than the first of another.
     again: 0.4,
 };
+
+/// Where the word "test" is in more than one of this many chunks of sources, the project is about tests: of test runners it is in four of
+/// ten, of other projects in one of ten or fewer.
+pub(crate) const SOURCES_ABOUT_TESTS: usize = 5;
 
 /// Returns the weight of a word that `having` of `all` chunks have; always positive.
 pub(crate) fn rarity(all: usize, having: usize) -> f32 {
@@ -184,7 +188,9 @@ impl Place {
             "__mocks__",
         ]) || name.contains(".test.")
             || name.contains(".spec.")
-            || stem.starts_with("test_")
+            // As pytest and minitest find them. Elsewhere `test_functions.bash` may be what tests are made with.
+            || (stem.starts_with("test_") && (name.ends_with(".py") || name.ends_with(".rb")))
+            || name.ends_with(".bats")
             || stem.ends_with("_test")
             || stem.ends_with("_tests")
             || stem.ends_with("_spec")
@@ -236,6 +242,64 @@ impl Place {
             Self::Example => weights.example,
             Self::Foreign => weights.foreign,
             Self::Text => weights.text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+
+    #[test]
+    fn a_path_tells_what_a_file_is_for() {
+        let cases: &[(Place, &[&str])] = &[
+            (
+                Place::Source,
+                &[
+                    "src/main.rs",
+                    "lib/bats-core/test_functions.bash",
+                    "src/testing.py",
+                    "a/contest.c",
+                    "Manifest.java",
+                ],
+            ),
+            (
+                Place::Test,
+                &[
+                    "tests/parser.rs",
+                    "src/test_parser.py",
+                    "lib/test_parser.rb",
+                    "a_test.go",
+                    "a/Some.test.ts",
+                    "a.spec.js",
+                    "src/SomeTest.java",
+                    "conftest.py",
+                    "retry.bats",
+                    "spec/fixtures/a.json",
+                ],
+            ),
+            (
+                Place::Example,
+                &[
+                    "examples/a.rs",
+                    "_examples/a.go",
+                    "benchmarks/a.py",
+                    "docs/conf.py",
+                ],
+            ),
+            (
+                Place::Foreign,
+                &["vendor/a.go", "a.min.js", "types/a.d.ts", "a_pb2.py"],
+            ),
+            (
+                Place::Text,
+                &["README.md", "Cargo.toml", "docs/guide.rst", "LICENSE", "lib.so.1"],
+            ),
+        ];
+        for (place, paths) in cases {
+            for path in *paths {
+                assert_eq!(Place::of(path), *place, "{path}");
+            }
         }
     }
 }

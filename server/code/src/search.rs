@@ -11,7 +11,7 @@ use crate::{
     filter::TermHash,
     fusion,
     query::{self, Cut},
-    ranking::{WEIGHTS, rarity, score},
+    ranking::{Place, SOURCES_ABOUT_TESTS, WEIGHTS, rarity, score},
     segment::{self, ChunkFacts},
 };
 
@@ -86,6 +86,7 @@ pub(crate) struct Search<'s> {
     query: &'s CodeQuery,
     pub(crate) parts: &'s [Part<'s>],
     cut: Cut,
+    about_tests: bool,
     /// By chunk: whether it passes the filters; `None` if all that live do.
     passing: Option<Vec<bool>>,
     /// Number of chunks and files that pass, and their mean lengths.
@@ -111,6 +112,7 @@ impl<'s> Search<'s> {
             query,
             parts,
             cut: query::cut(&query.text),
+            about_tests: false,
             passing: None,
             chunks: 0,
             mean_chunk: 1.0,
@@ -119,7 +121,11 @@ impl<'s> Search<'s> {
             of_file: vec![],
         };
         search.restrict()?;
-        let sizes = search.sizes();
+        search.about_tests = search.asks_for_tests()?;
+        let sizes = match search.passing {
+            Some(_) => search.sizes(|_| true),
+            None => (parts.iter().map(|part| part.columns.sizes)).fold(Sizes::default(), Sizes::plus),
+        };
         search.chunks = sizes.chunks;
         search.mean_chunk = (sizes.length as f32 / sizes.chunks.max(1) as f32).max(1.0);
         search.mean_file = (sizes.length as f32 / sizes.files.max(1) as f32).max(1.0);
@@ -128,24 +134,36 @@ impl<'s> Search<'s> {
         Ok(search)
     }
 
-    /// Counts what passes the filters.
-    fn sizes(&self) -> Sizes {
-        let Some(passing) = &self.passing else {
-            let sizes = self.parts.iter().map(|part| part.columns.sizes);
-            return sizes.fold(Sizes::default(), Sizes::plus);
-        };
+    /// Counts what passes the filters in files for which `counts` is true.
+    fn sizes(&self, counts: impl Fn(&FileColumns) -> bool) -> Sizes {
         let mut sizes = Sizes::default();
         let mut first = 0;
         for part in self.parts {
-            for file in &part.columns.files {
+            for file in part.columns.files.iter().filter(|file| counts(file)) {
                 let all = file.first as usize..(file.first + file.chunks) as usize;
-                let lengths = all.filter(|chunk| passing[first + chunk]);
-                let lengths = lengths.map(|chunk| part.columns.lengths[chunk]);
+                let passing = all.filter(|chunk| self.passes(first + chunk));
+                let lengths = passing.map(|chunk| part.columns.lengths[chunk]);
                 sizes = sizes.plus(Sizes::of_file(lengths));
             }
             first += part.columns.file_of.len();
         }
         sizes
+    }
+
+    /// Returns whether the query asks for tests. In a project that is about tests, the word is everywhere and says nothing.
+    fn asks_for_tests(&self) -> Result<bool, CodeError> {
+        let Some(word) = &self.cut.test_word else {
+            return Ok(false);
+        };
+        let is_source = |file: &FileColumns| file.place == Place::Source;
+        let files = self.parts.iter().flat_map(|part| &part.columns.files);
+        let of_sources: Vec<bool> = files.map(is_source).collect();
+        let postings = self.postings(&[b"w", word.as_bytes()].concat())?;
+        let having = self
+            .located(&postings)
+            .filter(|found| of_sources[found.file as usize]);
+        let sources = self.sizes(is_source).chunks;
+        Ok(having.count() <= sources / SOURCES_ABOUT_TESTS)
     }
 
     pub(crate) fn passes(&self, chunk: usize) -> bool {
@@ -387,7 +405,7 @@ impl<'s> Search<'s> {
     /// Returns the factor of each file's values.
     pub(crate) fn factors(&self) -> Vec<f32> {
         let files = self.parts.iter().flat_map(|part| &part.columns.files);
-        let factor = |file: &FileColumns| file.place.factor(&WEIGHTS, self.cut.about_tests);
+        let factor = |file: &FileColumns| file.place.factor(&WEIGHTS, self.about_tests);
         files.map(factor).collect()
     }
 

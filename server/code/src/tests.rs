@@ -224,6 +224,29 @@ fn definitions_come_first_and_filters_hold() {
 }
 
 #[test]
+fn who_asks_for_tests_finds_them_unless_the_project_is_about_tests() {
+    let parser = ("src/parser.rs", "fn parse() {}\n");
+    let runner = ("src/runner.rs", "fn run(test: &Test) {}\n");
+    let example = ("examples/parse.rs", "fn header() {}\n");
+    let test = ("tests/parse.rs", "fn header() {}\n");
+    for (source, query, first) in [
+        (parser, "header test", "tests/parse.rs"),
+        (parser, "header", "examples/parse.rs"),
+        (runner, "header test", "examples/parse.rs"),
+    ] {
+        let bench = Bench::new();
+        bench.run(&Texts::of(&[source, example, test]));
+        let found = bench.paths(query, &[]);
+        let found = found.iter().find(|path| **path != source.0);
+        assert_eq!(
+            found.map(String::as_str),
+            Some(first),
+            "{query} beside {source:?}"
+        );
+    }
+}
+
+#[test]
 fn a_run_takes_what_changed_and_says_what_it_could_not() {
     let bench = Bench::new();
     let mut texts = Texts::of(PROJECT);
