@@ -1,6 +1,6 @@
 //! Semble's benchmark: questions about 20 repositories, each indexed by the server and searched by it as an agent would.
 //!
-//! As the benchmark does, the folder is indexed that `root` of `repos.json` names.
+//! As the benchmark does, the folder is indexed that `root` of `repos.json` names, unless whole repositories are asked for.
 
 use std::{collections::HashMap, fs::File, path::Path, time::Instant};
 
@@ -46,6 +46,11 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     let text = std::fs::read_to_string(folder.join(REPOSITORIES))?;
     let mut repositories: Vec<Repository> = serde_json::from_str(&text)?;
     repositories.truncate(options.parts.unwrap_or(usize::MAX));
+    if options.whole {
+        repositories
+            .iter_mut()
+            .for_each(|repository| repository.root.clear());
+    }
     let roots: HashMap<&str, &str> = repositories.iter().map(|it| (&*it.name, &*it.root)).collect();
 
     let mut agent = Agent::start(options, "code-search", Some(&sources))?;

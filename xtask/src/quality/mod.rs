@@ -61,6 +61,9 @@ pub(crate) struct Options {
     /// Only the first parts of a collection, and the queries about them: conversations of `locomo`, repositories of `code-search`
     #[arg(long, value_name = "NUMBER")]
     parts: Option<usize>,
+    /// Index the whole repositories of `code-search`, with their tests, documents and other languages
+    #[arg(long)]
+    whole: bool,
 }
 
 impl Options {
