@@ -1,5 +1,7 @@
 //! What ranking needs of each chunk and file of a collection, in memory: some 30 bytes a chunk and 150 a file.
 
+use std::ops::Range;
+
 use rusqlite::Connection;
 use tabellion_retrieval::TextKey;
 
@@ -20,6 +22,13 @@ pub(crate) struct FileColumns {
     pub(crate) length: u32,
     /// What kind of file it is.
     pub(crate) place: ranking::Place,
+}
+
+impl FileColumns {
+    /// Returns the numbers of its chunks.
+    pub(crate) fn chunks(&self) -> Range<usize> {
+        self.first as usize..(self.first + self.chunks) as usize
+    }
 }
 
 /// A segment, and the number of its first chunk among those of all segments.

@@ -66,7 +66,7 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, CodeError> {
     // What a power failure takes from the end of the log is indexed again: the hash of a file is committed with its chunks.
     connection.execute_batch(&format!(
         "PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;
-         PRAGMA cache_size = -8192; PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = {MAX_IDLE_LOG}"
+         PRAGMA cache_size = -32768; PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = {MAX_IDLE_LOG}"
     ))?;
     Ok(connection)
 }

@@ -11,7 +11,7 @@ use tabellion_retrieval::{Nearby, Nearness};
 
 use crate::{
     columns::DEAD,
-    search::{Posting, Search, Valued},
+    search::{Search, Searched, Valued},
 };
 
 /// How much the nearest file's meaning counts, against the best value by words. From 0.4 to 1 it makes no difference beyond chance
@@ -42,39 +42,29 @@ pub(crate) fn fuse(search: &Search<'_>, found: &mut Vec<Valued>, nearby: &Nearby
     for hit in &*found {
         has_words[hit.chunk as usize] = true;
     }
-    let mut near = nearby.nearest(MAX_ADDED, MIN_COSINE, |chunk| !has_words[chunk as usize]);
-    near.sort_unstable();
-    let near: Vec<Posting> = near.into_iter().map(|chunk| (chunk, 1)).collect();
-    let added = search.located(&near);
-    found.extend(added.map(|found| Valued {
-        chunk: found.chunk,
-        file: found.file,
-        value: 0.0,
+    let near = nearby.nearest(MAX_ADDED, MIN_COSINE, |chunk| !has_words[chunk as usize]);
+    found.extend(near.into_iter().filter_map(|chunk| {
+        Some(Valued {
+            chunk,
+            file: search.file_of(chunk)?,
+            value: 0.0,
+        })
     }));
     let top = found.iter().map(|hit| hit.value).fold(0.0, f32::max);
     let top = if top > 0.0 { top } else { weight };
-    let factors = search.factors();
-    let of_files = of_files(search, nearby, factors.len());
+    let of_files = of_files(search, nearby);
     for hit in found {
         let file = hit.file as usize;
         let nearness = MEANING * of_files[file] + OWN * nearby.share(hit.chunk);
-        hit.value += top * nearness * factors[file];
+        hit.value += top * nearness * search.factor(&search.files[file]);
     }
 }
 
 /// Returns how near the nearest chunk of each file is.
-fn of_files(search: &Search<'_>, nearby: &Nearby, count: usize) -> Vec<f32> {
-    let mut of_files = vec![0.0_f32; count];
-    let (mut chunk, mut first_file) = (0, 0);
-    for part in search.parts {
-        for file in &part.columns.file_of {
-            if *file != DEAD {
-                let of_file = &mut of_files[first_file + *file as usize];
-                *of_file = of_file.max(nearby.share(chunk));
-            }
-            chunk += 1;
-        }
-        first_file += part.columns.files.len();
-    }
-    of_files
+fn of_files(search: &Search<'_>, nearby: &Nearby) -> Vec<f32> {
+    let nearest = |file: &Searched<'_>| {
+        let shares = file.chunks().map(|chunk| nearby.share(chunk as u32));
+        shares.fold(0.0, f32::max)
+    };
+    search.files.iter().map(nearest).collect()
 }

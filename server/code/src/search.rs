@@ -1,6 +1,6 @@
 //! A search: posting lists of all segments are read, counted, and added up in arrays with a place for each chunk and file.
 
-use std::sync::Arc;
+use std::{collections::HashSet, ops::Range, sync::Arc};
 
 use rusqlite::Connection;
 use tabellion_retrieval::Nearness;
@@ -80,17 +80,35 @@ pub(crate) struct Part<'q> {
     pub(crate) columns: Arc<Columns>,
 }
 
+/// A file that is searched.
+pub(crate) struct Searched<'s> {
+    key: &'s str,
+    columns: &'s FileColumns,
+    /// Number of its first chunk among those of all parts.
+    first: usize,
+    /// Length of each of its chunks.
+    lengths: &'s [u32],
+}
+
+impl Searched<'_> {
+    /// Returns the numbers of its chunks.
+    pub(crate) fn chunks(&self) -> Range<usize> {
+        self.first..self.first + self.lengths.len()
+    }
+}
+
 /// A search under way. Chunks and files of all parts are numbered through.
 pub(crate) struct Search<'s> {
     connection: &'s Connection,
     query: &'s CodeQuery,
     pub(crate) parts: &'s [Part<'s>],
+    pub(crate) files: Vec<Searched<'s>>,
     cut: Cut,
     about_tests: bool,
     /// By chunk: whether it passes the filters; `None` if all that live do.
     passing: Option<Vec<bool>>,
-    /// Number of chunks and files that pass, and their mean lengths.
-    pub(crate) chunks: usize,
+    /// Number of chunks that pass, and the mean lengths of chunks and files.
+    chunks: usize,
     mean_chunk: f32,
     mean_file: f32,
     /// By chunk: what it is worth by itself; by file: what all its chunks have of it.
@@ -98,8 +116,15 @@ pub(crate) struct Search<'s> {
     of_file: Vec<f32>,
 }
 
-/// A chunk with a term: its number, and how often it has it.
-pub(crate) type Posting = (u32, u32);
+/// A chunk with a term.
+struct Posting {
+    chunk: u32,
+    file: u32,
+    /// How often the chunk has the term.
+    count: u32,
+    /// The chunk's length.
+    length: u32,
+}
 
 impl<'s> Search<'s> {
     fn new(
@@ -107,18 +132,29 @@ impl<'s> Search<'s> {
         query: &'s CodeQuery,
         parts: &'s [Part<'s>],
     ) -> Result<Self, CodeError> {
+        let (mut files, mut chunks) = (vec![], 0);
+        for part in parts {
+            files.extend(part.columns.files.iter().map(|columns| Searched {
+                key: part.key,
+                columns,
+                first: chunks + columns.first as usize,
+                lengths: &part.columns.lengths[columns.chunks()],
+            }));
+            chunks += part.columns.file_of.len();
+        }
         let mut search = Self {
             connection,
             query,
             parts,
+            own: vec![0.0; chunks],
+            of_file: vec![0.0; files.len()],
+            files,
             cut: query::cut(&query.text),
             about_tests: false,
             passing: None,
             chunks: 0,
             mean_chunk: 1.0,
             mean_file: 1.0,
-            own: vec![],
-            of_file: vec![],
         };
         search.restrict()?;
         search.about_tests = search.asks_for_tests()?;
@@ -129,25 +165,18 @@ impl<'s> Search<'s> {
         search.chunks = sizes.chunks;
         search.mean_chunk = (sizes.length as f32 / sizes.chunks.max(1) as f32).max(1.0);
         search.mean_file = (sizes.length as f32 / sizes.files.max(1) as f32).max(1.0);
-        search.own = vec![0.0; parts.iter().map(|part| part.columns.file_of.len()).sum()];
-        search.of_file = vec![0.0; parts.iter().map(|part| part.columns.files.len()).sum()];
         Ok(search)
     }
 
     /// Counts what passes the filters in files for which `counts` is true.
     fn sizes(&self, counts: impl Fn(&FileColumns) -> bool) -> Sizes {
-        let mut sizes = Sizes::default();
-        let mut first = 0;
-        for part in self.parts {
-            for file in part.columns.files.iter().filter(|file| counts(file)) {
-                let all = file.first as usize..(file.first + file.chunks) as usize;
-                let passing = all.filter(|chunk| self.passes(first + chunk));
-                let lengths = passing.map(|chunk| part.columns.lengths[chunk]);
-                sizes = sizes.plus(Sizes::of_file(lengths));
-            }
-            first += part.columns.file_of.len();
-        }
-        sizes
+        let files = self.files.iter().filter(|file| counts(file.columns));
+        let of_file = |file: &Searched<'_>| {
+            let chunks = file.chunks().zip(file.lengths);
+            let passing = chunks.filter(|(chunk, _)| self.passes(*chunk));
+            Sizes::of_file(passing.map(|(_, length)| *length))
+        };
+        files.map(of_file).fold(Sizes::default(), Sizes::plus)
     }
 
     /// Returns whether the query asks for tests. In a project that is about tests, the word is everywhere and says nothing.
@@ -156,14 +185,12 @@ impl<'s> Search<'s> {
             return Ok(false);
         };
         let is_source = |file: &FileColumns| file.place == Place::Source;
-        let files = self.parts.iter().flat_map(|part| &part.columns.files);
-        let of_sources: Vec<bool> = files.map(is_source).collect();
         let postings = self.postings(&[b"w", word.as_bytes()].concat())?;
-        let having = self
-            .located(&postings)
-            .filter(|found| of_sources[found.file as usize]);
-        let sources = self.sizes(is_source).chunks;
-        Ok(having.count() <= sources / SOURCES_ABOUT_TESTS)
+        let having = postings
+            .iter()
+            .map(|found| self.files[found.file as usize].columns);
+        let having = having.filter(|file| is_source(file)).count();
+        Ok(having <= self.sizes(is_source).chunks / SOURCES_ABOUT_TESTS)
     }
 
     pub(crate) fn passes(&self, chunk: usize) -> bool {
@@ -177,25 +204,14 @@ impl<'s> Search<'s> {
         if !filters.is_on_files() && terms.is_empty() {
             return Ok(());
         }
-        let mut passing: Vec<bool> = vec![];
-        for part in self.parts {
-            let of_files: Vec<bool> = part
-                .columns
-                .files
-                .iter()
-                .map(|file| filters.file(&file.path, &file.branch))
-                .collect();
-            passing.extend(
-                part.columns
-                    .file_of
-                    .iter()
-                    .map(|file| *file != DEAD && of_files[*file as usize]),
-            );
+        let mut passing = vec![false; self.own.len()];
+        for file in &self.files {
+            passing[file.chunks()].fill(filters.file(&file.columns.path, &file.columns.branch));
         }
         for term in terms {
             let mut having = vec![false; passing.len()];
-            for (chunk, _) in self.postings(&term)? {
-                having[chunk as usize] = true;
+            for found in self.postings(&term)? {
+                having[found.chunk as usize] = true;
             }
             passing
                 .iter_mut()
@@ -213,7 +229,7 @@ impl<'s> Search<'s> {
             .prepare_cached("SELECT entries FROM posting WHERE segment = ? AND term = ?")?;
         let hash = TermHash::of(term);
         let mut found = vec![];
-        let mut first = 0;
+        let (mut first, mut first_file) = (0, 0);
         for part in self.parts {
             let columns = &part.columns;
             for segment in columns
@@ -225,40 +241,38 @@ impl<'s> Search<'s> {
                 let Some(row) = rows.next()? else { continue };
                 let entries = row.get_ref(0)?.as_blob().unwrap_or_default();
                 segment::read(entries, |chunk, count| {
-                    let chunk = (segment.first as usize).saturating_add(chunk as usize);
-                    let lives = columns.file_of.get(chunk).is_some_and(|file| *file != DEAD);
-                    if lives && self.passes(first + chunk) {
-                        found.push(((first + chunk) as u32, count));
+                    let own = (segment.first as usize).saturating_add(chunk as usize);
+                    let Some(&file) = columns.file_of.get(own) else {
+                        return;
+                    };
+                    if file != DEAD && self.passes(first + own) {
+                        found.push(Posting {
+                            chunk: (first + own) as u32,
+                            file: first_file + file,
+                            count,
+                            length: columns.lengths[own],
+                        });
                     }
                 });
             }
             first += columns.file_of.len();
+            first_file += columns.files.len() as u32;
         }
         Ok(found)
     }
 
-    /// Returns, for each posting, the numbers of chunk and file, and the lengths of both.
-    pub(crate) fn located<'p>(&'p self, postings: &'p [Posting]) -> impl Iterator<Item = Located> + 'p {
-        let mut part = 0;
-        let (mut first, mut first_file) = (0_usize, 0_usize);
-        postings.iter().map(move |&(chunk, count)| {
-            let mut columns = &self.parts[part].columns;
-            while chunk as usize >= first + columns.file_of.len() {
-                first += columns.file_of.len();
-                first_file += columns.files.len();
-                part += 1;
-                columns = &self.parts[part].columns;
+    /// Returns the number of the file that has a chunk.
+    pub(crate) fn file_of(&self, chunk: u32) -> Option<u32> {
+        let (mut own, mut first_file) = (chunk as usize, 0);
+        for part in self.parts {
+            let columns = &part.columns;
+            if let Some(file) = columns.file_of.get(own) {
+                return (*file != DEAD).then_some(first_file + file);
             }
-            let own = chunk as usize - first;
-            let file = columns.file_of[own] as usize;
-            Located {
-                chunk,
-                count,
-                length: columns.lengths[own],
-                file: (first_file + file) as u32,
-                file_length: columns.files[file].length,
-            }
-        })
+            own -= columns.file_of.len();
+            first_file += columns.files.len() as u32;
+        }
+        None
     }
 
     /// Adds up what each chunk is worth; returns the weight of the query.
@@ -297,45 +311,31 @@ impl<'s> Search<'s> {
     }
 
     fn add_text(&mut self, weight: f32, postings: &[Posting]) {
-        let (mean_chunk, mean_file) = (self.mean_chunk, self.mean_file);
-        let of_chunk = |count: f32, length: u32| WEIGHTS.chunk.saturation(count, length as f32 / mean_chunk);
-        let of_file =
-            |count: f32, length: u32| WEIGHTS.file_text.saturation(count, length as f32 / mean_file);
-        // Taken out, since what is located borrows the search.
-        let (mut own, mut files) = (std::mem::take(&mut self.own), std::mem::take(&mut self.of_file));
-        let mut add_file = |(file, length, count): (u32, u32, f32)| {
-            files[file as usize] += weight * WEIGHTS.file * of_file(count, length);
-        };
         // Chunks of a file follow one another.
-        let mut current: Option<(u32, u32, f32)> = None;
-        for found in self.located(postings) {
-            let count = found.count as f32;
-            own[found.chunk as usize] += weight * of_chunk(count, found.length);
-            match &mut current {
-                Some((file, _, sum)) if *file == found.file => *sum += count,
-                _ => {
-                    let last = current.replace((found.file, found.file_length, count));
-                    last.into_iter().for_each(&mut add_file);
-                }
+        for of_file in postings.chunk_by(|a, b| a.file == b.file) {
+            let mut sum = 0.0;
+            for found in of_file {
+                let (count, length) = (found.count as f32, found.length as f32 / self.mean_chunk);
+                self.own[found.chunk as usize] += weight * WEIGHTS.chunk.saturation(count, length);
+                sum += count;
             }
+            let file = of_file[0].file as usize;
+            let length = self.files[file].columns.length as f32 / self.mean_file;
+            self.of_file[file] += weight * WEIGHTS.file * WEIGHTS.file_text.saturation(sum, length);
         }
-        current.into_iter().for_each(&mut add_file);
-        (self.own, self.of_file) = (own, files);
     }
 
     fn add_names(&mut self, value: f32, postings: &[Posting]) {
-        for &(chunk, _) in postings {
-            self.own[chunk as usize] += value;
+        for found in postings {
+            self.own[found.chunk as usize] += value;
         }
     }
 
     /// Adds to files what their paths are worth: the terms of a path are in the first chunk.
     fn add_paths(&mut self, value: f32, postings: &[Posting]) {
-        let mut files = std::mem::take(&mut self.of_file);
-        for found in self.located(postings) {
-            files[found.file as usize] += value;
+        for found in postings {
+            self.of_file[found.file as usize] += value;
         }
-        self.of_file = files;
     }
 
     fn hits(mut self, nearness: Option<&dyn Nearness>) -> Result<CodeHits, CodeError> {
@@ -351,29 +351,31 @@ impl<'s> Search<'s> {
         if !self.cut.exact.is_empty() {
             found = self.exact(found)?;
         }
+        found.sort_by_key(|hit| hit.file);
+        let mut total = found.len();
+        let counts_all = self.query.min_score <= 0.0;
+        if counts_all {
+            leave_best(&mut found, self.query.limit);
+        }
         // Each further chunk of a file counts less: another file says more than more of the same.
-        found.sort_by_key(|hit| hit.chunk);
         for of_file in found.chunk_by_mut(|a, b| a.file == b.file) {
-            of_file.sort_by(|a, b| b.value.total_cmp(&a.value));
+            of_file.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.chunk.cmp(&b.chunk)));
             let mut factor = 1.0;
             for hit in of_file {
                 hit.value *= factor;
                 factor *= WEIGHTS.again;
             }
         }
-        found.retain(|hit| score(hit.value, weight) >= self.query.min_score);
-        let total = found.len();
-        let order = |a: &Valued, b: &Valued| {
+        if !counts_all {
+            found.retain(|hit| score(hit.value, weight) >= self.query.min_score);
+            total = found.len();
+        }
+        found.sort_unstable_by(|a, b| {
             b.value
                 .total_cmp(&a.value)
                 .then_with(|| self.name(a).cmp(&self.name(b)))
-        };
-        // A common word is in most chunks, of which a few are wanted.
-        if self.query.limit < total {
-            found.select_nth_unstable_by(self.query.limit, order);
-            found.truncate(self.query.limit);
-        }
-        found.sort_unstable_by(order);
+        });
+        found.truncate(self.query.limit);
         let hits = found.iter().map(|hit| self.told(hit, score(hit.value, weight)));
         Ok(CodeHits {
             hits: hits.collect::<Result<_, _>>()?,
@@ -382,19 +384,23 @@ impl<'s> Search<'s> {
         })
     }
 
-    /// Returns the chunks that have something of the query, with their values.
+    /// Returns the chunks that have something of the query, with their values, by file.
     fn valued(&self) -> Vec<Valued> {
-        let having = (0..).zip(&self.own).filter(|(_, own)| **own > 0.0);
-        let postings: Vec<Posting> = having.map(|(chunk, _)| (chunk, 1)).collect();
-        let factors = self.factors();
-        self.located(&postings)
-            .map(|found| Valued {
-                chunk: found.chunk,
-                file: found.file,
-                value: (self.own[found.chunk as usize] + self.of_file[found.file as usize])
-                    * factors[found.file as usize],
-            })
-            .collect()
+        let mut found = vec![];
+        for ((file, of_file), number) in self.files.iter().zip(&self.of_file).zip(0..) {
+            let factor = self.factor(file);
+            for chunk in file.chunks() {
+                let own = self.own[chunk];
+                if own > 0.0 {
+                    found.push(Valued {
+                        chunk: chunk as u32,
+                        file: number,
+                        value: (own + of_file) * factor,
+                    });
+                }
+            }
+        }
+        found
     }
 
     /// Returns the number of chunks of all parts, those that are gone too.
@@ -402,11 +408,9 @@ impl<'s> Search<'s> {
         self.own.len()
     }
 
-    /// Returns the factor of each file's values.
-    pub(crate) fn factors(&self) -> Vec<f32> {
-        let files = self.parts.iter().flat_map(|part| &part.columns.files);
-        let factor = |file: &FileColumns| file.place.factor(&WEIGHTS, self.about_tests);
-        files.map(factor).collect()
+    /// Returns the factor of a file's values.
+    pub(crate) fn factor(&self, file: &Searched<'_>) -> f32 {
+        file.columns.place.factor(&WEIGHTS, self.about_tests)
     }
 
     /// Returns the chunks whose text has all that stands in quotes. Those without a word of the query are looked at too.
@@ -418,31 +422,29 @@ impl<'s> Search<'s> {
             .any(|text| text.chars().any(char::is_alphanumeric));
         let mut candidates = found;
         if !has_words {
-            let known: std::collections::HashSet<u32> = candidates.iter().map(|hit| hit.chunk).collect();
-            let files = self.parts.iter().flat_map(|part| &part.columns.file_of);
-            let living = (0..).zip(files).filter(|(_, file)| **file != DEAD);
-            let others = living
-                .map(|(chunk, _)| (chunk, 1))
-                .filter(|(chunk, _)| !known.contains(chunk) && self.passes(*chunk as usize));
-            let all: Vec<Posting> = others.collect();
-            candidates.extend(self.located(&all).map(|found| Valued {
-                chunk: found.chunk,
-                file: found.file,
-                value: f32::MIN_POSITIVE,
-            }));
+            let known: HashSet<u32> = candidates.iter().map(|hit| hit.chunk).collect();
+            for (file, number) in self.files.iter().zip(0..) {
+                let passing = file.chunks().filter(|chunk| self.passes(*chunk));
+                let others = passing
+                    .map(|chunk| chunk as u32)
+                    .filter(|chunk| !known.contains(chunk));
+                candidates.extend(others.map(|chunk| Valued {
+                    chunk,
+                    file: number,
+                    value: f32::MIN_POSITIVE,
+                }));
+            }
         }
-        candidates.sort_unstable_by_key(|hit| (hit.file, hit.chunk));
+        candidates.sort_by_key(|hit| hit.file);
         let mut kept = vec![];
         for group in candidates.chunk_by(|a, b| a.file == b.file) {
-            let Some((_, columns, file)) = self.file(group[0].file) else {
-                continue;
-            };
-            let (text, chunks) = content(self.connection, columns.files[file].number)?;
+            let file = &self.files[group[0].file as usize];
+            let (text, chunks) = content(self.connection, file.columns.number)?;
             if !self.cut.exact.iter().any(|exact| text.contains(exact.as_str())) {
                 continue;
             }
             for hit in group {
-                let within = bytes_of(&chunks, self.at(hit, columns, file));
+                let within = bytes_of(&chunks, hit.chunk as usize - file.first);
                 let has = |exact: &String| {
                     text.get(within.clone())
                         .is_some_and(|text| text.contains(exact.as_str()))
@@ -455,62 +457,32 @@ impl<'s> Search<'s> {
         Ok(kept)
     }
 
-    /// Returns the part and the place in it of a file.
-    fn file(&self, number: u32) -> Option<(&Part<'s>, &Columns, usize)> {
-        let mut number = number as usize;
-        for part in self.parts {
-            if number < part.columns.files.len() {
-                return Some((part, &part.columns, number));
-            }
-            number -= part.columns.files.len();
-        }
-        None
-    }
-
-    /// Returns which chunk of its file a hit is.
-    fn at(&self, hit: &Valued, columns: &Columns, file: usize) -> usize {
-        let mut first = 0;
-        for part in self.parts {
-            if std::ptr::eq(&*part.columns, columns) {
-                break;
-            }
-            first += part.columns.file_of.len();
-        }
-        hit.chunk as usize - first - columns.files[file].first as usize
-    }
-
     /// Returns what hits of equal value are ordered by.
     fn name(&self, hit: &Valued) -> (&str, &str, &str, u32) {
-        self.file(hit.file)
-            .map_or(("", "", "", 0), |(part, columns, file)| {
-                (
-                    &*columns.files[file].path,
-                    &*columns.files[file].branch,
-                    part.key,
-                    hit.chunk,
-                )
-            })
+        let file = &self.files[hit.file as usize];
+        (&file.columns.path, &file.columns.branch, file.key, hit.chunk)
     }
 
     fn told(&self, hit: &Valued, score: f64) -> Result<CodeHit, CodeError> {
-        let (part, columns, at) = self.file(hit.file).ok_or(CodeError::Busy)?;
-        let file = &columns.files[at];
-        let (text, chunks) = content(self.connection, file.number)?;
+        let Searched {
+            key, columns, first, ..
+        } = &self.files[hit.file as usize];
+        let (text, chunks) = content(self.connection, columns.number)?;
         let sql = "SELECT blob FROM file WHERE number = ?";
         let blob = self
             .connection
             .prepare_cached(sql)?
-            .query_row([file.number], |row| row.get(0))?;
-        let chunk = self.at(hit, columns, at);
+            .query_row([columns.number], |row| row.get(0))?;
+        let chunk = hit.chunk as usize - first;
         let within = bytes_of(&chunks, chunk);
         let facts = chunks.get(chunk).ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         Ok(CodeHit {
-            collection: part.key.to_owned(),
-            branch: file.branch.to_string(),
-            path: file.path.to_string(),
+            collection: (*key).to_owned(),
+            branch: columns.branch.to_string(),
+            path: columns.path.to_string(),
             start_line: facts.start_line,
             end_line: facts.end_line,
-            language: tabellion_syntax::Language::of_path(&*file.path)
+            language: tabellion_syntax::Language::of_path(&*columns.path)
                 .map_or("text", |language| language.name())
                 .to_owned(),
             kind: facts.kind.clone(),
@@ -522,13 +494,17 @@ impl<'s> Search<'s> {
     }
 }
 
-/// A chunk among those of all parts.
-pub(crate) struct Located {
-    pub(crate) chunk: u32,
-    count: u32,
-    length: u32,
-    pub(crate) file: u32,
-    file_length: u32,
+/// Leaves out what can't be among the best so many, of chunks by file. The best chunk of each file keeps its value, so the best chunks of
+/// so many files are a bar; a common word is in most chunks, of which few pass it.
+fn leave_best(found: &mut Vec<Valued>, limit: usize) {
+    let of_files = found.chunk_by(|a, b| a.file == b.file);
+    let mut best: Vec<f32> = of_files
+        .map(|of_file| of_file.iter().map(|hit| hit.value).fold(0.0, f32::max))
+        .collect();
+    if limit < best.len() {
+        let (_, bar, _) = best.select_nth_unstable_by(limit, |a, b| b.total_cmp(a));
+        found.retain(|hit| hit.value >= *bar);
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
