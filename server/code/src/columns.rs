@@ -5,7 +5,7 @@ use std::ops::Range;
 use rusqlite::Connection;
 use tabellion_retrieval::TextKey;
 
-use crate::{CodeError, corpus, filter::TermFilter, ranking};
+use crate::{CodeError, corpus, filter::WordFilter, ranking};
 
 /// The chunk of no file: of one that was removed or changed.
 pub(crate) const DEAD: u32 = u32::MAX;
@@ -35,7 +35,7 @@ impl FileColumns {
 pub(crate) struct SegmentColumns {
     pub(crate) number: i64,
     pub(crate) first: u32,
-    pub(crate) terms: TermFilter,
+    pub(crate) words: WordFilter,
 }
 
 /// How much there is of something.
@@ -94,14 +94,14 @@ impl Columns {
             lengths: vec![],
             texts: vec![],
         };
-        let sql = "SELECT number, chunks, terms FROM segment WHERE collection = ? ORDER BY number";
+        let sql = "SELECT number, chunks, words FROM segment WHERE collection = ? ORDER BY number";
         let mut select = connection.prepare_cached(sql)?;
         let mut rows = select.query([collection])?;
         while let Some(row) = rows.next()? {
             columns.segments.push(SegmentColumns {
                 number: row.get(0)?,
                 first: columns.file_of.len() as u32,
-                terms: TermFilter::from_bytes(row.get_ref(2)?.as_blob().unwrap_or_default()),
+                words: WordFilter::from_bytes(row.get_ref(2)?.as_blob().unwrap_or_default()),
             });
             let chunks: u32 = row.get(1)?;
             let end = columns.file_of.len() + chunks as usize;

@@ -28,11 +28,11 @@ const CREATE: &str = "
         started_at INTEGER NOT NULL, finished_at INTEGER, error TEXT
     ) STRICT;
     CREATE TABLE segment (
-        number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, chunks INTEGER NOT NULL, terms BLOB NOT NULL
+        number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, chunks INTEGER NOT NULL, words BLOB NOT NULL
     ) STRICT;
     CREATE INDEX segment_collection ON segment (collection);
     CREATE TABLE posting (
-        segment INTEGER NOT NULL, term BLOB NOT NULL, entries BLOB NOT NULL, PRIMARY KEY (segment, term)
+        segment INTEGER NOT NULL, word BLOB NOT NULL, lists BLOB NOT NULL, PRIMARY KEY (segment, word)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE file (
         number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, branch TEXT NOT NULL, path TEXT NOT NULL,

@@ -1,22 +1,22 @@
-//! Which terms a segment may have: a Bloom filter, so that a search of many segments looks only into those that have its words.
+//! Which words a segment may have: a Bloom filter, so that a search of many segments looks only into those that have its words.
 
 use sha1::{Digest, Sha1};
 
-/// Bits for each term. With as many bits set for a term as its hash has parts, one absent term of 100 is taken for a present one.
+/// Bits for each word. With as many bits set for a word as its hash has parts, one absent word of 100 is taken for a present one.
 const BITS: usize = 10;
 
-/// The hash of a term: its SHA-1, which is the same on every machine, in parts.
-pub(crate) struct TermHash([[u8; 4]; 5]);
+/// The hash of a word: its SHA-1, which is the same on every machine, in parts.
+pub(crate) struct WordHash([[u8; 4]; 5]);
 
-impl TermHash {
-    pub(crate) fn of(term: &[u8]) -> Self {
-        let hash: [u8; 20] = Sha1::digest(term).into();
+impl WordHash {
+    pub(crate) fn of(word: &[u8]) -> Self {
+        let hash: [u8; 20] = Sha1::digest(word).into();
         let mut parts = [[0; 4]; 5];
         parts.as_flattened_mut().copy_from_slice(&hash);
         Self(parts)
     }
 
-    /// Returns the bits of a term among so many bytes: the byte of each, and its mask.
+    /// Returns the bits of a word among so many bytes: the byte of each, and its mask.
     fn bits(&self, bytes: usize) -> impl Iterator<Item = (usize, u8)> + '_ {
         self.0.iter().map(move |part| {
             let bit = u32::from_le_bytes(*part) as usize % (bytes * 8).max(1);
@@ -25,14 +25,14 @@ impl TermHash {
     }
 }
 
-/// The terms of a segment.
-pub(crate) struct TermFilter(Box<[u8]>);
+/// The words of a segment.
+pub(crate) struct WordFilter(Box<[u8]>);
 
-impl TermFilter {
-    pub(crate) fn of<'t>(terms: impl ExactSizeIterator<Item = &'t [u8]>) -> Self {
-        let mut bytes = vec![0; (terms.len() * BITS).div_ceil(8)];
-        for term in terms {
-            for (at, mask) in TermHash::of(term).bits(bytes.len()) {
+impl WordFilter {
+    pub(crate) fn of<'t>(words: impl ExactSizeIterator<Item = &'t [u8]>) -> Self {
+        let mut bytes = vec![0; (words.len() * BITS).div_ceil(8)];
+        for word in words {
+            for (at, mask) in WordHash::of(word).bits(bytes.len()) {
                 bytes[at] |= mask;
             }
         }
@@ -47,9 +47,9 @@ impl TermFilter {
         &self.0
     }
 
-    /// Returns false if the segment does not have a term.
-    pub(crate) fn may_have(&self, term: &TermHash) -> bool {
-        let mut bits = term.bits(self.0.len());
+    /// Returns false if the segment does not have a word.
+    pub(crate) fn may_have(&self, word: &WordHash) -> bool {
+        let mut bits = word.bits(self.0.len());
         bits.all(|(at, mask)| self.0.get(at).is_some_and(|byte| byte & mask != 0))
     }
 }
@@ -63,11 +63,11 @@ mod tests {
         for count in [0, 1, 7, 20_000] {
             let term = |number: usize| format!("w{number}").into_bytes();
             let terms: Vec<_> = (0..count).map(term).collect();
-            let filter = TermFilter::of(terms.iter().map(Vec::as_slice));
-            let filter = TermFilter::from_bytes(filter.as_bytes());
-            assert!(terms.iter().all(|term| filter.may_have(&TermHash::of(term))));
+            let filter = WordFilter::of(terms.iter().map(Vec::as_slice));
+            let filter = WordFilter::from_bytes(filter.as_bytes());
+            assert!(terms.iter().all(|term| filter.may_have(&WordHash::of(term))));
             let others =
-                (count..count + 20_000).filter(|number| filter.may_have(&TermHash::of(&term(*number))));
+                (count..count + 20_000).filter(|number| filter.may_have(&WordHash::of(&term(*number))));
             let others = others.count();
             assert!(others <= 300, "{others} of {count}");
         }

@@ -8,7 +8,7 @@ use tabellion_syntax::Language;
 
 use crate::{
     CodeError,
-    terms::{identifiers, whole},
+    terms::{Kind, identifiers, whole},
 };
 
 /// Number of different words that are searched for; a longer query is cut after them.
@@ -104,13 +104,10 @@ impl CodeFilters {
     }
 
     /// Returns the terms that a chunk must have all of.
-    pub(crate) fn chunk_terms(&self) -> Vec<Vec<u8>> {
-        let kinds = self.kinds.iter().map(|kind| [b"k", kind.as_bytes()].concat());
-        let symbols = self
-            .symbols
-            .iter()
-            .map(|symbol| [b"s", symbol.as_bytes()].concat());
-        kinds.chain(symbols).collect()
+    pub(crate) fn chunk_terms(&self) -> impl Iterator<Item = (Kind, &str)> {
+        let kinds = self.kinds.iter().map(|kind| (Kind::SymbolKind, kind.as_str()));
+        let symbols = self.symbols.iter().map(|symbol| (Kind::Symbol, symbol.as_str()));
+        kinds.chain(symbols)
     }
 }
 

@@ -8,11 +8,12 @@ use tabellion_retrieval::Nearness;
 use crate::{
     CodeError, CodeIndex, CodeQuery,
     columns::{Columns, DEAD, FileColumns, Sizes},
-    filter::TermHash,
+    filter::WordHash,
     fusion,
     query::{self, Cut},
     ranking::{Place, SOURCES_ABOUT_TESTS, WEIGHTS, rarity, score},
     segment::{self, ChunkFacts},
+    terms::Kind,
 };
 
 /// The chunks that were found.
@@ -185,7 +186,7 @@ impl<'s> Search<'s> {
             return Ok(false);
         };
         let is_source = |file: &FileColumns| file.place == Place::Source;
-        let postings = self.postings(&[b"w", word.as_bytes()].concat())?;
+        let [postings] = self.postings(word, [Kind::Text])?;
         let having = postings
             .iter()
             .map(|found| self.files[found.file as usize].columns);
@@ -200,17 +201,18 @@ impl<'s> Search<'s> {
     /// Finds which chunks pass the filters.
     fn restrict(&mut self) -> Result<(), CodeError> {
         let filters = &self.query.filters;
-        let terms = filters.chunk_terms();
-        if !filters.is_on_files() && terms.is_empty() {
+        let mut terms = filters.chunk_terms().peekable();
+        if !filters.is_on_files() && terms.peek().is_none() {
             return Ok(());
         }
         let mut passing = vec![false; self.own.len()];
         for file in &self.files {
             passing[file.chunks()].fill(filters.file(&file.columns.path, &file.columns.branch));
         }
-        for term in terms {
+        for (kind, word) in terms {
             let mut having = vec![false; passing.len()];
-            for found in self.postings(&term)? {
+            let [postings] = self.postings(word, [kind])?;
+            for found in postings {
                 having[found.chunk as usize] = true;
             }
             passing
@@ -222,38 +224,47 @@ impl<'s> Search<'s> {
         Ok(())
     }
 
-    /// Returns the chunks that have a term and pass, in order.
-    fn postings(&self, term: &[u8]) -> Result<Vec<Posting>, CodeError> {
+    /// Returns the chunks that have a word and pass, in order, for each of these kinds of terms.
+    fn postings<const KINDS: usize>(
+        &self,
+        word: &str,
+        kinds: [Kind; KINDS],
+    ) -> Result<[Vec<Posting>; KINDS], CodeError> {
         let mut select = self
             .connection
-            .prepare_cached("SELECT entries FROM posting WHERE segment = ? AND term = ?")?;
-        let hash = TermHash::of(term);
-        let mut found = vec![];
+            .prepare_cached("SELECT lists FROM posting WHERE segment = ? AND word = ?")?;
+        let word = word.as_bytes();
+        let hash = WordHash::of(word);
+        let mut found = kinds.map(|_| vec![]);
         let (mut first, mut first_file) = (0, 0);
         for part in self.parts {
             let columns = &part.columns;
             for segment in columns
                 .segments
                 .iter()
-                .filter(|segment| segment.terms.may_have(&hash))
+                .filter(|segment| segment.words.may_have(&hash))
             {
-                let mut rows = select.query((segment.number, term))?;
+                let mut rows = select.query((segment.number, word))?;
                 let Some(row) = rows.next()? else { continue };
-                let entries = row.get_ref(0)?.as_blob().unwrap_or_default();
-                segment::read(entries, |chunk, count| {
-                    let own = (segment.first as usize).saturating_add(chunk as usize);
-                    let Some(&file) = columns.file_of.get(own) else {
-                        return;
+                for (kind, entries) in segment::lists(row.get_ref(0)?.as_blob().unwrap_or_default()) {
+                    let Some(at) = kinds.iter().position(|wanted| *wanted as u8 == kind) else {
+                        continue;
                     };
-                    if file != DEAD && self.passes(first + own) {
-                        found.push(Posting {
-                            chunk: (first + own) as u32,
-                            file: first_file + file,
-                            count,
-                            length: columns.lengths[own],
-                        });
-                    }
-                });
+                    segment::read(entries, |chunk, count| {
+                        let own = (segment.first as usize).saturating_add(chunk as usize);
+                        let Some(&file) = columns.file_of.get(own) else {
+                            return;
+                        };
+                        if file != DEAD && self.passes(first + own) {
+                            found[at].push(Posting {
+                                chunk: (first + own) as u32,
+                                file: first_file + file,
+                                count,
+                                length: columns.lengths[own],
+                            });
+                        }
+                    });
+                }
             }
             first += columns.file_of.len();
             first_file += columns.files.len() as u32;
@@ -278,17 +289,14 @@ impl<'s> Search<'s> {
     /// Adds up what each chunk is worth; returns the weight of the query.
     fn add_up(&mut self) -> Result<f32, CodeError> {
         let mut total = 0.0;
-        for at in 0..self.cut.words.len() {
-            let term = |kind: u8| [&[kind], self.cut.words[at].as_bytes()].concat();
-            let text = self.postings(&term(b'w'))?;
-            let names = self.postings(&term(b'e'))?;
-            let paths = self.postings(&term(b'p'))?;
-            let files = self.postings(&term(b'f'))?;
+        for word in std::mem::take(&mut self.cut.words) {
+            let kinds = [Kind::Text, Kind::NamePart, Kind::FolderPart, Kind::FilePart];
+            let [text, names, folders, files] = self.postings(&word, kinds)?;
             let weight = rarity(self.chunks, text.len());
             total += weight;
             self.add_text(weight, &text);
             self.add_names(weight * WEIGHTS.name, &names);
-            self.add_paths(weight * WEIGHTS.path, &paths);
+            self.add_paths(weight * WEIGHTS.path, &folders);
             self.add_paths(weight * WEIGHTS.file_name, &files);
         }
         let whole = if self.cut.is_name {
@@ -297,14 +305,12 @@ impl<'s> Search<'s> {
             WEIGHTS.whole
         };
         for name in std::mem::take(&mut self.cut.names) {
-            let term = |kind: u8| [&[kind], name.as_bytes()].concat();
-            let defined = self.postings(&term(b'd'))?;
-            let files = self.postings(&term(b'n'))?;
+            let [defined, files] = self.postings(&name, [Kind::Defined, Kind::File])?;
             self.add_names(whole * rarity(self.chunks, defined.len()), &defined);
             self.add_paths(WEIGHTS.stem * rarity(self.chunks, files.len()), &files);
         }
         for name in std::mem::take(&mut self.cut.spelled) {
-            let defined = self.postings(&[b"x", name.as_bytes()].concat())?;
+            let [defined] = self.postings(&name, [Kind::Spelled])?;
             self.add_names(WEIGHTS.spelled * rarity(self.chunks, defined.len()), &defined);
         }
         Ok(total)

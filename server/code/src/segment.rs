@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tabellion_retrieval::TextKey;
 use tabellion_syntax::{Symbol, outline};
 
-use crate::{filter::TermFilter, meaning, terms::Interner};
+use crate::{filter::WordFilter, meaning, terms::Interner};
 
 /// What the path of a commit's message begins with.
 const COMMIT: &str = "commit:";
@@ -69,11 +69,12 @@ pub(crate) struct IndexedFile {
     pub(crate) texts: Vec<TextKey>,
 }
 
-/// Files, and for each term, in order, the chunks that have it.
+/// Files, and what they are found by.
 pub(crate) struct Segment {
     pub(crate) files: Vec<IndexedFile>,
     pub(crate) chunks: u32,
-    pub(crate) terms: TermFilter,
+    pub(crate) words: WordFilter,
+    /// Each word, in order, with its lists: for each kind of term, the chunks that have it.
     pub(crate) postings: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -140,44 +141,64 @@ impl Builder {
     }
 
     pub(crate) fn build(self) -> Segment {
-        let terms = self.interner.into_terms();
-        let entries = self.postings.into_iter().map(|(entries, _)| entries);
-        let mut postings: Vec<_> = terms
-            .into_iter()
-            .zip(entries)
-            .filter(|(_, entries)| !entries.is_empty())
-            .collect();
-        postings.sort_unstable();
+        let mut terms: Vec<_> = self.interner.into_terms().collect();
+        terms.sort_unstable();
+        let mut postings: Vec<(Vec<u8>, Vec<u8>)> = vec![];
+        for (word, kind, id) in terms {
+            if postings.last().is_none_or(|(last, _)| *last != word) {
+                postings.push((word, vec![]));
+            }
+            let (entries, _) = &self.postings[id as usize];
+            if let Some((_, lists)) = postings.last_mut() {
+                lists.push(kind);
+                push(lists, entries.len() as u64);
+                lists.extend_from_slice(entries);
+            }
+        }
         Segment {
             files: self.files,
             chunks: self.chunks,
-            terms: TermFilter::of(postings.iter().map(|(term, _)| term.as_slice())),
+            words: WordFilter::of(postings.iter().map(|(word, _)| word.as_slice())),
             postings,
         }
     }
 }
 
+/// Returns the lists of a word, each with its kind. Stops at what is no list.
+pub(crate) fn lists(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    std::iter::from_fn(move || {
+        let kind = *bytes.split_off_first()?;
+        let length = usize::try_from(pull(&mut bytes)?).ok()?;
+        Some((kind, bytes.split_off(..length)?))
+    })
+}
+
 /// Calls `each` with each chunk of a posting list, numbered within its segment, and how often it has the term. Stops at what is no entry.
 pub(crate) fn read(mut entries: &[u8], mut each: impl FnMut(u32, u32)) {
     let mut chunk: u64 = 0;
-    let mut next = || -> Option<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let (byte, rest) = entries.split_first()?;
-            entries = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
-        }
-        None
-    };
-    while let Some(step) = next() {
+    while let Some(step) = pull(&mut entries) {
         chunk += step >> 1;
-        let count = if step & 1 == 1 { next().unwrap_or(1) } else { 1 };
+        let count = if step & 1 == 1 {
+            pull(&mut entries).unwrap_or(1)
+        } else {
+            1
+        };
         let Ok(number) = u32::try_from(chunk) else { return };
         each(number, u32::try_from(count).unwrap_or(u32::MAX));
     }
+}
+
+/// Takes a number from the front of what [`push`] has made; nothing if there is none.
+fn pull(entries: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = *entries.split_off_first()?;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
 }
 
 /// Appends a number in seven bits a byte, the lowest first.

@@ -1,16 +1,4 @@
-//! Terms: what files and queries are cut into.
-//!
-//! | first byte | of | example |
-//! |---|---|---|
-//! | `w` | a word of the text: an identifier whole, or a part of it | `w` `parsehttpheader`, `w` `header` |
-//! | `d` | the whole name of something that the chunk defines | `d` `parsehttpheader` |
-//! | `x` | that name as it is spelled | `x` `parseHTTPHeader` |
-//! | `e` | a part of such a name | `e` `header` |
-//! | `p` | a part of the names of the file's folders; in the file's first chunk | `p` `server` |
-//! | `f` | a part of the file's name without its extension; in the file's first chunk | `f` `header` |
-//! | `n` | the file's whole name without its extension; in the file's first chunk | `n` `httpheader` |
-//! | `k` | the kind of what the chunk is about | `k` `function` |
-//! | `s` | the whole name of what the chunk is about | `s` `parsehttpheader` |
+//! Terms: what files and queries are cut into. A term is a word, and what it is of.
 
 use hashbrown::HashMap;
 use tabellion_retrieval::words;
@@ -18,12 +6,37 @@ use tabellion_syntax::Outline;
 
 use crate::segment::kind;
 
+/// What a word is of. The example is of a chunk that defines `parseHTTPHeader` in `server/http_header.rs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// The text: an identifier whole, or a part of it. `parsehttpheader`, `header`.
+    Text = b'w',
+    /// The whole name of something that the chunk defines: `parsehttpheader`.
+    Defined = b'd',
+    /// That name as it is spelled: `parseHTTPHeader`.
+    Spelled = b'x',
+    /// A part of such a name: `header`.
+    NamePart = b'e',
+    /// A part of the names of the file's folders, in the file's first chunk: `server`.
+    FolderPart = b'p',
+    /// A part of the file's name without its extension, in the file's first chunk: `header`.
+    FilePart = b'f',
+    /// The file's whole name without its extension, in the file's first chunk: `httpheader`.
+    File = b'n',
+    /// The kind of what the chunk is about: `function`.
+    SymbolKind = b'k',
+    /// The whole name of what the chunk is about: `parsehttpheader`.
+    Symbol = b's',
+}
+
 /// Number of a term within an [`Interner`].
 pub(crate) type TermId = u32;
 
 /// Terms, numbered, and the words of identifiers that were seen before: sources repeat theirs.
 #[derive(Default)]
 pub(crate) struct Interner {
+    /// Words, each with the byte of its kind behind it.
     terms: HashMap<Vec<u8>, TermId>,
     identifiers: HashMap<String, Box<[TermId]>>,
     /// By term: how often it was counted so far. Zero between two chunks.
@@ -43,19 +56,18 @@ impl Interner {
         self.terms.len()
     }
 
-    /// Returns all terms, by number.
-    pub(crate) fn into_terms(self) -> Vec<Vec<u8>> {
-        let mut terms = vec![vec![]; self.terms.len()];
-        for (term, id) in self.terms {
-            terms[id as usize] = term;
-        }
-        terms
+    /// Returns all terms: word, kind, number.
+    pub(crate) fn into_terms(self) -> impl Iterator<Item = (Vec<u8>, u8, TermId)> {
+        self.terms.into_iter().filter_map(|(mut term, id)| {
+            let kind = term.pop()?;
+            Some((term, kind, id))
+        })
     }
 
-    fn id(&mut self, kind: u8, word: &str) -> TermId {
+    fn id(&mut self, kind: Kind, word: &str) -> TermId {
         self.term.clear();
-        self.term.push(kind);
         self.term.extend_from_slice(word.as_bytes());
+        self.term.push(kind as u8);
         let next = self.terms.len() as TermId;
         *self.terms.entry_ref(self.term.as_slice()).or_insert(next)
     }
@@ -68,7 +80,7 @@ impl Interner {
         }
         let ids: Box<[TermId]> = words(identifier)
             .iter()
-            .map(|word| self.id(b'w', &word.term))
+            .map(|word| self.id(Kind::Text, &word.term))
             .collect();
         into.extend_from_slice(&ids);
         self.identifiers.insert(identifier.to_owned(), ids);
@@ -88,26 +100,26 @@ impl Interner {
             for symbol in &outline.symbols[chunk.defines.clone()] {
                 // A prototype is not where something is defined.
                 if symbol.has_body {
-                    ids.push(self.id(b'd', &whole(&symbol.name)));
-                    ids.push(self.id(b'x', &symbol.name));
+                    ids.push(self.id(Kind::Defined, &whole(&symbol.name)));
+                    ids.push(self.id(Kind::Spelled, &symbol.name));
                     for part in parts(&symbol.name) {
-                        ids.push(self.id(b'e', &part));
+                        ids.push(self.id(Kind::NamePart, &part));
                     }
                 }
             }
             let about = outline.about(chunk);
-            ids.push(self.id(b'k', kind(path, about)));
+            ids.push(self.id(Kind::SymbolKind, kind(path, about)));
             if let Some(symbol) = about {
-                ids.push(self.id(b's', &whole(&symbol.name)));
+                ids.push(self.id(Kind::Symbol, &whole(&symbol.name)));
             }
             if at == 0 {
-                ids.push(self.id(b'n', &whole(stem_of(path))));
+                ids.push(self.id(Kind::File, &whole(stem_of(path))));
                 let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
                 for part in parts(folders) {
-                    ids.push(self.id(b'p', &part));
+                    ids.push(self.id(Kind::FolderPart, &part));
                 }
                 for part in parts(stem_of(name)) {
-                    ids.push(self.id(b'f', &part));
+                    ids.push(self.id(Kind::FilePart, &part));
                 }
             }
             all.push(ChunkTerms {

@@ -43,15 +43,15 @@ pub(crate) fn files(connection: &Connection, collection: i64) -> Result<HashMap<
 
 /// Adds the files of a segment, in place of those with their names.
 pub(crate) fn add(connection: &Connection, collection: i64, segment: Segment) -> Result<(), CodeError> {
-    let sql = "INSERT INTO segment (collection, chunks, terms) VALUES (?, ?, ?)";
+    let sql = "INSERT INTO segment (collection, chunks, words) VALUES (?, ?, ?)";
     connection
         .prepare_cached(sql)?
-        .execute(params![collection, segment.chunks, segment.terms.as_bytes()])?;
+        .execute(params![collection, segment.chunks, segment.words.as_bytes()])?;
     let number = connection.last_insert_rowid();
     let mut insert =
-        connection.prepare_cached("INSERT INTO posting (segment, term, entries) VALUES (?, ?, ?)")?;
-    for (term, entries) in &segment.postings {
-        insert.execute(params![number, term, entries])?;
+        connection.prepare_cached("INSERT INTO posting (segment, word, lists) VALUES (?, ?, ?)")?;
+    for (word, lists) in &segment.postings {
+        insert.execute(params![number, word, lists])?;
     }
     for file in segment.files {
         remove(connection, collection, &file.source.branch, &file.source.path)?;
