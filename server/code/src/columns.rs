@@ -36,6 +36,7 @@ pub(crate) struct SegmentColumns {
     pub(crate) number: i64,
     pub(crate) first: u32,
     pub(crate) words: WordFilter,
+    pub(crate) buckets: usize,
 }
 
 /// How much there is of something.
@@ -94,7 +95,7 @@ impl Columns {
             lengths: vec![],
             texts: vec![],
         };
-        let sql = "SELECT number, chunks, words FROM segment WHERE collection = ? ORDER BY number";
+        let sql = "SELECT number, chunks, words, buckets FROM segment WHERE collection = ? ORDER BY number";
         let mut select = connection.prepare_cached(sql)?;
         let mut rows = select.query([collection])?;
         while let Some(row) = rows.next()? {
@@ -102,6 +103,7 @@ impl Columns {
                 number: row.get(0)?,
                 first: columns.file_of.len() as u32,
                 words: WordFilter::from_bytes(row.get_ref(2)?.as_blob().unwrap_or_default()),
+                buckets: row.get::<_, u32>(3)? as usize,
             });
             let chunks: u32 = row.get(1)?;
             let end = columns.file_of.len() + chunks as usize;

@@ -28,12 +28,11 @@ const CREATE: &str = "
         started_at INTEGER NOT NULL, finished_at INTEGER, error TEXT
     ) STRICT;
     CREATE TABLE segment (
-        number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, chunks INTEGER NOT NULL, words BLOB NOT NULL
+        number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, chunks INTEGER NOT NULL, words BLOB NOT NULL,
+        buckets INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX segment_collection ON segment (collection);
-    CREATE TABLE posting (
-        segment INTEGER NOT NULL, word BLOB NOT NULL, lists BLOB NOT NULL, PRIMARY KEY (segment, word)
-    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE bucket (number INTEGER PRIMARY KEY, words BLOB NOT NULL) STRICT;
     CREATE TABLE file (
         number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, branch TEXT NOT NULL, path TEXT NOT NULL,
         segment INTEGER NOT NULL, first INTEGER NOT NULL, lengths BLOB NOT NULL, texts BLOB NOT NULL, blob BLOB NOT NULL, bytes INTEGER NOT NULL,

@@ -16,6 +16,11 @@ impl WordHash {
         Self(parts)
     }
 
+    /// Returns which of so many buckets has the word; there is one at least.
+    pub(crate) fn bucket(&self, buckets: usize) -> usize {
+        u32::from_le_bytes(self.0[0]) as usize % buckets.max(1)
+    }
+
     /// Returns the bits of a word among so many bytes: the byte of each, and its mask.
     fn bits(&self, bytes: usize) -> impl Iterator<Item = (usize, u8)> + '_ {
         self.0.iter().map(move |part| {

@@ -14,6 +14,7 @@ use crate::{
     ranking::{Place, SOURCES_ABOUT_TESTS, WEIGHTS, rarity, score},
     segment::{self, ChunkFacts},
     terms::Kind,
+    write,
 };
 
 /// The chunks that were found.
@@ -232,7 +233,7 @@ impl<'s> Search<'s> {
     ) -> Result<[Vec<Posting>; KINDS], CodeError> {
         let mut select = self
             .connection
-            .prepare_cached("SELECT lists FROM posting WHERE segment = ? AND word = ?")?;
+            .prepare_cached("SELECT words FROM bucket WHERE number = ?")?;
         let word = word.as_bytes();
         let hash = WordHash::of(word);
         let mut found = kinds.map(|_| vec![]);
@@ -244,9 +245,12 @@ impl<'s> Search<'s> {
                 .iter()
                 .filter(|segment| segment.words.may_have(&hash))
             {
-                let mut rows = select.query((segment.number, word))?;
+                let number = write::bucket_number(segment.number, hash.bucket(segment.buckets));
+                let mut rows = select.query([number])?;
                 let Some(row) = rows.next()? else { continue };
-                for (kind, entries) in segment::lists(row.get_ref(0)?.as_blob().unwrap_or_default()) {
+                let bucket = row.get_ref(0)?.as_blob().unwrap_or_default();
+                let lists = segment::find(bucket, word).unwrap_or_default();
+                for (kind, entries) in segment::lists(lists) {
                     let Some(at) = kinds.iter().position(|wanted| *wanted as u8 == kind) else {
                         continue;
                     };

@@ -7,7 +7,11 @@ use serde::{Deserialize, Serialize};
 use tabellion_retrieval::TextKey;
 use tabellion_syntax::{Symbol, outline};
 
-use crate::{filter::WordFilter, meaning, terms::Interner};
+use crate::{
+    filter::{WordFilter, WordHash},
+    meaning,
+    terms::{Interner, TermId},
+};
 
 /// What the path of a commit's message begins with.
 const COMMIT: &str = "commit:";
@@ -74,9 +78,12 @@ pub(crate) struct Segment {
     pub(crate) files: Vec<IndexedFile>,
     pub(crate) chunks: u32,
     pub(crate) words: WordFilter,
-    /// Each word, in order, with its lists: for each kind of term, the chunks that have it.
-    pub(crate) postings: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Words by their hash, each with its lists: for each kind of term, the chunks that have it.
+    pub(crate) buckets: Vec<Vec<u8>>,
 }
+
+/// Bytes of words and lists that a bucket has on average, so that it is in one page of the database, and few words are passed over in it.
+const BUCKET_BYTES: usize = 2048;
 
 /// Collects files into a segment.
 #[derive(Default)]
@@ -143,23 +150,40 @@ impl Builder {
     pub(crate) fn build(self) -> Segment {
         let mut terms: Vec<_> = self.interner.into_terms().collect();
         terms.sort_unstable();
-        let mut postings: Vec<(Vec<u8>, Vec<u8>)> = vec![];
-        for (word, kind, id) in terms {
-            if postings.last().is_none_or(|(last, _)| *last != word) {
-                postings.push((word, vec![]));
+        let lists = |of_word: &[(Vec<u8>, u8, TermId)]| {
+            let mut lists = vec![];
+            for (_, kind, id) in of_word {
+                let (entries, _) = &self.postings[*id as usize];
+                lists.push(*kind);
+                push_bytes(&mut lists, entries);
             }
-            let (entries, _) = &self.postings[id as usize];
-            if let Some((_, lists)) = postings.last_mut() {
-                lists.push(kind);
-                push(lists, entries.len() as u64);
-                lists.extend_from_slice(entries);
-            }
+            lists
+        };
+        let of_words = terms.chunk_by(|(a, ..), (b, ..)| a == b);
+        let words: Vec<(&[u8], Vec<u8>)> = of_words.map(|terms| (&*terms[0].0, lists(terms))).collect();
+        let bytes: usize = words.iter().map(|(word, lists)| word.len() + lists.len()).sum();
+        let mut buckets = vec![vec![]; bytes.div_ceil(BUCKET_BYTES)];
+        for (word, lists) in &words {
+            let at = WordHash::of(word).bucket(buckets.len());
+            push_bytes(&mut buckets[at], word);
+            push_bytes(&mut buckets[at], lists);
         }
         Segment {
+            words: WordFilter::of(words.iter().map(|(word, _)| *word)),
             files: self.files,
             chunks: self.chunks,
-            words: WordFilter::of(postings.iter().map(|(word, _)| word.as_slice())),
-            postings,
+            buckets,
+        }
+    }
+}
+
+/// Returns the lists of a word that may be in a bucket. Stops at what is no word.
+pub(crate) fn find<'b>(mut bucket: &'b [u8], word: &[u8]) -> Option<&'b [u8]> {
+    loop {
+        let found = pull_bytes(&mut bucket)?;
+        let lists = pull_bytes(&mut bucket)?;
+        if found == word {
+            return Some(lists);
         }
     }
 }
@@ -168,8 +192,7 @@ impl Builder {
 pub(crate) fn lists(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     std::iter::from_fn(move || {
         let kind = *bytes.split_off_first()?;
-        let length = usize::try_from(pull(&mut bytes)?).ok()?;
-        Some((kind, bytes.split_off(..length)?))
+        Some((kind, pull_bytes(&mut bytes)?))
     })
 }
 
@@ -199,6 +222,18 @@ fn pull(entries: &mut &[u8]) -> Option<u64> {
         }
     }
     None
+}
+
+/// Takes bytes from the front of what [`push_bytes`] has made.
+fn pull_bytes<'b>(from: &mut &'b [u8]) -> Option<&'b [u8]> {
+    let length = usize::try_from(pull(from)?).ok()?;
+    from.split_off(..length)
+}
+
+/// Appends bytes, their number first.
+fn push_bytes(to: &mut Vec<u8>, bytes: &[u8]) {
+    push(to, bytes.len() as u64);
+    to.extend_from_slice(bytes);
 }
 
 /// Appends a number in seven bits a byte, the lowest first.

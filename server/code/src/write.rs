@@ -41,17 +41,35 @@ pub(crate) fn files(connection: &Connection, collection: i64) -> Result<HashMap<
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// Bits of the number of a bucket that count within its segment, whose buckets follow one another.
+const BUCKET_BITS: u32 = 24;
+
+/// Returns the number of a segment's bucket.
+pub(crate) fn bucket_number(segment: i64, bucket: usize) -> i64 {
+    (segment << BUCKET_BITS) + bucket as i64
+}
+
+/// Removes a segment that no file uses any more.
+fn remove_segment(connection: &Connection, segment: i64) -> Result<(), CodeError> {
+    let buckets = [bucket_number(segment, 0), bucket_number(segment + 1, 0)];
+    connection.execute("DELETE FROM bucket WHERE number >= ? AND number < ?", buckets)?;
+    connection.execute("DELETE FROM segment WHERE number = ?", [segment])?;
+    Ok(())
+}
+
 /// Adds the files of a segment, in place of those with their names.
 pub(crate) fn add(connection: &Connection, collection: i64, segment: Segment) -> Result<(), CodeError> {
-    let sql = "INSERT INTO segment (collection, chunks, words) VALUES (?, ?, ?)";
-    connection
-        .prepare_cached(sql)?
-        .execute(params![collection, segment.chunks, segment.words.as_bytes()])?;
+    let sql = "INSERT INTO segment (collection, chunks, words, buckets) VALUES (?, ?, ?, ?)";
+    connection.prepare_cached(sql)?.execute(params![
+        collection,
+        segment.chunks,
+        segment.words.as_bytes(),
+        segment.buckets.len() as i64
+    ])?;
     let number = connection.last_insert_rowid();
-    let mut insert =
-        connection.prepare_cached("INSERT INTO posting (segment, word, lists) VALUES (?, ?, ?)")?;
-    for (word, lists) in &segment.postings {
-        insert.execute(params![number, word, lists])?;
+    let mut insert = connection.prepare_cached("INSERT INTO bucket (number, words) VALUES (?, ?)")?;
+    for (bucket, words) in segment.buckets.iter().enumerate() {
+        insert.execute(params![bucket_number(number, bucket), words])?;
     }
     for file in segment.files {
         remove(connection, collection, &file.source.branch, &file.source.path)?;
@@ -117,11 +135,12 @@ pub(crate) fn remove(
 /// Removes all of a collection; returns how many files and chunks it had.
 pub(crate) fn clear(connection: &Connection, collection: i64) -> Result<(i64, i64), CodeError> {
     let counts = counts(connection, collection)?;
+    for segment in segments(connection, collection)? {
+        remove_segment(connection, segment.number)?;
+    }
     for sql in [
         "DELETE FROM content WHERE file IN (SELECT number FROM file WHERE collection = ?)",
-        "DELETE FROM posting WHERE segment IN (SELECT number FROM segment WHERE collection = ?)",
         "DELETE FROM file WHERE collection = ?",
-        "DELETE FROM segment WHERE collection = ?",
         "DELETE FROM collection WHERE number = ?",
     ] {
         connection.execute(sql, [collection])?;
@@ -161,8 +180,7 @@ pub(crate) fn tidy(connection: &Connection, collection: i64) -> Result<bool, Cod
         add(connection, collection, builder.build())?;
     }
     for number in chosen {
-        connection.execute("DELETE FROM posting WHERE segment = ?", [number])?;
-        connection.execute("DELETE FROM segment WHERE number = ?", [number])?;
+        remove_segment(connection, number)?;
     }
     touch(connection, collection)?;
     Ok(true)
