@@ -88,8 +88,9 @@ pub(crate) struct Searched<'s> {
     columns: &'s FileColumns,
     /// Number of its first chunk among those of all parts.
     first: usize,
-    /// Length of each of its chunks.
+    /// Length of each of its chunks, and of all.
     lengths: &'s [u32],
+    length: u32,
 }
 
 impl Searched<'_> {
@@ -141,6 +142,7 @@ impl<'s> Search<'s> {
                 columns,
                 first: chunks + columns.first as usize,
                 lengths: &part.columns.lengths[columns.chunks()],
+                length: columns.length,
             }));
             chunks += part.columns.file_of.len();
         }
@@ -330,7 +332,7 @@ impl<'s> Search<'s> {
                 sum += count;
             }
             let file = of_file[0].file as usize;
-            let length = self.files[file].columns.length as f32 / self.mean_file;
+            let length = self.files[file].length as f32 / self.mean_file;
             self.of_file[file] += weight * WEIGHTS.file * WEIGHTS.file_text.saturation(sum, length);
         }
     }
