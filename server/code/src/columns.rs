@@ -123,20 +123,22 @@ impl Columns {
             else {
                 continue;
             };
-            let first = columns.segments[at].first + row.get::<_, u32>(4)?;
-            let lengths = row.get_ref(5)?.as_blob().unwrap_or_default();
-            let texts = corpus::keys(row.get_ref(6)?.as_blob().unwrap_or_default());
-            for (known, text) in columns.texts[first as usize..].iter_mut().zip(texts) {
-                *known = text;
+            let first = columns.segments[at].first.saturating_add(row.get(4)?);
+            let (lengths, _) = row.get_ref(5)?.as_blob().unwrap_or_default().as_chunks();
+            let chunks = first as usize..first as usize + lengths.len();
+            // The chunks of a file are all in its segment, unless the row is damaged.
+            if chunks.end > columns.file_of.len() {
+                continue;
             }
-            let (lengths, _) = lengths.as_chunks();
-            let chunks = first as usize..columns.file_of.len().min(first as usize + lengths.len());
+            let texts = corpus::keys(row.get_ref(6)?.as_blob().unwrap_or_default());
+            for (chunk, text) in chunks.clone().zip(texts) {
+                columns.texts[chunk] = text;
+            }
             for (chunk, length) in chunks.clone().zip(lengths) {
                 columns.file_of[chunk] = columns.files.len() as u32;
                 columns.lengths[chunk] = u32::from_le_bytes(*length);
             }
-            let lengths = columns.lengths.get(chunks).unwrap_or_default();
-            let sizes = Sizes::of_file(lengths.iter().copied());
+            let sizes = Sizes::of_file(columns.lengths[chunks].iter().copied());
             columns.sizes = columns.sizes.plus(sizes);
             let path: String = row.get(2)?;
             columns.files.push(FileColumns {
