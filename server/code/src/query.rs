@@ -105,7 +105,7 @@ impl CodeFilters {
 
     /// Returns the terms that a chunk must have all of.
     pub(crate) fn chunk_terms(&self) -> impl Iterator<Item = (Kind, &str)> {
-        let kinds = self.kinds.iter().map(|kind| (Kind::SymbolKind, kind.as_str()));
+        let kinds = self.kinds.iter().map(|kind| (Kind::About, kind.as_str()));
         let symbols = self.symbols.iter().map(|symbol| (Kind::Symbol, symbol.as_str()));
         kinds.chain(symbols)
     }

@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     /// The file's whole name without its extension, in the file's first chunk: `httpheader`.
     File = b'n',
     /// The kind of what the chunk is about: `function`.
-    SymbolKind = b'k',
+    About = b'k',
     /// The whole name of what the chunk is about: `parsehttpheader`.
     Symbol = b's',
 }
@@ -108,7 +108,7 @@ impl Interner {
                 }
             }
             let about = outline.about(chunk);
-            ids.push(self.id(Kind::SymbolKind, kind(path, about)));
+            ids.push(self.id(Kind::About, kind(path, about)));
             if let Some(symbol) = about {
                 ids.push(self.id(Kind::Symbol, &whole(&symbol.name)));
             }
