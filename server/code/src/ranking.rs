@@ -199,7 +199,8 @@ impl Place {
                     .next()
                     .is_some_and(|stem| stem.ends_with("Test") || stem.ends_with("Tests"))
             })
-            || stem == "conftest";
+            || stem == "conftest"
+            || stem == "tests";
         if is_test {
             Self::Test
         } else if among(&[
@@ -274,6 +275,7 @@ mod tests {
                     "a.spec.js",
                     "src/SomeTest.java",
                     "conftest.py",
+                    "src/tests.rs",
                     "retry.bats",
                     "spec/fixtures/a.json",
                 ],
