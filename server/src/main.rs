@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-/// Takes the place of the C library's, for tree-sitter and SQLite too. All threads share one lock in that of musl, with which programs for
-/// Linux are released: indexing code took more than twice the time there. That of glibc keeps the memory of threads that have ended.
-#[cfg(target_os = "linux")]
+/// Takes the place of musl's allocator, for tree-sitter and SQLite too, in the programs for Linux that are released. In that one all threads
+/// share a lock: indexing code took more than twice the time.
+#[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
