@@ -63,6 +63,7 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, CodeError> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(64);
     // What a power failure takes from the end of the log is indexed again: the hash of a file is committed with its chunks.
+    // A search of many segments reads thousands of pages. One that is mapped takes little more of the cache's memory than its header.
     connection.execute_batch(&format!(
         "PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -32768; PRAGMA mmap_size = 1073741824; PRAGMA journal_size_limit = {MAX_IDLE_LOG}"

@@ -66,13 +66,13 @@ mod tests {
     #[test]
     fn what_is_there_may_be_and_of_the_rest_one_in_a_hundred() {
         for count in [0, 1, 7, 20_000] {
-            let term = |number: usize| format!("w{number}").into_bytes();
-            let terms: Vec<_> = (0..count).map(term).collect();
-            let filter = WordFilter::of(terms.iter().map(Vec::as_slice));
+            let word = |number: usize| format!("w{number}").into_bytes();
+            let words: Vec<_> = (0..count).map(word).collect();
+            let filter = WordFilter::of(words.iter().map(Vec::as_slice));
             let filter = WordFilter::from_bytes(filter.as_bytes());
-            assert!(terms.iter().all(|term| filter.may_have(&WordHash::of(term))));
+            assert!(words.iter().all(|word| filter.may_have(&WordHash::of(word))));
             let others =
-                (count..count + 20_000).filter(|number| filter.may_have(&WordHash::of(&term(*number))));
+                (count..count + 20_000).filter(|number| filter.may_have(&WordHash::of(&word(*number))));
             let others = others.count();
             assert!(others <= 300, "{others} of {count}");
         }

@@ -8,7 +8,7 @@
 //! | `index`, `run` | collections, their runs and states; reading and cutting files on several threads |
 //! | `tree` | what can be indexed; folders by their ignore rules |
 //! | `terms` | what files and queries are cut into |
-//! | `segment`, `filter`, `write` | posting lists of some files, and which terms they have; transactions |
+//! | `segment`, `filter`, `write` | words of some files and the chunks that have them; which words there may be; transactions |
 //! | `columns`, `search`, `ranking` | what is kept in memory; a search; the formula, with its reasons |
 //! | `file` | the SQLite file |
 

@@ -82,7 +82,7 @@ pub(crate) struct Segment {
     pub(crate) buckets: Vec<Vec<u8>>,
 }
 
-/// Bytes of words and lists that a bucket has on average, so that it is in one page of the database, and few words are passed over in it.
+/// Bytes of words and lists that a bucket has on average, so that most fit into a page of the database, and few words are passed over.
 const BUCKET_BYTES: usize = 2048;
 
 /// Collects files into a segment.

@@ -6,7 +6,7 @@ use tabellion_syntax::Outline;
 
 use crate::segment::kind;
 
-/// What a word is of. The example is of a chunk that defines `parseHTTPHeader` in `server/http_header.rs`.
+/// What a word is of. The examples are of a chunk that defines `parseHTTPHeader` in `server/http_header.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
