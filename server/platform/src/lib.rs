@@ -268,6 +268,26 @@ pub fn file_stat(metadata: &Metadata) -> FileStat {
     windows::file_stat(metadata)
 }
 
+/// Returns the stat fields in what the system found, as [`file_stat`] does.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn file_stat_in(found: &rustix::fs::Stat) -> FileStat {
+    FileStat {
+        ctime: Timestamp {
+            seconds: found.st_ctime as u32,
+            nanoseconds: found.st_ctime_nsec as u32,
+        },
+        mtime: Timestamp {
+            seconds: found.st_mtime as u32,
+            nanoseconds: found.st_mtime_nsec as u32,
+        },
+        device: found.st_dev as u32,
+        inode: found.st_ino as u32,
+        user: found.st_uid,
+        group: found.st_gid,
+        size: found.st_size as u32,
+    }
+}
+
 /// Copies permissions, and the owner if permitted, from `old` to the file `new`.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RawDir, RenameFla
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use super::{Exchange, FileId, Kind, Leased, OpenError};
+use super::{Exchange, FileId, FileStat, Kind, Leased, OpenError, file_stat_in};
 
 /// Buffer for directory entries: some 500 per system call.
 const ENTRIES_BYTES: usize = 32 * 1024;
@@ -88,7 +88,7 @@ impl Dir {
             }
             let kind = match entry.file_type() {
                 // Some file systems do not report the kind.
-                FileType::Unknown => self.kind_of_entry(name)?.unwrap_or(Kind::Other),
+                FileType::Unknown => self.look(name)?.map_or(Kind::Other, |found| kind_in(&found)),
                 known => kind_of(known),
             };
             each(OsStr::from_bytes(name.to_bytes()), kind);
@@ -102,15 +102,7 @@ impl Dir {
     ///
     /// If the system can't tell.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
-        self.kind_of_entry(name)
-    }
-
-    fn kind_of_entry(&self, name: impl Arg) -> io::Result<Option<Kind>> {
-        match sys::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(Some(kind_of(FileType::from_raw_mode(found.st_mode)))),
-            Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.look(name)?.map(|found| kind_in(&found)))
     }
 
     /// Returns the identity of the one-segment `name`; `None` if it does not exist.
@@ -119,11 +111,24 @@ impl Dir {
     ///
     /// If the system can't tell.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
+        Ok(self.look(name)?.map(|found| FileId {
+            device: found.st_dev,
+            inode: found.st_ino.into(),
+        }))
+    }
+
+    /// Returns the stat fields of the one-segment `name`, of a link itself; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If the system can't tell.
+    pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
+        Ok(self.look(name)?.map(|found| file_stat_in(&found)))
+    }
+
+    fn look(&self, name: impl Arg) -> io::Result<Option<sys::Stat>> {
         match sys::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(Some(FileId {
-                device: found.st_dev,
-                inode: found.st_ino.into(),
-            })),
+            Ok(found) => Ok(Some(found)),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -408,6 +413,10 @@ pub fn start_writing(file: &File) {
 fn is_symlink(folder: &OwnedFd, name: &str) -> bool {
     sys::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
+}
+
+fn kind_in(found: &sys::Stat) -> Kind {
+    kind_of(FileType::from_raw_mode(found.st_mode))
 }
 
 fn kind_of(kind: FileType) -> Kind {

@@ -13,7 +13,7 @@ use std::path::Path;
 use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::{Exchange, FileId, Kind, OpenError};
+use super::{Exchange, FileId, FileStat, Kind, OpenError, file_stat_in};
 
 const HANDLE: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// `NONBLOCK`: opening a pipe must not block. `NOCTTY`: a terminal must not become the controlling one.
@@ -96,7 +96,7 @@ impl Dir {
     ///
     /// If the system can't tell.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
-        let found = self.stat(name)?;
+        let found = self.look(name)?;
         Ok(found.map(|found| kind_of(FileType::from_raw_mode(found.st_mode))))
     }
 
@@ -106,13 +106,22 @@ impl Dir {
     ///
     /// If the system can't tell.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
-        Ok(self.stat(name)?.map(|found| FileId {
+        Ok(self.look(name)?.map(|found| FileId {
             device: found.st_dev as u64,
             inode: found.st_ino.into(),
         }))
     }
 
-    fn stat(&self, name: &str) -> io::Result<Option<sys::Stat>> {
+    /// Returns the stat fields of the one-segment `name`, of a link itself; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If the system can't tell.
+    pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
+        Ok(self.look(name)?.map(|found| file_stat_in(&found)))
+    }
+
+    fn look(&self, name: &str) -> io::Result<Option<sys::Stat>> {
         match sys::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
             Err(Errno::NOENT) => Ok(None),

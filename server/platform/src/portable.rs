@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Exchange, FileId, Kind, Leased, OpenError};
+use super::{Exchange, FileId, FileStat, Kind, Leased, OpenError};
 
 /// There are no leases here.
 #[derive(Debug)]
@@ -130,11 +130,7 @@ impl Dir {
     ///
     /// If the system can't tell.
     pub fn kind(&self, name: &str) -> io::Result<Option<Kind>> {
-        match fs::symlink_metadata(self.0.join(name)) {
-            Ok(found) => Ok(Some(kind_of(found.file_type()))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(self.look(name)?.map(|found| kind_of(found.file_type())))
     }
 
     /// Returns the identity of the one-segment `name`; `None` if it does not exist, or the system has no identities.
@@ -143,9 +139,22 @@ impl Dir {
     ///
     /// If the system can't tell.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
-        let path = self.0.join(name);
-        match fs::symlink_metadata(&path) {
-            Ok(_) => Ok(super::entry_id_at(&path)),
+        let found = self.look(name)?;
+        Ok(found.and_then(|_| super::entry_id_at(&self.0.join(name))))
+    }
+
+    /// Returns the stat fields of the one-segment `name`, of a link itself; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If the system can't tell.
+    pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
+        Ok(self.look(name)?.map(|found| super::file_stat(&found)))
+    }
+
+    fn look(&self, name: &str) -> io::Result<Option<fs::Metadata>> {
+        match fs::symlink_metadata(self.0.join(name)) {
+            Ok(found) => Ok(Some(found)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

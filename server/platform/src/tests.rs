@@ -43,6 +43,8 @@ macro_rules! each_promise_holds {
                 assert!(matches!(dir.open_dir("link"), Err(OpenError::Symlink)));
                 assert!(matches!(dir.open_entry("link.md"), Err(OpenError::Symlink)));
                 assert_eq!(dir.kind("link").unwrap(), Some(Kind::Other));
+                let expected = file_stat(&at("link").symlink_metadata().unwrap());
+                assert_eq!(dir.stat("link").unwrap(), Some(expected));
             }
 
             let mut names = Vec::new();
@@ -52,6 +54,11 @@ macro_rules! each_promise_holds {
             assert_eq!(names, [("b.md".to_owned(), Kind::File), ("sub".to_owned(), Kind::Folder)]);
             assert_eq!(dir.kind("b.md").unwrap(), Some(Kind::File));
             assert_eq!(dir.kind("c.md").unwrap(), None);
+            for name in ["b.md", "sub"] {
+                let expected = file_stat(&at(name).symlink_metadata().unwrap());
+                assert_eq!(dir.stat(name).unwrap(), Some(expected));
+            }
+            assert_eq!(dir.stat("c.md").unwrap(), None);
 
             let deep = dir.open_dir("sub/deep").unwrap();
             assert_eq!(dir.exchange("b.md", &deep, "a.md").unwrap(), $exchange);

@@ -157,6 +157,16 @@ impl Dir {
         Ok(self.entry(name)?.as_ref().and_then(file_id))
     }
 
+    /// Returns the stat fields of the one-segment `name`, of a link itself; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// If the system can't tell.
+    pub fn stat(&self, name: &str) -> io::Result<Option<FileStat>> {
+        let found = self.entry(name)?.map(|found| found.metadata()).transpose()?;
+        Ok(found.map(|found| file_stat(&found)))
+    }
+
     /// Exchanges the files `name` here and `other_name` in `other`; always [`Exchange::Stepwise`].
     ///
     /// # Errors
@@ -510,7 +520,7 @@ pub(super) fn open_to_sync(path: &Path) -> io::Result<File> {
 
 /// Renames a file over an existing one, even if that is read-only or open in other programs.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    let renamed = match while_held(|| fs::rename(from, to)) {
+    match while_held(|| fs::rename(from, to)) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             // The target is gone afterwards, so that its attribute need not be restored.
             let mut permissions = fs::metadata(to)?.permissions();
@@ -523,8 +533,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
             fs::rename(from, to)
         }
         done => done,
-    };
-    renamed
+    }
 }
 
 /// Removes a file.
@@ -574,11 +583,8 @@ fn while_writable<T>(path: &Path, denied: io::Error, run: impl Fn() -> io::Resul
     done
 }
 
-#[expect(
-    clippy::permissions_set_readonly_false,
-    reason = "on Windows this is one attribute, which concerns the owner as everybody else"
-)]
 fn clear_read_only(permissions: &mut fs::Permissions) {
+    // One attribute, which concerns the owner as everybody else.
     permissions.set_readonly(false);
 }
 
