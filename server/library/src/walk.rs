@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use super::ignore::{IgnoreRules, Scope};
 use super::root::Root;
 use crate::path::{LibraryDir, LibraryPath, PathError, PathFault, is_markdown};
-use tabellion_platform::{Dir, FileStat, Kind, OpenError, file_stat};
+use tabellion_platform::{Dir, FileStat, Kind, OpenError};
 
 /// Upper bound of the files and folders in a listing.
 pub const MAX_ENTRIES: usize = 100_000;
@@ -228,11 +228,11 @@ pub fn stats(
     rules: &IgnoreRules,
 ) -> Result<Vec<(LibraryPath, FileStat)>, FolderError> {
     let walked = walk(root, dir, rules, Vec::new, |found, step| {
-        if let WalkItem::Files(_, files) = step {
+        if let WalkItem::Files(folder, files) = step {
             // A file that is gone meanwhile is left out.
             found.extend(files.into_iter().filter_map(|file| {
-                let metadata = std::fs::symlink_metadata(root.path().join(file.as_path())).ok()?;
-                Some((file, file_stat(&metadata)))
+                let stat = folder.stat(file.file_name()).ok()??;
+                Some((file, stat))
             }));
         }
         ControlFlow::Continue(())
