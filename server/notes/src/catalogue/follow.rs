@@ -68,19 +68,21 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    pub(super) fn between(known: &Known, files: Vec<(LibraryPath, FileStat)>) -> Self {
-        let notes = files.into_iter().filter(|(path, _)| is_note(path.as_str()));
-        let notes: Vec<_> = notes.collect();
-        let kept = notes.iter().filter(|(path, _)| known.contains_key(path.as_str()));
+    pub(super) fn between(known: &Known, mut notes: Vec<(LibraryPath, FileStat)>) -> Self {
+        notes.retain(|(path, _)| is_note(path.as_str()));
+        let mut kept = 0;
+        let is_changed = |(path, stat): &&(LibraryPath, FileStat)| {
+            let before = known.get(path.as_str());
+            kept += usize::from(before.is_some());
+            before != Some(&Some(stat_key(stat)))
+        };
+        let mut changed: Vec<_> = notes.iter().filter(is_changed).cloned().collect();
         let mut removed = vec![];
-        if kept.count() < known.len() {
+        if kept < known.len() {
             let all: HashSet<&str> = notes.iter().map(|(path, _)| path.as_str()).collect();
             let gone = known.keys().filter(|path| !all.contains(path.as_str()));
             removed.extend(gone.cloned());
         }
-        let is_changed =
-            |(path, stat): &(LibraryPath, FileStat)| known.get(path.as_str()) != Some(&Some(stat_key(stat)));
-        let mut changed: Vec<_> = notes.into_iter().filter(is_changed).collect();
         // So that what is made of the same files is the same.
         removed.sort_unstable();
         changed.sort_unstable_by(|a, b| a.0.cmp(&b.0));
