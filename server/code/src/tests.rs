@@ -364,6 +364,44 @@ fn a_damaged_index_is_made_anew() {
 }
 
 #[test]
+fn damaged_rows_end_no_search() {
+    const VALUES: [&str; 7] = ["-1", "0", "1000000", "'[]'", "x''", "x'00ff'", "randomblob(300)"];
+    let columns = [
+        ("segment", &["chunks", "words", "buckets"][..]),
+        ("bucket", &["words"]),
+        ("file", &["segment", "first", "lengths", "texts", "blob"]),
+        ("content", &["chunks", "text"]),
+    ];
+    for (table, columns) in columns {
+        for (column, value) in columns
+            .iter()
+            .flat_map(|column| VALUES.map(|value| (column, value)))
+        {
+            let bench = Bench::new();
+            bench.run(&Texts::of(PROJECT));
+            let file = rusqlite::Connection::open(bench.folder.path().join("code.db")).unwrap();
+            // Values of the wrong type are refused by SQLite; texts take any.
+            let sql = format!("UPDATE {table} SET {column} = {value}");
+            if file.execute(&sql, []).is_err() {
+                continue;
+            }
+            for text in ["header", "parse_http_header", "\"header\" line", "test header"] {
+                let query = CodeQuery {
+                    text: text.into(),
+                    collections: vec!["c".into()],
+                    limit: 10,
+                    ..CodeQuery::default()
+                };
+                // An error or fewer hits; the thread goes on.
+                if let Ok(found) = bench.again().search(&query, None) {
+                    assert!(found.hits.len() <= found.total, "{sql}: {found:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn folders_are_read_by_their_ignore_rules_and_the_selection() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
