@@ -29,6 +29,8 @@ impl Process {
     /// If the process cannot be started.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
+        // Started first, so that it is told without delay.
+        LazyLock::force(&WATCHER);
         let child = command.process_group(0).spawn()?;
         Watcher::add(child.id());
         Ok(Self::Group(child))
@@ -116,6 +118,9 @@ fn signal_group(id: u32, signal: Signal) {
 #[derive(Debug)]
 struct Watcher(Mutex<PipeWriter>);
 
+/// Without it, a killed suite leaves servers behind; nothing else depends on it.
+static WATCHER: LazyLock<Option<Watcher>> = LazyLock::new(|| Watcher::start().ok());
+
 impl Watcher {
     /// Remembers groups from lines such as `+ 17` and `- 17`.
     const SCRIPT: &str = r#"groups=" "
@@ -150,10 +155,8 @@ for group in $groups; do kill -s KILL -- "-$group"; done"#;
     }
 
     fn tell(sign: char, group: u32) {
-        static WATCHER: LazyLock<Option<Watcher>> = LazyLock::new(|| Watcher::start().ok());
         if let Some(Watcher(pipe)) = &*WATCHER {
             let mut pipe = pipe.lock().unwrap_or_else(PoisonError::into_inner);
-            // Without the watcher, a killed suite leaves servers behind; nothing else depends on it.
             let _ = pipe.write_all(format!("{sign} {group}\n").as_bytes());
         }
     }

@@ -2,7 +2,9 @@
 
 use std::{
     fs,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -414,6 +416,34 @@ fn a_server_that_ends_at_its_start_is_quoted_from_the_first_line_to_the_last() {
             "\n    100\n    the end",
         ],
     );
+}
+
+#[test]
+fn what_a_server_starts_ends_with_a_suite_that_is_killed() {
+    // A server that is asked something has been told to the watcher.
+    let place = Place::new("read -r line; sleep 100 & echo $! > child.tmp; mv child.tmp child; wait");
+    let mut suite = Command::new(env!("CARGO_BIN_EXE_tabellion-conformance"))
+        .args(["run", "--", "sh", "server.sh", "{library}"])
+        .current_dir(place.0.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    until(|| fs::exists(place.path("child")).unwrap());
+    suite.kill().unwrap();
+    suite.wait().unwrap();
+    let status = format!("/proc/{}/cmdline", place.read("child").trim());
+    // A zombie has no command line.
+    until(|| !fs::read(&status).is_ok_and(|line| line.starts_with(b"sleep")));
+}
+
+#[track_caller]
+fn until(holds: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !holds() {
+        assert!(since.elapsed() < Duration::from_secs(60));
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]

@@ -3,9 +3,7 @@
 use std::{
     fs,
     path::PathBuf,
-    process::{Command, Output, Stdio},
-    thread,
-    time::{Duration, Instant},
+    process::{Command, Output},
 };
 
 use tabellion_conformance::{exit, target::free_port};
@@ -98,43 +96,4 @@ fn a_wrong_url_command_or_folder_is_an_error() {
             "the process ended (exit status: 7)",
         ],
     );
-}
-
-#[test]
-fn a_server_ends_with_the_suite() {
-    let place = Place::new();
-    let server = "sleep 100 & echo $! > child.tmp; mv child.tmp child; wait";
-    let mut tester = Command::new(env!("CARGO_BIN_EXE_tabellion-conformance"))
-        .args([
-            "run",
-            "--url",
-            URL,
-            "--",
-            "sh",
-            "-c",
-            server,
-            "{library}",
-            "{port}",
-        ])
-        .current_dir(place.dir.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    until(|| place.path("child").exists());
-    tester.kill().unwrap();
-    tester.wait().unwrap();
-    let child = fs::read_to_string(place.path("child")).unwrap();
-    let status = PathBuf::from(format!("/proc/{}/cmdline", child.trim()));
-    // A zombie has no command line.
-    until(|| !fs::read(&status).is_ok_and(|line| line.starts_with(b"sleep")));
-}
-
-#[track_caller]
-fn until(holds: impl Fn() -> bool) {
-    let since = Instant::now();
-    while !holds() {
-        assert!(since.elapsed() < Duration::from_secs(60));
-        thread::sleep(Duration::from_millis(10));
-    }
 }
