@@ -26,6 +26,9 @@ pub use self::{source::Source, sqlite::Queries};
 
 /// How long to wait for an index that another git process has locked.
 const INDEX_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long to wait for the end of git's maintenance.
+const MAINTENANCE_TIMEOUT: Duration = Duration::from_secs(60);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Mode and bytes of files, by path. A symbolic link has its target as bytes; a pipe, socket or device has no bytes.
 pub type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
@@ -114,7 +117,7 @@ impl Ledger {
 /// has locked the index.
 ///
 /// # Errors
-/// If git cannot be run or fails; the message contains its standard error.
+/// If git cannot be run or fails; the message contains its output.
 pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
     let mut command = Command::new("git");
     command
@@ -143,21 +146,40 @@ pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let message = String::from_utf8_lossy(&output.stderr);
+        // `git fsck` says what is missing on standard output.
+        let message = [output.stderr, output.stdout].concat();
+        let message = String::from_utf8_lossy(&message);
         if !message.contains("index.lock") || since.elapsed() > INDEX_LOCK_TIMEOUT {
             let (command, message) = (arguments.join(" "), message.trim());
             return Err(io::Error::other(format!("git {command}: {message}")));
         }
-        thread::sleep(Duration::from_millis(20));
+        thread::sleep(RETRY_INTERVAL);
     }
 }
 
-/// Runs `git fsck --strict`.
+/// Runs `git fsck --strict`. Git's maintenance, which a server may have started, removes files that were just listed: what is
+/// missing is looked for again after its end.
 ///
 /// # Errors
 /// If `git fsck` reports damage; the message contains its output.
 pub fn fsck(root: &Path) -> io::Result<()> {
-    git(root, &["fsck", "--strict", "--no-dangling", "--no-progress"]).map(drop)
+    let run = || git(root, &["fsck", "--strict", "--no-dangling", "--no-progress"]).map(drop);
+    run().or_else(|_| {
+        wait_for_maintenance(root)?;
+        run()
+    })
+}
+
+fn wait_for_maintenance(root: &Path) -> io::Result<()> {
+    // `git maintenance` has the first, and `git gc` the second.
+    let locks = ["--git-path", "objects/maintenance.lock", "--git-path", "gc.pid"];
+    let locks = git(root, &[&["rev-parse"][..], &locks].concat())?;
+    let is_running = || locks.lines().any(|lock| root.join(lock).exists());
+    let since = Instant::now();
+    while is_running() && since.elapsed() < MAINTENANCE_TIMEOUT {
+        thread::sleep(RETRY_INTERVAL);
+    }
+    Ok(())
 }
 
 /// Returns the bytes of the file at `path`; `None` if it is not a regular file. Never blocks, not even on a pipe.
@@ -272,6 +294,36 @@ mod tests {
             fs::remove_file(&lock).unwrap();
             adding.join().unwrap().unwrap();
         });
+    }
+
+    #[test]
+    fn objects_are_looked_for_again_after_gits_maintenance() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = |arguments: &[&str]| git(dir.path(), arguments).unwrap();
+        git(&["init", "--quiet"]);
+        git(&["commit", "--quiet", "--allow-empty", "-m", "first"]);
+        let tree = git(&["rev-parse", "HEAD^{tree}"]);
+        let object = dir
+            .path()
+            .join(".git/objects")
+            .join(&tree[..2])
+            .join(tree[2..].trim());
+        let aside = dir.path().join("aside");
+        fs::rename(&object, &aside).unwrap();
+        let error = fsck(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(tree.trim()), "{error}");
+        for lock in ["objects/maintenance.lock", "gc.pid"] {
+            let lock = dir.path().join(".git").join(lock);
+            fs::write(&lock, "").unwrap();
+            thread::scope(|scope| {
+                let looking = scope.spawn(|| fsck(dir.path()));
+                thread::sleep(Duration::from_millis(200));
+                fs::rename(&aside, &object).unwrap();
+                fs::remove_file(&lock).unwrap();
+                looking.join().unwrap().unwrap();
+            });
+            fs::rename(&object, &aside).unwrap();
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tabellion_conformance::ledger::git;
+use tabellion_conformance::ledger::{fsck, git};
 use ureq::Agent;
 
 use super::{
@@ -247,7 +247,7 @@ fn together(library: &Path, long: Duration) -> Outcome<Table> {
     if !lost.is_empty() {
         return Err(format!("acknowledged, but not there: {}", lost.join(", ")).into());
     }
-    git(library, &["fsck", "--strict"])?;
+    fsck(library)?;
     let clean = git(library, &["status", "--porcelain"])?;
     if !clean.is_empty() {
         return Err(format!("left uncommitted: {clean}").into());

@@ -78,7 +78,7 @@ pub(crate) fn all(options: &Options) -> Outcome {
         if !untidy.is_empty() {
             wrong.push(format!("{name}: left uncommitted: {untidy}"));
         }
-        ledger::git(library.path(), &["fsck", "--strict"])?;
+        ledger::fsck(library.path())?;
     }
     if let Some(command) = &options.beside {
         let library = library(options)?;
