@@ -13,7 +13,7 @@ use super::{
     caller, draft, invalid, moment,
     moments::Moment,
     not_found, number, parse_id,
-    review::{self, Review},
+    review::{self, Base, Review},
     shelf::Shelf,
     versions, word,
 };
@@ -88,7 +88,7 @@ pub(super) fn update(
     let (author, id) = (caller(cx)?, parse_id(&request.note_id)?);
     shelf.follow_for(&[id])?;
     let reviews = review::of_note(shelf, cx, id)?;
-    let current = review::current_version(shelf, cx, id)?;
+    let base = review::current(shelf, cx, id)?;
     // All bytes of the version before are committed: either they are, or the change commits them first.
     cx.fact(Fact::Plan, json!({ "keeps_previous": true }));
     let proposal = Proposal {
@@ -102,19 +102,22 @@ pub(super) fn update(
     };
     let waits = cx.gates().requires_review();
     let highest = reviews.iter().map(|review| review.proposed_version);
+    let current = base.as_ref().map(|base| base.version);
     let next = highest.chain(current).max().unwrap_or(0) + 1;
-    match (reviews.into_iter().find(Review::is_open), current) {
-        (Some(review), _) if review.instance.author == *author.identity => {
-            proposal.revise(review, author, current, next)
+    match (reviews.into_iter().find(Review::is_open), base) {
+        (Some(review), base) if review.instance.author == *author.identity => {
+            proposal.revise(review, author, base, next)
         }
-        (Some(review), current) if waits || current.is_none() => {
+        (Some(review), base) if waits || base.is_none() => {
             let message = "a proposal of this note waits for a reviewer; update it once that is decided on";
             Err(invalid("pending_review", message).with(REVIEW, review.id.to_string()))
         }
         (_, None) => Err(not_found(id)),
-        (_, Some(current)) if proposal.version != current => Err(version_conflict(current, proposal.version)),
-        (_, Some(current)) if waits => proposal.propose(author, current, next),
-        (_, Some(current)) => proposal.make(current),
+        (_, Some(base)) if proposal.version != base.version => {
+            Err(version_conflict(base.version, proposal.version))
+        }
+        (_, Some(base)) if waits => proposal.propose(author, base, next),
+        (_, Some(base)) => proposal.make(base.version),
     }
 }
 
@@ -155,12 +158,12 @@ impl Proposal<'_, '_> {
     fn propose(
         self,
         author: &KnownCaller,
-        current: u64,
+        base: Base,
         next: u64,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
         let review_id = Moment::of(self.cx).id("review");
         let review = Review {
-            base_version: Some(current),
+            base: Some(base),
             metadata: self.metadata.clone(),
             reason: self.reason.clone(),
             content: self.content.clone(),
@@ -174,7 +177,7 @@ impl Proposal<'_, '_> {
         self,
         mut review: Review,
         author: &KnownCaller,
-        current: Option<u64>,
+        base: Option<Base>,
         next: u64,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
         if self.version != review.proposed_version {
@@ -189,13 +192,13 @@ impl Proposal<'_, '_> {
         };
         review.step(&event, author)?;
         // A new note that waits can't have become another's; that of a note that is gone would be a new one.
-        if review.base_version.is_some() && current.is_none() {
+        if review.base.is_some() && base.is_none() {
             return Err(not_found(self.id));
         }
-        review.base_version = review.base_version.and(current);
+        review.base = review.base.and(base);
         review.proposed_version = next;
         for (key, value) in &self.metadata {
-            if value.is_null() && review.base_version.is_none() {
+            if value.is_null() && review.base.is_none() {
                 review.metadata.remove(key);
             } else {
                 review.metadata.insert(key.clone(), value.clone());
@@ -211,7 +214,7 @@ impl Proposal<'_, '_> {
         review: &Review,
         operation: &'static str,
     ) -> Result<Staged<UpdateNoteResponse>, ToolError> {
-        if review.base_version.is_some() {
+        if review.base.is_some() {
             // What could not be published does not wait.
             changed(self.shelf, self.cx, self.id, &self.content, &review.metadata)?;
         }

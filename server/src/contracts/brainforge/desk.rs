@@ -224,8 +224,8 @@ impl Desk {
     }
 
     fn shown(&self, cx: &ReadCx<'_>, review: &Review, with_document: bool) -> Result<Waiting, ToolError> {
-        let current = review::current_version(&self.shelf, cx, review.note_id)?;
-        let is_stale = review.is_open() && review.is_stale(current);
+        let current = review::current(&self.shelf, cx, review.note_id)?;
+        let is_stale = review.is_open() && review.is_stale(current.as_ref());
         let document = if with_document && review.is_open() && !is_stale {
             let (path, after) = review::published(&self.shelf, cx, review, caller(cx)?)?;
             let before = cx.read(&path)?;

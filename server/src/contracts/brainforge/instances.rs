@@ -150,8 +150,8 @@ fn proposal(
             None => review.title(),
         };
         put("title", title.into());
-        let current = review::current_version(shelf, cx, review.note_id)?;
-        put("stale", review.is_stale(current).into());
+        let current = review::current(shelf, cx, review.note_id)?;
+        put("stale", review.is_stale(current.as_ref()).into());
         if detail == Detail::Whole {
             put("metadata", json!(review.metadata));
             put("content", review.content.as_str().into());

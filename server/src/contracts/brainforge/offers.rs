@@ -54,7 +54,7 @@ pub(super) fn waiting(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<WaitingResource,
         if !review.is_open() {
             continue;
         }
-        let current = review::current_version(shelf, cx, review.note_id)?;
+        let current = review::current(shelf, cx, review.note_id)?;
         instances.push(WaitingReview {
             review_workflow_id: review.id.to_string(),
             note_id: review.note_id.to_string(),
@@ -63,7 +63,7 @@ pub(super) fn waiting(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<WaitingResource,
             title: review.title(),
             author: review.instance.author.clone(),
             started_at: review.started_at().to_owned(),
-            stale: review.is_stale(current),
+            stale: review.is_stale(current.as_ref()),
         });
     }
     Ok(WaitingResource { instances })

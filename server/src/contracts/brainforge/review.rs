@@ -15,10 +15,34 @@ use tabellion_runtime::{
 };
 use uuid::Uuid;
 
-use super::{invalid, shelf::Shelf, versions};
+use super::{invalid, moments::digest, shelf::Shelf, versions};
 
 /// Folder of what waits.
 pub(super) const FOLDER: &str = "workflows";
+
+/// Members of front matter that a proposal has nothing to do with, but for the version, whose number is compared.
+const APART: [&str; 3] = ["id", "version", "links"];
+
+/// What a proposal changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Base {
+    /// Number of the note's version.
+    pub(super) version: u64,
+    /// Digest of what the note says, since several edits by hand are one version.
+    pub(super) digest: String,
+}
+
+impl Base {
+    fn of(cx: &ReadCx<'_>, note: &Note) -> Result<Self, Failure> {
+        let mut members = note.metadata.members();
+        members.retain(|key, _| !APART.contains(&key.as_str()));
+        let said = format!("{}\n{}", Value::Object(members), note.content());
+        Ok(Self {
+            version: versions::current(cx, note)?,
+            digest: digest(&said).to_string(),
+        })
+    }
+}
 
 /// A proposal of a note, or of a change to one, and what was decided on it.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,8 +55,8 @@ pub(super) struct Review {
     pub(super) note_id: Uuid,
     /// Number of the version that it will be.
     pub(super) proposed_version: u64,
-    /// Number of the version that it changes; `None` for a new note.
-    pub(super) base_version: Option<u64>,
+    /// The note that it changes; `None` for a new one.
+    pub(super) base: Option<Base>,
     /// Front matter of a new note; else the members that change, of which `null` removes one.
     pub(super) metadata: Map<String, Value>,
     /// Why the note changes.
@@ -56,7 +80,7 @@ impl Review {
             instance: Instance::start(&WORKFLOW_AGENT_NOTE_REVIEW, author, Utc::now()),
             note_id,
             proposed_version,
-            base_version: None,
+            base: None,
             metadata: Map::new(),
             reason: None,
             notes: None,
@@ -77,7 +101,10 @@ impl Review {
             instance: instance_of(&members)?,
             note_id: Uuid::try_parse(&text(members.remove("note_id"))?).ok()?,
             proposed_version: number(members.remove("proposed_version"))?,
-            base_version: number(members.remove("base_version")),
+            base: number(members.remove("base_version")).map(|version| Base {
+                version,
+                digest: text(members.remove("base_digest")).unwrap_or_default(),
+            }),
             metadata: match members.remove("metadata") {
                 Some(Value::Object(metadata)) => metadata,
                 _ => Map::new(),
@@ -90,7 +117,7 @@ impl Review {
 
     /// Returns the instance's document.
     pub(super) fn to_text(&self) -> Result<String, ToolError> {
-        let instance = &self.instance;
+        let (instance, base) = (&self.instance, self.base.as_ref());
         let all = [
             ("workflow", Some(json!(instance.workflow))),
             ("workflow_version", Some(json!(instance.version))),
@@ -98,7 +125,8 @@ impl Review {
             ("author", Some(json!(instance.author))),
             ("note_id", Some(json!(self.note_id.to_string()))),
             ("proposed_version", Some(json!(self.proposed_version))),
-            ("base_version", self.base_version.map(|version| json!(version))),
+            ("base_version", base.map(|base| json!(base.version))),
+            ("base_digest", base.map(|base| json!(base.digest))),
             ("reason", self.reason.as_ref().map(|reason| json!(reason))),
             ("notes", self.notes.as_ref().map(|notes| json!(notes))),
             (
@@ -133,9 +161,9 @@ impl Review {
         )
     }
 
-    /// Returns whether the note has changed since it was proposed. `current` is its version now; `None` if there is none.
-    pub(super) fn is_stale(&self, current: Option<u64>) -> bool {
-        self.base_version != current
+    /// Returns whether the note has changed since it was proposed. `current` is the note now; `None` if there is none.
+    pub(super) fn is_stale(&self, current: Option<&Base>) -> bool {
+        self.base.as_ref() != current
     }
 
     /// Takes one step.
@@ -205,15 +233,15 @@ pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<V
     found.filter_map(Result::transpose).collect()
 }
 
-/// Returns the version that a note has now; `None` if there is no such note. The catalogue has followed it in this call.
-pub(super) fn current_version(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Option<u64>, Failure> {
+/// Returns a note as it is now; `None` if there is no such note. The catalogue has followed it in this call.
+pub(super) fn current(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Option<Base>, Failure> {
     let Some(entry) = shelf.known(note_id)? else {
         return Ok(None);
     };
     let Some(document) = cx.read(&entry.path)? else {
         return Ok(None);
     };
-    versions::current(cx, &Note::parse(&entry.path, &document.bytes)).map(Some)
+    Base::of(cx, &Note::parse(&entry.path, &document.bytes)).map(Some)
 }
 
 /// A decision on what waits.
@@ -250,7 +278,7 @@ pub(super) fn decide(
     let actor = super::caller(cx)?;
     let mut review = read(cx, decision.id)?;
     shelf.follow_for(&[review.note_id])?;
-    let current = current_version(shelf, cx, review.note_id)?;
+    let current = current(shelf, cx, review.note_id)?;
     let mut given = Map::new();
     if let Some(notes) = &decision.notes {
         given.insert("notes".into(), json!(notes));
@@ -260,7 +288,11 @@ pub(super) fn decide(
         on: &decision.on,
         tool: None,
         given: &given,
-        holds: if review.is_stale(current) { &stale } else { &[] },
+        holds: if review.is_stale(current.as_ref()) {
+            &stale
+        } else {
+            &[]
+        },
         at: decision.at,
     };
     let transition = workflow::transition(&WORKFLOW_AGENT_NOTE_REVIEW, &review.instance, &event, actor);
@@ -279,8 +311,9 @@ pub(super) fn decide(
         path,
         content: Content::Write(text.into_bytes()),
     };
-    let mut edits = vec![write(review.path(), review.to_text()?)];
-    edits.extend(note.map(|(path, text)| write(path, text)));
+    // The commit's subject names the first.
+    let mut edits: Vec<Edit> = note.map(|(path, text)| write(path, text)).into_iter().collect();
+    edits.push(write(review.path(), review.to_text()?));
     let summary = format!("{} {} of {}", decision.on, review.id, review.note_id);
     let change = Change::new(edits, transition.on, summary);
     let change = change.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
@@ -294,7 +327,7 @@ pub(super) fn published(
     review: &Review,
     reviewer: &KnownCaller,
 ) -> Result<(String, String), ToolError> {
-    if review.base_version.is_none() {
+    if review.base.is_none() {
         let (mut metadata, _) = Metadata::of(review.metadata.clone());
         metadata.version = Some(review.proposed_version);
         metadata.reviewed_by = Some(reviewer.identity.to_string());

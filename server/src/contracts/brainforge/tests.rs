@@ -650,7 +650,8 @@ struct Open {
     review: String,
     by: By,
     number: u64,
-    base: Option<u64>,
+    /// The canonical version that it changes.
+    base: Option<(u64, String)>,
     word: String,
     is_returned: bool,
 }
@@ -669,7 +670,7 @@ impl Known {
                 if open.number != version {
                     return Err("version_conflict");
                 }
-                open.base = open.base.and(current);
+                open.base = open.base.take().and(self.canonical.clone());
                 open.number = next;
                 open.word = word.into();
                 open.is_returned = false;
@@ -692,7 +693,7 @@ impl Known {
             review: String::new(),
             by,
             number: next,
-            base: Some(current),
+            base: self.canonical.clone(),
             word: word.into(),
             is_returned: false,
         });
@@ -747,7 +748,7 @@ proptest! {
                 Step::Decide { note, on } if !notes.is_empty() => {
                     let note = note.get_mut(&mut notes);
                     let Some(open) = note.open.clone() else { continue };
-                    let is_stale = open.base != note.current();
+                    let is_stale = open.base != note.canonical;
                     let decided = bench.decide(By::Reviewer, &open.review, on);
                     let is_possible = !(open.is_returned || on == "approve" && is_stale);
                     prop_assert_eq!(decided.is_ok(), is_possible, "{}: {:?}", on, decided);

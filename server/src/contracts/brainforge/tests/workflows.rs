@@ -289,6 +289,36 @@ fn a_reviewer_can_not_approve_their_own_note() {
 }
 
 #[test]
+fn an_edit_by_hand_makes_a_proposal_stale() {
+    const IDEA: &str = "---\ntags: [locks]\n---\nA lock is short.\n";
+    let id = tabellion_notes::derived_id("idea.md").to_string();
+    // No tool has changed the note, so that all edits are version 1.
+    for (edited, outcome) in [
+        (Some(IDEA.replace("short", "long")), "stale"),
+        (Some(IDEA.replace("locks", "git")), "stale"),
+        (Some(IDEA.to_owned()), "approved"),
+        // A link is part of no proposal.
+        (None, "approved"),
+    ] {
+        let bench = Bench::new();
+        let write = |text: &str| fs::write(bench.folder.path().join("idea.md"), text).unwrap();
+        write(IDEA);
+        let other = text(&bench.note(By::Owner, "other")["note_id"]);
+        bench.call(AGENT, tool::UPDATE_NOTE, updated(&id, 1, "proposed"));
+        match &edited {
+            Some(text) => write(text),
+            None => {
+                let link = json!({ "source_note_id": id, "target_note_id": other, "relation_type": "cites" });
+                bench.call(By::Owner, tool::CREATE_LINK, link);
+            }
+        }
+        let waiting = bench.listed(By::Reviewer, json!({ "status": "active" }));
+        let decided = bench.outcome(By::Reviewer, &waiting[0], "human_review", "approve");
+        assert_eq!(decided, outcome, "{edited:?}");
+    }
+}
+
+#[test]
 fn an_approval_publishes_in_the_same_commit_and_a_stale_one_is_refused() {
     let bench = Bench::new();
     let id = bench.proposal_in("human_review");
