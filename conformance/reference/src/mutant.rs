@@ -327,6 +327,7 @@ pub enum Mutant {
     ApprovesNothing,
     DecidesTwice,
     ApprovesStale,
+    ComparesNumbersAlone,
     RevisesAtOnce,
     CommitsPartByPart,
     SkipsNumbers,

@@ -41,6 +41,12 @@ pub(super) const SHELF: &[Specimen] = &[
         &["review/stale"],
     ),
     specimen(
+        Mutant::ComparesNumbersAlone,
+        "compares-numbers-alone",
+        "a proposal is approved although its note was edited by hand since, if that left the number as it was",
+        &["review/stale"],
+    ),
+    specimen(
         Mutant::RevisesAtOnce,
         "revises-at-once",
         "an agent's second version of a change does not wait",

@@ -41,15 +41,36 @@ pub(super) const STALE: Check = Check {
     guarantees: &["locks-hold"],
     states: "A proposal whose note has changed since can't be approved.",
     explains: "Lets an agent propose a change, changes the note as a person, by the tool or by hand, and approves the proposal. That must be \
-               refused and change nothing: it would undo what the person wrote, and no person has seen both.",
+               refused and change nothing: it would undo what the person wrote, and no person has seen both. Also a note that was edited by \
+               hand before is edited again, which leaves its number as it is.",
     cases: |_| {
-        Ok([false, true]
-            .map(|by_hand| Case::new(if by_hand { "by hand" } else { "by the tool" }, by_hand))
+        Ok([Meanwhile::ByTool, Meanwhile::ByHand, Meanwhile::ByHandAgain]
+            .map(|meanwhile| Case::new(meanwhile.name(), meanwhile))
             .into())
     },
     judge: |bench, case| stale(bench, case.read()?),
     shrink: as_small_as_can_be,
 };
+
+/// How a person changes a note while a proposal waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Meanwhile {
+    ByTool,
+    ByHand,
+    /// As before it was proposed.
+    ByHandAgain,
+}
+
+impl Meanwhile {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::ByTool => "by the tool",
+            Self::ByHand => "by hand",
+            Self::ByHandAgain => "by hand, as before",
+        }
+    }
+}
 
 /// A decision on a proposal.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -117,17 +138,27 @@ fn decided(bench: &Bench<'_>, case: Decided) -> Judgement {
     Ok(())
 }
 
-fn stale(bench: &Bench<'_>, by_hand: bool) -> Judgement {
+fn stale(bench: &Bench<'_>, meanwhile: Meanwhile) -> Judgement {
     let mut shelf = Shelf::start(bench)?;
     decision::required(&shelf)?;
-    let before = shelf.create(By::Person, &word(BEFORE))?;
+    let mut before = shelf.create(By::Person, &word(BEFORE))?;
     let path = shelf.file_with(&word(BEFORE))?;
-    let proposed = Proposal::Change.make(&mut shelf, &before, &word(PROPOSED))?;
-    if by_hand {
+    let edit = |shelf: &mut Shelf<'_, '_>, from: usize, to: usize| {
         let text = String::from_utf8_lossy(&shelf.scene.read(&path).unwrap_or_default()).into_owned();
-        shelf.scene.put(&path, text.replace(&word(BEFORE), &word(3)))?;
-    } else {
-        made(shelf.update(By::Person, &before.id, before.version, &word(3))?)?;
+        shelf.scene.put(&path, text.replace(&word(from), &word(to)))
+    };
+    let mut last = BEFORE;
+    if meanwhile == Meanwhile::ByHandAgain {
+        last = 4;
+        edit(&mut shelf, BEFORE, last)?;
+        before.version += 1;
+    }
+    let proposed = Proposal::Change.make(&mut shelf, &before, &word(PROPOSED))?;
+    match meanwhile {
+        Meanwhile::ByTool => {
+            made(shelf.update(By::Person, &before.id, before.version, &word(3))?)?;
+        }
+        Meanwhile::ByHand | Meanwhile::ByHandAgain => edit(&mut shelf, last, 3)?,
     }
     let view = shelf.scene.view()?;
     if shelf.decide(Decision::Approve, proposed.instance()?)?.is_ok() {

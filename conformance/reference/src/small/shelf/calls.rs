@@ -109,7 +109,7 @@ impl Shelf {
                     note.put(content, next);
                     (note, "updated", json!({}))
                 } else {
-                    let base = note.map_or(Value::Null, |note| note.version().into());
+                    let base = note.map_or(Value::Null, |note| note.base());
                     let instance = open.said("instance").to_owned();
                     open.put(content, next);
                     let base = if open.meta["base"].is_null() {
@@ -134,10 +134,10 @@ impl Shelf {
                     return Ok(Err(conflict(current, &arguments["version"])));
                 }
                 if self.is_agent {
-                    let instance = new_id();
+                    let (instance, base) = (new_id(), note.base());
                     note.path = format!("{WAITING}/{instance}.md");
                     note.put(content, next);
-                    self.wait(&mut note, &instance, current.into());
+                    self.wait(&mut note, &instance, base);
                     (note, "pending_review", json!({ "review_workflow_id": instance }))
                 } else {
                     let number = current + if is(Mutant::SkipsNumbers) { 2 } else { 1 };
@@ -213,7 +213,7 @@ impl Shelf {
             return Ok(Err(wrong("own", "authors can't decide on their own proposals")));
         }
         let note = self.note(proposal.id())?;
-        let current = note.as_ref().map_or(Value::Null, |note| note.version().into());
+        let current = note.as_ref().map_or(Value::Null, Note::base);
         let mut written = Vec::new();
         if decision == "approve" {
             if proposal.meta["base"] != current && !is(Mutant::ApprovesStale) {

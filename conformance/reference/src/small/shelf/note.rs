@@ -70,6 +70,14 @@ impl Note {
         number + u64::from(is_edited && !is(Mutant::HandEditsDoNotCount))
     }
 
+    /// Returns what a proposal remembers of it, which differs after any edit.
+    pub(super) fn base(&self) -> Value {
+        if is(Mutant::ComparesNumbersAlone) {
+            return self.version().into();
+        }
+        json!([self.version(), digest(&self.content)])
+    }
+
     /// Takes other content, which is this version.
     pub(super) fn put(&mut self, content: &str, version: u64) {
         content.clone_into(&mut self.content);
