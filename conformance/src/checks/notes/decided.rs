@@ -44,7 +44,7 @@ pub(super) const STALE: Check = Check {
                refused and change nothing: it would undo what the person wrote, and no person has seen both. Also a note that was edited by \
                hand before is edited again, which leaves its number as it is.",
     cases: |_| {
-        Ok([Meanwhile::ByTool, Meanwhile::ByHand, Meanwhile::ByHandAgain]
+        Ok([Meanwhile::Tool, Meanwhile::Hand, Meanwhile::HandAgain]
             .map(|meanwhile| Case::new(meanwhile.name(), meanwhile))
             .into())
     },
@@ -56,18 +56,18 @@ pub(super) const STALE: Check = Check {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Meanwhile {
-    ByTool,
-    ByHand,
+    Tool,
+    Hand,
     /// As before it was proposed.
-    ByHandAgain,
+    HandAgain,
 }
 
 impl Meanwhile {
     const fn name(self) -> &'static str {
         match self {
-            Self::ByTool => "by the tool",
-            Self::ByHand => "by hand",
-            Self::ByHandAgain => "by hand, as before",
+            Self::Tool => "by the tool",
+            Self::Hand => "by hand",
+            Self::HandAgain => "by hand, as before",
         }
     }
 }
@@ -148,17 +148,17 @@ fn stale(bench: &Bench<'_>, meanwhile: Meanwhile) -> Judgement {
         shelf.scene.put(&path, text.replace(&word(from), &word(to)))
     };
     let mut last = BEFORE;
-    if meanwhile == Meanwhile::ByHandAgain {
+    if meanwhile == Meanwhile::HandAgain {
         last = 4;
         edit(&mut shelf, BEFORE, last)?;
         before.version += 1;
     }
     let proposed = Proposal::Change.make(&mut shelf, &before, &word(PROPOSED))?;
     match meanwhile {
-        Meanwhile::ByTool => {
+        Meanwhile::Tool => {
             made(shelf.update(By::Person, &before.id, before.version, &word(3))?)?;
         }
-        Meanwhile::ByHand | Meanwhile::ByHandAgain => edit(&mut shelf, last, 3)?,
+        Meanwhile::Hand | Meanwhile::HandAgain => edit(&mut shelf, last, 3)?,
     }
     let view = shelf.scene.view()?;
     if shelf.decide(Decision::Approve, proposed.instance()?)?.is_ok() {
