@@ -20,7 +20,7 @@ use super::{invalid, moments::digest, shelf::Shelf, versions};
 /// Folder of what waits.
 pub(super) const FOLDER: &str = "workflows";
 
-/// Members of front matter that a proposal has nothing to do with, but for the version, whose number is compared.
+/// Members of front matter that are not in the digest: a proposal leaves ids and links alone, and versions are compared by their number.
 const APART: [&str; 3] = ["id", "version", "links"];
 
 /// What a proposal changes.
