@@ -157,8 +157,8 @@ pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
     }
 }
 
-/// Runs `git fsck --strict`. Git's maintenance, which a server may have started, removes files that were just listed: what is
-/// missing is looked for again after its end.
+/// Runs `git fsck --strict`. Git's maintenance, which a server may have started, can remove files that were just listed: after a
+/// failure, waits for the maintenance to end and checks again.
 ///
 /// # Errors
 /// If `git fsck` reports damage; the message contains its output.

@@ -29,7 +29,7 @@ impl Process {
     /// If the process cannot be started.
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         use std::os::unix::process::CommandExt;
-        // Started first, so that it is told without delay.
+        // The watcher is started first, so that it learns of the server without delay.
         LazyLock::force(&WATCHER);
         let child = command.process_group(0).spawn()?;
         Watcher::add(child.id());

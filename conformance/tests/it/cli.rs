@@ -420,7 +420,7 @@ fn a_server_that_ends_at_its_start_is_quoted_from_the_first_line_to_the_last() {
 
 #[test]
 fn what_a_server_starts_ends_with_a_suite_that_is_killed() {
-    // A server that is asked something has been told to the watcher.
+    // The watcher knows a server before the suite asks it anything.
     let place = Place::new("read -r line; sleep 100 & echo $! > child.tmp; mv child.tmp child; wait");
     let mut suite = Command::new(env!("CARGO_BIN_EXE_tabellion-conformance"))
         .args(["run", "--", "sh", "server.sh", "{library}"])

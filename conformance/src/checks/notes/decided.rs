@@ -41,8 +41,8 @@ pub(super) const STALE: Check = Check {
     guarantees: &["locks-hold"],
     states: "A proposal whose note has changed since can't be approved.",
     explains: "Lets an agent propose a change, changes the note as a person, by the tool or by hand, and approves the proposal. That must be \
-               refused and change nothing: it would undo what the person wrote, and no person has seen both. Also a note that was edited by \
-               hand before is edited again, which leaves its number as it is.",
+               refused and change nothing: it would undo what the person wrote, and no person has seen both. This includes \
+               a note that was already edited by hand before the proposal: a further edit by hand leaves its number as it is.",
     cases: |_| {
         Ok([Meanwhile::Tool, Meanwhile::Hand, Meanwhile::HandAgain]
             .map(|meanwhile| Case::new(meanwhile.name(), meanwhile))
@@ -58,7 +58,7 @@ pub(super) const STALE: Check = Check {
 enum Meanwhile {
     Tool,
     Hand,
-    /// As before it was proposed.
+    /// By hand, as was already done before the proposal.
     HandAgain,
 }
 
@@ -67,7 +67,7 @@ impl Meanwhile {
         match self {
             Self::Tool => "by the tool",
             Self::Hand => "by hand",
-            Self::HandAgain => "by hand, as before",
+            Self::HandAgain => "by hand, not for the first time",
         }
     }
 }
