@@ -1,11 +1,14 @@
 //! Checks that a mutation makes one commit of one path and returns the commit's id.
 
+use std::iter;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     adapter::Adapter,
+    callers,
     check::{Bench, Case, Check, Severity, as_small_as_can_be, counted},
     client::Client,
     documents::CHANGES,
@@ -26,7 +29,8 @@ pub(super) const ONE_COMMIT: Check = Check {
     explains: "Makes a mutating call of each declared effect, and each valid example of the contract's mutating tools, on a \
                library of a few documents. According to git, HEAD must have one new commit whose only parent is the old \
                HEAD, whose only changed path is the call's, and whose content equals the folder's. An example that is \
-               refused is tried again on an almost empty library, and after the examples of the other tools.",
+               refused is tried again on an almost empty library, after the examples of the other tools, and by \
+               callers of the roles that may call the tool.",
     cases: |bench| cases(bench, |_| true),
     judge: judge_one_commit,
     shrink: as_small_as_can_be,
@@ -166,7 +170,7 @@ fn make<'a>(
     })
 }
 
-/// Makes a valid example, on the first library on which the server accepts it.
+/// Makes a valid example, as the first caller and on the first library for which the server accepts it.
 fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<AcceptedMutation<'a>, Stop> {
     let found = bench.subject.operations().find(|it| it.name == tool);
     let found = found.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool `{tool}`")))?;
@@ -190,10 +194,20 @@ fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<
         .chain(DOCUMENTS.iter().copied())
         .collect();
     let empty = [("README.md", "# Library\n")];
+    let libraries = [(&full[..], false), (&empty, false), (&full, true)];
+    let auth = bench.subject.contract.auth.iter();
+    let roles = auth
+        .flat_map(|auth| auth.roles)
+        .filter(|role| found.roles.contains(&role.name));
+    let callers = iter::once(None).chain(roles.map(Some));
     let mut refusal = String::new();
-    for (documents, others_first) in [(&full[..], false), (&empty, false), (&full, true)] {
+    for (role, (documents, others_first)) in callers.flat_map(|role| libraries.map(|it| (role, it))) {
         let scene = bench.scene(documents)?;
-        let mut client = scene.start()?;
+        let mut client = match callers::open(bench, &scene, role) {
+            // The server has no caller of this role for the suite.
+            Err(Stop::NotApplicable(_)) => continue,
+            client => client?,
+        };
         let others = all().filter(|other| others_first && other.tool.label() != tool);
         for other in others {
             client.make(&other)?;
