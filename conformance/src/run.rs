@@ -3,7 +3,7 @@
 use std::{
     num::NonZero,
     sync::{
-        Mutex, PoisonError,
+        Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -118,6 +118,77 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
         not_run: not_run(subject, &reports),
         ..Report::new(subject, options.profile, options.seed, reports, since.elapsed())
     }
+}
+
+/// Runs the checks of several subjects, each with its options, and returns their reports in the same order. `workers` checks run
+/// side by side, whichever subject they are of, so that none waits for the last cases of another. Time budgets don't apply.
+pub fn run_all(runs: &[(Subject, Options)], workers: usize, observer: &dyn Observer) -> Vec<Report> {
+    struct Started {
+        subject: OnceLock<Subject>,
+        reports: Mutex<Vec<(usize, CheckReport)>>,
+    }
+    let since = Instant::now();
+    let started: Vec<_> = runs
+        .iter()
+        .map(|_| Started {
+            subject: OnceLock::new(),
+            reports: Mutex::default(),
+        })
+        .collect();
+    let plans = runs.iter().enumerate().map(|(run, (subject, options))| {
+        let checks = plan(subject, options).into_iter().enumerate();
+        checks.map(move |(order, (era, check))| (run, order, era, check))
+    });
+    let left = Mutex::new(plans.flatten().collect::<Vec<_>>().into_iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((run, order, era, check)) = next() {
+            let (subject, options) = &runs[run];
+            let observed = started[run].subject.get_or_init(|| {
+                probe::observed(&Subject {
+                    era: options.eras.last().copied().unwrap_or(subject.era),
+                    ..subject.clone()
+                })
+            });
+            let report = Runner {
+                subject: &Subject {
+                    era,
+                    ..observed.clone()
+                },
+                options,
+                check,
+                observer,
+                deadline: None,
+            }
+            .run();
+            observer.ends(&report);
+            let mut reports = started[run]
+                .reports
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            reports.push((order, report));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..workers {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let finished = runs.iter().zip(started).map(|((subject, options), started)| {
+        let mut reports = started
+            .reports
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        reports.sort_by_key(|(order, _)| *order);
+        let reports: Vec<_> = reports.into_iter().map(|(_, report)| report).collect();
+        let subject = started.subject.get().unwrap_or(subject);
+        Report {
+            not_run: not_run(subject, &reports),
+            ..Report::new(subject, options.profile, options.seed, reports, since.elapsed())
+        }
+    });
+    finished.collect()
 }
 
 /// Returns the checks of the subject's contract and transport without a result.
