@@ -2,7 +2,7 @@
 
     python authorized.py FOLDER PROGRAM NODE PACKAGE
 
-FOLDER is the library, as `cargo xtask interop` makes it; PROGRAM is the server; NODE runs `authority.mjs` with PACKAGE, which is
+FOLDER is the library, as `cargo lab interop` makes it; PROGRAM is the server; NODE runs `authority.mjs` with PACKAGE, which is
 npm's `oidc-provider`. Clients are told the server's URL and find out the rest. Works with both major versions of `mcp`. Prints
 each step, and fails where an answer or git's history is not what it should be.
 """

@@ -4,7 +4,7 @@
     python meet.py FOLDER PROGRAM [ARGUMENT ...]
 
 Works with both major versions of the package: 2 speaks the stateless era, 1 the older one. FOLDER is the library, as
-`cargo xtask interop` makes it; a call that changes something wants a person's approval there. Prints each step, and fails
+`cargo lab interop` makes it; a call that changes something wants a person's approval there. Prints each step, and fails
 where an answer, a file or git's history is not what it should be.
 """
 

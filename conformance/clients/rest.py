@@ -2,7 +2,7 @@
 
     python rest.py FOLDER PROGRAM
 
-FOLDER is the library, as `cargo xtask interop` makes it; PROGRAM is the server. Both tools are given the server's own description of its
+FOLDER is the library, as `cargo lab interop` makes it; PROGRAM is the server. Both tools are given the server's own description of its
 endpoints and nothing else: the client calls each endpoint once, and schemathesis sends what the description permits and what it does not,
 and compares each answer with it. Prints each step, and fails where an answer or git's history is not what it should be.
 """

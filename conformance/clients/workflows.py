@@ -2,7 +2,7 @@
 
     python workflows.py FOLDER PROGRAM [SEED]
 
-FOLDER is the library, as `cargo xtask interop` makes it; PROGRAM is the server. The engine knows of a workflow what its BPMN says, which is
+FOLDER is the library, as `cargo lab interop` makes it; PROGRAM is the server. The engine knows of a workflow what its BPMN says, which is
 fetched from the server. Both are given the same random decisions, also impossible ones, and are in the same state after each. Prints the seed
 and what was walked, and fails where the states differ.
 """

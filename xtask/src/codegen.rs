@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, fs, io, path::PathBuf, thread, time::Duration};
 
-use crate::{Outcome, readme, root, schemas};
+use xtask::{Outcome, root, schemas};
+
+use crate::readme;
 
 /// Poll interval of `--watch`.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);

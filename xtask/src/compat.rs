@@ -2,7 +2,7 @@
 
 use tabellion_codegen::{Sources, compat, load};
 
-use crate::{Outcome, run, schemas};
+use xtask::{Outcome, run, schemas};
 
 /// Prints every change since `base`; fails if a version does not announce its changes.
 pub(crate) fn compare(base: &str) -> Outcome {

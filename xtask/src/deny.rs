@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{Outcome, foreign::Missing, root, run};
+use xtask::{Outcome, foreign::Missing, root, run};
 
 const CONFIGURATION: &str = ".cargo/deny.toml";
 

@@ -1,57 +1,199 @@
-//! Everything that CI runs. Cheap checks come first. Checks that need programs which may be missing come last, and are
-//! skipped with a message if these are not installed.
+//! `cargo xtask test`, in three sizes, each a superset of the one before.
+//!
+//! Cheap steps come first, and the first failure ends the run. Steps that need programs which may be missing come last, and are
+//! skipped with a message if these are not installed. [`times`](crate::times) keeps how long everything took.
 
-use std::time::Instant;
+use std::{fs, process::Command, time::Instant};
 
-use crate::{Outcome, codegen, deny, foreign::Missing, interop, official, run, tidy, zoo};
+use xtask::{Outcome, foreign::Missing, root, run};
+
+use crate::{codegen, deny, nextest, tidy, times::Times};
 
 /// Always all members: with a selection, Cargo chooses other features of shared dependencies, and builds them again.
 const ALL: [&str; 2] = ["--workspace", "--quiet"];
-/// The server with the tools, resources and prompts that MCP's official suite expects.
-const FIXTURES: [&str; 2] = ["--features", "tabellion/fixtures"];
 const LINTS: [&str; 4] = ["--all-targets", "--", "-D", "warnings"];
 const WARNINGS_DENIED: [(&str, &str); 1] = [("RUSTDOCFLAGS", "-D warnings")];
+/// Records the last commit on which everything passed. `cargo lab zoo --changed` reads it.
+const PASSED: &str = "xtask/passed.toml";
 
-/// Runs all checks and tests; stops at the first that fails.
-pub(crate) fn all() -> Outcome {
-    step("format", || run::cargo(&["fmt", "--all", "--check"]))?;
-    step("words and patterns", tidy::check)?;
-    step("generated code and tables", codegen::check)?;
-    step("lints", || {
-        run::cargo(&[&["clippy"], &ALL[..], &LINTS].concat())?;
-        run::cargo(&[&["clippy"], &ALL[..], &FIXTURES, &LINTS].concat())
-    })?;
-    step("tests", || run::cargo(&[&["test"], &ALL[..]].concat()))?;
-    step("conformance checks against reference and mutants", || {
-        zoo::keep(&zoo::Options::default())
-    })?;
-    step("documentation", || {
-        run::cargo_with(&[&["doc"], &ALL[..], &["--no-deps"]].concat(), &WARNINGS_DENIED)
-    })?;
-    let skipped = [
-        optional_step("licences, bans and sources of dependencies", deny::check)?,
-        optional_step("official conformance suite", official::suite)?,
-        optional_step("foreign clients", interop::all)?,
-    ];
-    for message in skipped.iter().flatten() {
-        eprintln!("{message}");
+/// Options of `cargo xtask test`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Check format, words, imports, history, generated code, lints, and the unit and property tests
+    #[arg(long)]
+    fast: bool,
+    /// Run everything: longer forms, all mutants, and what needs other programs; record in the tree that it passed
+    #[arg(long, conflicts_with = "fast")]
+    all: bool,
+}
+
+/// How much is tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Size {
+    Fast,
+    Gate,
+    All,
+}
+
+impl Size {
+    /// Returns the profile in `.config/nextest.toml`.
+    fn profile(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Gate => "default",
+            Self::All => "all",
+        }
+    }
+}
+
+/// One step of the run.
+struct Step {
+    name: &'static str,
+    /// The smallest size that has it.
+    from: Size,
+    run: fn(Size) -> Outcome,
+}
+
+const STEPS: [Step; 15] = [
+    Step {
+        name: "format",
+        from: Size::Fast,
+        run: |_| run::cargo(&["fmt", "--all", "--check"]),
+    },
+    Step {
+        name: "words, imports and history",
+        from: Size::Fast,
+        run: |_| tidy::check(),
+    },
+    Step {
+        name: "generated code and tables",
+        from: Size::Fast,
+        run: |_| codegen::check(),
+    },
+    Step {
+        name: "lints",
+        from: Size::Fast,
+        run: |_| run::cargo(&[&["clippy"], &ALL[..], &LINTS].concat()),
+    },
+    Step {
+        name: "build of the tests",
+        from: Size::Fast,
+        run: |_| nextest::build(),
+    },
+    Step {
+        name: "tests",
+        from: Size::Fast,
+        run: |size| nextest::run(size.profile()),
+    },
+    Step {
+        name: "tests in documentation",
+        from: Size::Gate,
+        run: |_| run::cargo(&[&["test", "--doc"], &ALL[..]].concat()),
+    },
+    Step {
+        name: "conformance of the server",
+        from: Size::Gate,
+        run: |size| match size {
+            Size::Fast | Size::Gate => run::cargo(&["lab", "suite", "--profile", "smoke"]),
+            Size::All => run::cargo(&["lab", "suite"]),
+        },
+    },
+    Step {
+        name: "conformance checks against references, innocents and mutants",
+        from: Size::Gate,
+        run: |size| match size {
+            Size::Fast | Size::Gate => run::cargo(&["lab", "zoo", "--changed"]),
+            Size::All => run::cargo(&["lab", "zoo"]),
+        },
+    },
+    Step {
+        name: "documentation",
+        from: Size::Gate,
+        run: |_| run::cargo_with(&[&["doc"], &ALL[..], &["--no-deps"]].concat(), &WARNINGS_DENIED),
+    },
+    Step {
+        name: "licences, bans and sources of dependencies",
+        from: Size::Gate,
+        run: |_| deny::check(),
+    },
+    Step {
+        name: "torture",
+        from: Size::All,
+        run: |_| run::cargo(&["lab", "torture", "--each", "60"]),
+    },
+    Step {
+        name: "official conformance suite",
+        from: Size::All,
+        run: |_| run::cargo(&["lab", "mcp-conformance"]),
+    },
+    Step {
+        name: "foreign clients",
+        from: Size::All,
+        run: |_| run::cargo(&["lab", "interop"]),
+    },
+    Step {
+        name: "Windows and macOS",
+        from: Size::All,
+        run: |_| run::cargo(&["lab", "platforms"]),
+    },
+];
+
+/// Runs all steps of a size; stops at the first that fails.
+///
+/// # Errors
+/// If a step fails, after its times were written.
+pub(crate) fn all(options: &Options) -> Outcome {
+    let size = match options {
+        Options { fast: true, .. } => Size::Fast,
+        Options { all: true, .. } => Size::All,
+        _ => Size::Gate,
+    };
+    let since = Instant::now();
+    let mut times = Times::new(size.profile())?;
+    let mut skipped = Vec::new();
+    let mut outcome = Ok(());
+    for step in STEPS.iter().filter(|step| step.from <= size) {
+        eprintln!("== {}", step.name);
+        let start = Instant::now();
+        outcome = (step.run)(size);
+        let took = start.elapsed();
+        times.add(step.name, took);
+        match &outcome {
+            Ok(()) => eprintln!("== {}: passed in {:.0} s", step.name, took.as_secs_f64()),
+            Err(error) if error.is::<Missing>() => {
+                skipped.push(format!("== {}: SKIPPED: {error}", step.name));
+                outcome = Ok(());
+            }
+            Err(_) => break,
+        }
+    }
+    times.finish()?;
+    skipped.iter().for_each(|message| eprintln!("{message}"));
+    outcome?;
+    if size == Size::All {
+        record(since, &skipped)?;
     }
     Ok(())
 }
 
-/// Runs a check that needs programs which may be missing. Returns a message if they are; the check is then skipped.
-fn optional_step(name: &str, check: impl FnOnce() -> Outcome) -> Outcome<Option<String>> {
-    match step(name, check) {
-        Ok(()) => Ok(None),
-        Err(missing) if missing.is::<Missing>() => Ok(Some(format!("== {name}: SKIPPED: {missing}"))),
-        Err(error) => Err(error),
+/// Writes the commit on which everything passed, when, and how long it took. Only for a tree without changes.
+fn record(since: Instant, skipped: &[String]) -> Outcome {
+    if !run::git(&["status", "--porcelain"])?.is_empty() {
+        eprintln!("{PASSED} is not written: the tree has changes that are not committed");
+        return Ok(());
     }
-}
-
-fn step(name: &str, check: impl FnOnce() -> Outcome) -> Outcome {
-    eprintln!("== {name}");
-    let start = Instant::now();
-    check()?;
-    eprintln!("== {name}: passed in {:.0} s", start.elapsed().as_secs_f64());
+    let commit = run::git(&["rev-parse", "HEAD"])?;
+    let date = Command::new("date")
+        .args(["-u", "+%Y-%m-%dT%H:%M:%SZ"])
+        .output()?;
+    let text = format!(
+        "# Written by `cargo xtask test --all` when everything has passed.\n\
+         commit = \"{}\"\ntime = \"{}\"\nminutes = {}\nskipped = {skipped:?}\n",
+        commit.trim(),
+        String::from_utf8(date.stdout)?.trim(),
+        since.elapsed().as_secs().div_ceil(60),
+    );
+    fs::write(root().join(PASSED), text)?;
+    eprintln!("wrote {PASSED}; commit it");
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! A server for a contract with roles and gates: `schemas/bulletin` is the contract, `generated` is what
 //! `tabellion_codegen::generate` makes of it, this file is all that a person writes.
 //!
-//! `cargo run -p tabellion-it --bin bulletin -- FOLDER [--as ROLE]` serves a library over standard input and output;
-//! `FOLDER ADDRESS KEYS` serves it over HTTP to the holders of keys.
+//! `cargo run -p tabellion-it -- bulletin FOLDER [--as ROLE]` serves a library over standard input and output;
+//! `FOLDER ADDRESS KEYS` serves it over HTTP to the holders of keys. A program of its own calls [`serve`] in its `main`.
 
 mod generated;
 
-use std::{env, error::Error};
+use std::error::Error;
 
 use generated::bulletin::{
     Bulletin, PostNoticeRequest, PostNoticeResponse, ReadNoticeRequest, ReadNoticeResponse,
@@ -90,8 +90,9 @@ fn kept_percent(old: &str, new: &str) -> usize {
     (new.len() * 100).checked_div(old.len()).unwrap_or(100)
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<_> = env::args().skip(1).collect();
+/// Serves as the arguments of a command line say, without the program's name.
+pub(crate) fn serve(arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<_> = arguments.collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let (folder, options) = arguments.split_first().ok_or(USAGE)?;
     let server = tabellion::Server::open("bulletin", env!("CARGO_PKG_VERSION"), folder)?;

@@ -1,11 +1,12 @@
 //! A server for a contract whose two tools have seven operations: `schemas/desk` is the contract, `generated` is what
 //! `tabellion_codegen::generate` makes of it, this file is all that a person writes.
 //!
-//! `cargo run -p tabellion-it --bin desk -- FOLDER [ADDRESS]` serves a library over standard input and output, or over HTTP.
+//! `cargo run -p tabellion-it -- desk FOLDER [ADDRESS]` serves a library over standard input and output, or over HTTP. A program of
+//! its own calls [`serve`] in its `main`.
 
 mod generated;
 
-use std::{env, error::Error, sync::Arc};
+use std::{error::Error, sync::Arc};
 
 use generated::desk::{
     Changed, Desk, EditAppendLineRequest, EditDeletePageRequest, EditWritePageRequest,
@@ -106,8 +107,8 @@ fn changed(cx: &WriteCx<'_>, path: String, content: Content, verb: &'static str)
     })
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = env::args().skip(1);
+/// Serves as the arguments of a command line say, without the program's name.
+pub(crate) fn serve(mut arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
     let folder = arguments.next().ok_or("usage: desk FOLDER [ADDRESS]")?;
     let server = tabellion::Server::open("desk", env!("CARGO_PKG_VERSION"), folder)?;
     let service = Service::new(Pages(server.library()), server.library());

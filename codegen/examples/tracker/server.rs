@@ -1,12 +1,12 @@
 //! A server for a contract whose store keeps rows: `schemas/tracker` has the entities, `generated` is what
 //! `tabellion_codegen::generate` makes of it. All operations follow from the entities, so that a person writes none of them.
 //!
-//! `cargo run -p tabellion-it --bin tracker -- FOLDER [ADDRESS]` keeps its data in that folder, and serves standard input and output,
-//! or HTTP.
+//! `cargo run -p tabellion-it -- tracker FOLDER [ADDRESS]` keeps its data in that folder, and serves standard input and output, or
+//! HTTP. A program of its own calls [`serve`] in its `main`.
 
 mod generated;
 
-use std::{env, error::Error, path::PathBuf};
+use std::{error::Error, path::PathBuf};
 
 use generated::tracker::{ROWS, Service, Tracker};
 
@@ -15,8 +15,8 @@ struct Rules;
 
 impl Tracker for Rules {}
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = env::args().skip(1);
+/// Serves as the arguments of a command line say, without the program's name.
+pub(crate) fn serve(mut arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
     let folder: PathBuf = arguments.next().ok_or("usage: tracker FOLDER [ADDRESS]")?.into();
     let server = tabellion::Server::open_rows("tracker", env!("CARGO_PKG_VERSION"), folder, &ROWS)?;
     let service = Service::new(Rules, server.records());

@@ -1,7 +1,35 @@
-//! The `tabellion` program, as a binary of this package: Cargo builds it for the tests and tells them where it is.
+//! The servers that tests drive, in one program. The first argument chooses one of the examples of `tabellion-codegen`, or the
+//! server with a tool that changes several documents; without such a name, this is the `tabellion` program.
+//!
+//! Cargo builds a package's own programs for its tests, and tells them where they are.
 
-use std::process::ExitCode;
+#[path = "../../../codegen/examples/bulletin/server.rs"]
+mod bulletin;
+#[path = "../../../codegen/examples/desk/server.rs"]
+mod desk;
+mod several;
+#[path = "../../../codegen/examples/tracker/server.rs"]
+mod tracker;
+
+use std::{env, process::ExitCode};
 
 fn main() -> ExitCode {
-    tabellion::cli::main()
+    let mut arguments = env::args_os()
+        .skip(1)
+        .map(|argument| argument.to_string_lossy().into_owned());
+    let name = arguments.next().unwrap_or_default();
+    let served = match name.as_str() {
+        "bulletin" => bulletin::serve(arguments),
+        "desk" => desk::serve(arguments),
+        "several-documents" => several::serve(arguments),
+        "tracker" => tracker::serve(arguments),
+        _ => return tabellion::cli::main(),
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! No contract does that yet, but the runtime and the library can. The fault sweeps drive this program to prove that such a
 //! change is as indivisible as a change of one document.
 
-use std::{env, error::Error, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{error::Error, path::PathBuf, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -116,18 +116,8 @@ impl Contract for SeveralDocuments {
 }
 
 /// Serves `--library DIR` on standard input and output.
-fn main() -> ExitCode {
-    match serve() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn serve() -> Result<(), Box<dyn Error>> {
-    let folder: PathBuf = env::args_os()
+pub(crate) fn serve(arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
+    let folder: PathBuf = arguments
         .skip_while(|argument| argument != "--library")
         .nth(1)
         .ok_or("which library?")?

@@ -13,7 +13,7 @@ use std::{
 use tabellion_conformance::markdown as judge;
 use tabellion_markdown::{Flavor, Outline};
 
-use crate::Outcome;
+use xtask::Outcome;
 
 /// Upper bound of the sections of a document that are looked up by their headings.
 const MAX_LOOKED_UP: usize = 50;
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn parsers_differ_as_listed() {
-        let cases: Cases = toml::from_str(include_str!("../../conformance/parsers.toml")).expect("TOML");
+        let cases: Cases = toml::from_str(include_str!("../../../conformance/parsers.toml")).expect("TOML");
         for case in cases.case {
             let text = &*case.text;
             let shown = |level: u8, text: &str| format!("{level} {text}");

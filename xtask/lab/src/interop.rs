@@ -12,11 +12,13 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{
+use xtask::{
     Outcome,
-    foreign::{Missing, Node, Python, Served, output},
+    foreign::{Missing, Node, Python, output},
     root, run,
 };
+
+use crate::served::Served;
 
 /// The packages for Python, by the environment that they are in.
 const PYTHONS: [(&str, &str); 2] = [("mcp-1", "mcp==1.30.0"), ("mcp-2", "mcp==2.3.0")];

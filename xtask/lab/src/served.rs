@@ -8,7 +8,9 @@ use std::{
     thread,
 };
 
-use crate::{Outcome, measure};
+use xtask::Outcome;
+
+use crate::measure;
 
 /// What the server prints before its address.
 const LISTENING: &str = "listening on ";

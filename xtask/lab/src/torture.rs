@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::{Outcome, run};
+use xtask::{Outcome, run};
 
 /// Runs the tests whose names contain `only`, each for at most `seconds`.
 pub(crate) fn all(seed: Option<u64>, seconds: u64, only: &str) -> Outcome {

@@ -4,7 +4,7 @@
 //! careless check is noticed.
 //!
 //! Each mutant is run against the checks named for it and against [`EVERYWHERE`], which are quick; with `--all` against all
-//! checks.
+//! checks. With `--changed`, [`changed`](crate::changed) chooses the mutants.
 
 use std::{
     collections::BTreeMap,
@@ -29,11 +29,16 @@ use tabellion_conformance::{
 };
 use tabellion_reference::{
     CorrectServer,
-    innocent::{Acquitted, INNOCENTS},
-    mutant::{self, Specimen},
+    innocent::INNOCENTS,
+    mutant::{self, ALSO_OVER_HTTP, HTTP_ZOO, REST_ZOO, Specimen},
 };
 
-use crate::{Outcome, root, run};
+use xtask::{Outcome, root, run};
+
+use crate::{
+    changed,
+    times::{self, Timed},
+};
 
 /// Checks for every mutant of the reference: a defect in one place may be visible in others.
 const EVERYWHERE: [&str; 4] = [
@@ -44,10 +49,28 @@ const EVERYWHERE: [&str; 4] = [
 ];
 /// Time limit of an answer: some mutants never answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+/// Begins the name of a server over HTTP in the golden file.
+const OVER_HTTP: &str = "http/";
+/// Checks and families that correct servers pass over HTTP.
+const PASSED_OVER_HTTP: [(CorrectServer, &[&str]); 2] = [
+    (
+        CorrectServer::Reference,
+        &[
+            "http",
+            "wire/handshake",
+            "wire/ids",
+            "wire/large-argument",
+            "mutation/returned-id",
+            "atomic/restart",
+            "budget/memory",
+        ],
+    ),
+    (CorrectServer::Bulletin, &["rest", "audit", "limits", "sessions"]),
+];
 /// Begins the name of an innocent in the golden file.
 const INNOCENT: &str = "innocent/";
 
-/// Options of `cargo xtask zoo`.
+/// Options of `cargo lab zoo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Write the results to the golden file
@@ -57,6 +80,10 @@ pub(crate) struct Options {
     /// golden file
     #[arg(long, conflicts_with = "bless")]
     all: bool,
+    /// Of the mutants, run those whose checks or expected results changed since `cargo xtask test --all` last passed,
+    /// and a tenth of the others, chosen by the commit
+    #[arg(long, conflicts_with_all = ["bless", "only"])]
+    changed: bool,
     /// Run only these servers: mutants and innocents by name, or `reference`, or a contract
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "bless")]
     only: Vec<String>,
@@ -68,82 +95,100 @@ pub(crate) struct Options {
     seed: u64,
 }
 
-impl Default for Options {
-    /// All servers, compared with the golden file.
-    fn default() -> Self {
-        Self {
-            bless: false,
-            all: false,
-            only: Vec::new(),
-            jobs: None,
-            seed: 1,
-        }
-    }
-}
-
 /// A server, and what it is.
 struct Exhibit {
+    /// The name in the golden file.
+    name: String,
     subject: Subject,
     kind: Kind,
+    /// Checks and families to run; all if empty.
+    checks: Vec<&'static str>,
+    eras: &'static [Era],
 }
 
 /// What a server is, and so what is expected of the checks.
 #[derive(Clone, Copy)]
 enum Kind {
     /// It passes.
-    Correct(CorrectServer),
-    /// The checks named for it fail.
-    Mutant(&'static Specimen),
+    Correct,
+    /// These checks fail.
+    Mutant(&'static Specimen, &'static [&'static str]),
     /// The checks named for it do not accuse it.
-    Innocent(&'static Acquitted),
+    Innocent,
 }
 
 impl Exhibit {
-    /// Returns the name in the golden file.
-    fn name(&self) -> String {
-        match self.kind {
-            Kind::Innocent(innocent) => format!("{INNOCENT}{}", innocent.name),
-            Kind::Correct(_) | Kind::Mutant(_) => self.subject.name.clone(),
-        }
-    }
-
-    /// The reference, the mutants, the innocents, then the small servers.
+    /// The reference, the mutants, the innocents, then the small servers, and those over HTTP.
     ///
     /// The reference is first because it takes as long as all others together.
-    fn all(program: &Path) -> Vec<Self> {
-        let correct = |server: CorrectServer| Self {
-            subject: server.subject(program, None),
-            kind: Kind::Correct(server),
+    fn all(program: &Path, options: &Options) -> Vec<Self> {
+        let [reference, small @ ..] = CorrectServer::ALL;
+        let correct = |server: CorrectServer| {
+            let subject = server.subject(program, None);
+            Self {
+                name: subject.name.clone(),
+                subject,
+                kind: Kind::Correct,
+                checks: server.passes().to_vec(),
+                eras: if server == reference {
+                    &Era::ALL
+                } else {
+                    &[Era::Stateless]
+                },
+            }
         };
         let mutants = mutant::zoo().map(|specimen| Self {
+            name: specimen.name.into(),
             subject: specimen.server.subject(program, Some(specimen)),
-            kind: Kind::Mutant(specimen),
+            kind: Kind::Mutant(specimen, specimen.detected_by),
+            checks: match specimen.server {
+                _ if options.all => specimen.server.passes().to_vec(),
+                CorrectServer::Reference => [specimen.detected_by, &EVERYWHERE].concat(),
+                _ => specimen.detected_by.to_vec(),
+            },
+            eras: &[Era::Stateless],
         });
         let innocents = INNOCENTS.iter().map(|innocent| Self {
+            name: format!("{INNOCENT}{}", innocent.name),
             subject: innocent.subject(program),
-            kind: Kind::Innocent(innocent),
+            kind: Kind::Innocent,
+            checks: innocent.acquitted_by.to_vec(),
+            eras: &[Era::Stateless],
         });
-        let [reference, small @ ..] = CorrectServer::ALL;
-        let small = small.into_iter().map(correct);
+        let over_http =
+            |server: CorrectServer, kind: Kind, specimen: Option<&Specimen>, checks: &[&'static str]| {
+                let subject = tabellion_reference::over_http(server, program, specimen);
+                Self {
+                    name: format!("{OVER_HTTP}{}", subject.name),
+                    subject,
+                    kind,
+                    checks: checks.to_vec(),
+                    eras: if server == reference {
+                        &Era::ALL
+                    } else {
+                        &[Era::Stateless]
+                    },
+                }
+            };
+        let also = ALSO_OVER_HTTP
+            .iter()
+            .filter_map(|(name, ids)| Some((Specimen::find(name).ok()?, *ids)));
+        let own = HTTP_ZOO
+            .iter()
+            .chain(REST_ZOO)
+            .map(|specimen| (specimen, specimen.detected_by));
+        let mutants_over_http = own.chain(also).map(|(specimen, ids)| {
+            over_http(specimen.server, Kind::Mutant(specimen, ids), Some(specimen), ids)
+        });
+        let correct_over_http =
+            PASSED_OVER_HTTP.map(|(server, ids)| over_http(server, Kind::Correct, None, ids));
         iter::once(correct(reference))
             .chain(mutants)
+            .chain(mutants_over_http)
             .chain(innocents)
-            .chain(small)
+            .chain(small.into_iter().map(correct))
+            .chain(correct_over_http)
             .collect()
-    }
-
-    /// Returns the checks to run; all if empty.
-    fn held_to(&self, options: &Options) -> Vec<String> {
-        let only = match self.kind {
-            Kind::Correct(server) => server.passes().to_vec(),
-            Kind::Mutant(specimen) if options.all => specimen.server.passes().to_vec(),
-            Kind::Mutant(specimen) if specimen.server == CorrectServer::Reference => {
-                [specimen.detected_by, &EVERYWHERE].concat()
-            }
-            Kind::Mutant(specimen) => specimen.detected_by.to_vec(),
-            Kind::Innocent(innocent) => innocent.acquitted_by.to_vec(),
-        };
-        only.into_iter().map(String::from).collect()
     }
 }
 
@@ -154,9 +199,16 @@ type Matrix = BTreeMap<String, Vec<String>>;
 pub(crate) fn keep(options: &Options) -> Outcome {
     let program = run::program("tabellion-reference", &[])?;
     let since = Instant::now();
-    let mut wanted = Exhibit::all(&program);
+    let mut wanted = Exhibit::all(&program, options);
+    if options.changed {
+        let is_chosen = changed::since_everything_passed(&golden())?;
+        wanted.retain(|it| match it.kind {
+            Kind::Mutant(_, detected_by) => is_chosen(&it.name, detected_by),
+            Kind::Correct | Kind::Innocent => true,
+        });
+    }
     wanted.retain(|it| options.only.is_empty() || options.only.contains(&it.subject.name));
-    let (found, mut wrong) = try_all(options, &mut wanted);
+    let (found, mut wrong) = try_all(options, &mut wanted)?;
     println!(
         "{} servers in {:.0} s",
         wanted.len(),
@@ -177,8 +229,8 @@ pub(crate) fn keep(options: &Options) -> Outcome {
     }
 }
 
-/// Runs servers, several in parallel. Returns the failed checks, and what is wrong with them.
-fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
+/// Runs servers, several in parallel, and keeps their times. Returns the failed checks, and what is wrong with them.
+fn try_all(options: &Options, wanted: &mut [Exhibit]) -> Outcome<(Matrix, Vec<String>)> {
     let jobs = options
         .jobs
         .or_else(|| thread::available_parallelism().ok())
@@ -188,14 +240,14 @@ fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
         .for_each(|it| it.subject.launch.patience = ANSWER_TIMEOUT);
     let wanted = &*wanted;
     let next = AtomicUsize::new(0);
-    let all = Mutex::new((Matrix::new(), Vec::new()));
+    let all = Mutex::new((Matrix::new(), Vec::new(), Vec::new()));
     let work = || {
         while let Some(exhibit) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
             let since = Instant::now();
             let Some((failed, mut wrong)) = try_one(options, exhibit, jobs) else {
                 continue;
             };
-            let name = &exhibit.name();
+            let name = &exhibit.name;
             println!(
                 "{name:28} {:5.1} s  {}",
                 since.elapsed().as_secs_f64(),
@@ -203,6 +255,11 @@ fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
             );
             wrong.iter().for_each(|wrong| println!("    {wrong}"));
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            all.2.push(Timed {
+                group: "zoo".into(),
+                name: name.to_owned(),
+                seconds: since.elapsed().as_secs_f64(),
+            });
             if all.0.insert(name.to_owned(), failed).is_some() {
                 wrong.push(format!("two servers are called {name}"));
             }
@@ -215,28 +272,24 @@ fn try_all(options: &Options, wanted: &mut [Exhibit]) -> (Matrix, Vec<String>) {
         }
         work();
     });
-    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let (found, wrong, timed) = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    times::keep("zoo", timed)?;
+    Ok((found, wrong))
 }
 
 /// Returns the checks that a server fails, and what is wrong with them; `None` if no check that detects the defect can run
 /// here, unless that is itself an error.
 fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<String>, Vec<String>)> {
-    let name = &exhibit.name();
-    let is_right = matches!(exhibit.kind, Kind::Correct(_));
-    let only = exhibit.held_to(options);
-    let is_everything = only.is_empty();
+    let name = &exhibit.name;
+    let is_right = matches!(exhibit.kind, Kind::Correct);
     let report = conformance::run(
         &exhibit.subject,
         &conformance::Options {
             seed: options.seed,
-            only,
+            only: exhibit.checks.iter().map(|id| String::from(*id)).collect(),
             // A correct server has much to do, a mutant little.
             jobs: if is_right { jobs } else { 1 },
-            eras: if is_everything && is_right {
-                Era::ALL.to_vec()
-            } else {
-                vec![Era::Stateless]
-            },
+            eras: exhibit.eras.to_vec(),
             rest_in_last_era: true,
             verdicts_alone: !is_right,
             ..conformance::Options::default()
@@ -244,9 +297,9 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
         &Silent,
     );
     let detected_by = match exhibit.kind {
-        Kind::Mutant(specimen) => specimen.detected_by,
-        Kind::Correct(_) => &[],
-        Kind::Innocent(_) => return Some(acquittal(name, &report.checks)),
+        Kind::Mutant(_, detected_by) => detected_by,
+        Kind::Correct => &[],
+        Kind::Innocent => return Some(acquittal(name, &report.checks)),
     };
     let is_untried = |check: &&CheckReport| {
         let is_named = detected_by.contains(&check.id.as_str());
@@ -265,7 +318,7 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
         .collect();
     failed.dedup();
     let wrong = match exhibit.kind {
-        Kind::Correct(_) | Kind::Innocent(_) => report
+        Kind::Correct | Kind::Innocent => report
             .checks
             .iter()
             .filter(|check| check.severity == Severity::Must && check.verdict > Verdict::NotApplicable)
@@ -274,7 +327,7 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
                 format!("{name} does not pass {} ({}): {why}", check.id, check.revision)
             })
             .collect(),
-        Kind::Mutant(Specimen { breaks, .. }) => detected_by
+        Kind::Mutant(Specimen { breaks, .. }, _) => detected_by
             .iter()
             .filter(|id| !failed.iter().any(|failed| covers(id, failed)))
             .map(|id| format!("{name} passes {id}, although it is broken: {breaks}"))
@@ -322,7 +375,7 @@ fn compare(options: &Options, found: &Matrix) -> Outcome<Vec<String>> {
     let differs = text.lines().skip(1).filter(|line| !expected.contains(line));
     Ok(differs
         .map(|line| {
-            format!("not as in conformance/zoo.golden; if that is right, `cargo xtask zoo --bless`: {line}")
+            format!("not as in conformance/zoo.golden; if that is right, `cargo lab zoo --bless`: {line}")
         })
         .collect())
 }

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 
 use super::targets::Format;
-use crate::Outcome;
+use xtask::Outcome;
 
 /// The time of every entry, in seconds: 1985-10-26, which npm's packages have too.
 const TIME: u64 = 499_162_500;

@@ -14,7 +14,7 @@ use super::{
     product::Product,
     targets::Format,
 };
-use crate::{
+use xtask::{
     Outcome,
     foreign::{Missing, Node},
 };

@@ -7,7 +7,7 @@ use std::{
 
 use toml::{Table, Value};
 
-use crate::root;
+use xtask::root;
 
 /// What crates.io takes.
 const MAX_KEYWORDS: usize = 5;

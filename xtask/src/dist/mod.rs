@@ -28,7 +28,7 @@ use self::{
     product::Product,
     targets::{TARGETS, Target},
 };
-use crate::{Outcome, foreign::Missing, root};
+use xtask::{Outcome, foreign::Missing, root};
 
 /// File with the digests of all other files, as `sha256sum --check` reads it.
 const CHECKSUMS: &str = "SHA256SUMS";

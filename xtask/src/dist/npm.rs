@@ -10,7 +10,7 @@ use super::{
     product::Product,
     targets::{Format, Target},
 };
-use crate::Outcome;
+use xtask::Outcome;
 
 const LAUNCHER: &str = include_str!("../../packages/tabellion.js");
 const README: &str = include_str!("../../packages/npm.md");

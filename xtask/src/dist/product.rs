@@ -4,7 +4,7 @@ use std::fs;
 
 use toml::Table;
 
-use crate::{Outcome, root};
+use xtask::{Outcome, root};
 
 /// Maximum length of a description, in characters: Homebrew's. The MCP registry takes 100.
 const MAX_DESCRIPTION: usize = 80;

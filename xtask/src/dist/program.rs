@@ -7,11 +7,11 @@ use std::{
 };
 
 use super::{archive::Entry, targets::Target};
-use crate::{
+use xtask::{
     Outcome,
     foreign::{Missing, Python},
-    platforms::{self, Toolchain},
     run,
+    toolchain::{self, Toolchain},
 };
 
 /// Zig's C compiler and linker, with musl for each architecture, and the subcommand of cargo that uses them; from PyPI.
@@ -43,7 +43,7 @@ pub(super) fn build(target: &Target, name: &str) -> Outcome<Vec<u8>> {
         }
         cargo("build", &[])?;
     } else if target.is_windows() {
-        platforms::compiler("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")?;
+        toolchain::compiler("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")?;
         cargo("build", &[])?;
     } else {
         let paths = with_zig()?;
@@ -55,7 +55,7 @@ pub(super) fn build(target: &Target, name: &str) -> Outcome<Vec<u8>> {
         let variables = [("PATH", &*paths), (&flags, "-C link-self-contained=no")];
         cargo("zigbuild", &variables)?;
     }
-    let built = platforms::folder().join(target.triple).join(PROFILE);
+    let built = toolchain::folder().join(target.triple).join(PROFILE);
     Ok(fs::read(built.join(target.program(name)))?)
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Release, licences, product::Product};
-use crate::Outcome;
+use xtask::Outcome;
 
 const FORMULA: &str = include_str!("../../packages/tabellion.rb");
 const CONTAINERFILE: &str = include_str!("../../packages/Containerfile");

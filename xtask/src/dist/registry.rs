@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{bundle, product::Product};
-use crate::Outcome;
+use xtask::Outcome;
 
 const SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 

@@ -109,7 +109,9 @@ mod tests {
     use toml::Table;
 
     use super::*;
-    use crate::{dist::product::Product, root};
+    use xtask::root;
+
+    use crate::dist::product::Product;
 
     #[test]
     fn no_two_targets_share_a_name() {

@@ -6,7 +6,6 @@
 mod node;
 mod output;
 mod python;
-mod server;
 
 use std::{
     fmt, fs,
@@ -14,12 +13,16 @@ use std::{
     process::Command,
 };
 
-pub(crate) use self::{node::Node, output::output, python::Python, server::Served};
+pub use self::{
+    node::Node,
+    output::{Output, output},
+    python::Python,
+};
 use crate::{Outcome, root};
 
 /// A program is missing; says what to install.
 #[derive(Debug)]
-pub(crate) struct Missing(String);
+pub struct Missing(String);
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,13 +33,15 @@ impl fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 impl Missing {
-    pub(crate) fn boxed(what: impl Into<String>) -> Box<dyn std::error::Error> {
+    /// Returns it as the error of a task.
+    #[must_use]
+    pub fn boxed(what: impl Into<String>) -> Box<dyn std::error::Error> {
         Box::new(Self(what.into()))
     }
 }
 
 /// Returns the folder `name` of the tasks' own folders.
-pub(crate) fn folder(name: &str) -> PathBuf {
+pub fn folder(name: &str) -> PathBuf {
     root().join("target/foreign").join(name)
 }
 

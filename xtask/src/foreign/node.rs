@@ -17,7 +17,7 @@ const HELP: &str = "install Node 22.19 or newer, with npm";
 const NPM: &str = "lib/node_modules/npm/bin/npm-cli.js";
 
 /// A suitable Node, and its npm.
-pub(crate) struct Node {
+pub struct Node {
     node: PathBuf,
     /// The program, and the arguments before its own.
     npm: Vec<PathBuf>,
@@ -28,7 +28,7 @@ impl Node {
     ///
     /// # Errors
     /// With [`Missing`] if there is none, and none can be fetched.
-    pub(crate) fn find() -> Outcome<Self> {
+    pub fn find() -> Outcome<Self> {
         let ours = Self {
             node: "node".into(),
             npm: vec!["npm".into()],
@@ -57,12 +57,12 @@ impl Node {
     }
 
     /// Returns the program.
-    pub(crate) fn program(&self) -> &Path {
+    pub fn program(&self) -> &Path {
         &self.node
     }
 
     /// Returns a command that runs a script.
-    pub(crate) fn run(&self, script: &Path) -> Command {
+    pub fn run(&self, script: &Path) -> Command {
         let mut command = Command::new(&self.node);
         command.arg(script);
         command
@@ -72,7 +72,7 @@ impl Node {
     ///
     /// # Errors
     /// With [`Missing`] if it can't be installed.
-    pub(crate) fn package(&self, name: &str, package: &str, version: &str) -> Outcome<PathBuf> {
+    pub fn package(&self, name: &str, package: &str, version: &str) -> Outcome<PathBuf> {
         let wanted = format!("{package}@{version}");
         let folder = installed(name, &[&wanted], |folder| {
             let mut npm = self.npm();

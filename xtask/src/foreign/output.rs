@@ -13,18 +13,20 @@ use crate::Outcome;
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The output and status of a program.
-pub(crate) struct Output {
+pub struct Output {
     /// Whether it succeeded.
-    pub(crate) succeeded: bool,
-    pub(crate) output: String,
-    pub(crate) errors: String,
+    pub succeeded: bool,
+    /// Its standard output.
+    pub output: String,
+    /// Its standard error.
+    pub errors: String,
 }
 
 /// Runs `command` to its end.
 ///
 /// # Errors
 /// If it can't be run, or exceeds `timeout`; it is then killed.
-pub(crate) fn output(command: &mut Command, timeout: Duration) -> Outcome<Output> {
+pub fn output(command: &mut Command, timeout: Duration) -> Outcome<Output> {
     let program = command.get_program().to_string_lossy().into_owned();
     let mut process = command
         .stdin(Stdio::null())

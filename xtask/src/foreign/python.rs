@@ -8,7 +8,7 @@ use crate::Outcome;
 const HELP: &str = "install Python 3 with its `venv`; pip needs access to PyPI";
 
 /// A Python with packages.
-pub(crate) struct Python {
+pub struct Python {
     folder: PathBuf,
 }
 
@@ -17,7 +17,7 @@ impl Python {
     ///
     /// # Errors
     /// With [`Missing`](super::Missing) if it can't be created.
-    pub(crate) fn with(name: &str, packages: &[&str]) -> Outcome<Self> {
+    pub fn with(name: &str, packages: &[&str]) -> Outcome<Self> {
         let folder = installed(name, packages, |folder| {
             fetch(Command::new("python3").args(["-m", "venv"]).arg(folder), HELP)?;
             let python = Self {
@@ -31,7 +31,7 @@ impl Python {
     }
 
     /// Returns a command that runs it.
-    pub(crate) fn command(&self) -> Command {
+    pub fn command(&self) -> Command {
         Command::new(self.folder.join("bin/python"))
     }
 
@@ -39,7 +39,7 @@ impl Python {
     ///
     /// # Errors
     /// If it can't be imported.
-    pub(crate) fn folder_of(&self, module: &str) -> Outcome<PathBuf> {
+    pub fn folder_of(&self, module: &str) -> Outcome<PathBuf> {
         let script = format!("import {module}; print({module}.__path__[0])");
         let output = self.command().args(["-c", &script]).output()?;
         let folder = String::from_utf8(output.stdout)?;

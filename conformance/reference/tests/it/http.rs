@@ -1,86 +1,10 @@
-//! The reference and its mutants over HTTP, started by the suite or by an operator.
+//! An external server, started by an operator.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, process::Command};
 
-use tabellion_conformance::{
-    era::Era,
-    exit,
-    report::{Report, Verdict, progress::Silent},
-    run::{self, Options},
-    target::free_port,
-};
-use tabellion_reference::{
-    CorrectServer,
-    mutant::{ALSO_OVER_HTTP, HTTP_ZOO, REST_ZOO, Specimen},
-};
+use tabellion_conformance::{exit, target::free_port};
 
 const REFERENCE: &str = env!("CARGO_BIN_EXE_tabellion-reference");
-
-fn judged(server: CorrectServer, specimen: Option<&Specimen>, only: &[&str]) -> Report {
-    let subject = tabellion_reference::over_http(server, Path::new(REFERENCE), specimen);
-    let options = Options {
-        jobs: 2,
-        // Small servers speak one era.
-        eras: match server {
-            CorrectServer::Reference => Era::ALL.to_vec(),
-            _ => vec![Era::Stateless],
-        },
-        only: only.iter().map(|id| String::from(*id)).collect(),
-        verdicts_alone: true,
-        ..Options::default()
-    };
-    run::run(&subject, &options, &Silent)
-}
-
-#[test]
-fn the_reference_passes_over_http() {
-    let lines = [
-        "wire/handshake",
-        "wire/ids",
-        "wire/large-argument",
-        "mutation/returned-id",
-    ];
-    let more = ["atomic/restart", "budget/memory"];
-    let only = [&["http"][..], &lines, &more].concat();
-    for check in judged(CorrectServer::Reference, None, &only).checks {
-        let fine = matches!(check.verdict, Verdict::Pass | Verdict::NotApplicable);
-        assert!(fine, "{} ({}): {:?}", check.id, check.revision, check.reason);
-    }
-}
-
-#[test]
-fn each_mutant_over_http_is_detected() {
-    let also = ALSO_OVER_HTTP.iter();
-    let also = also.map(|(name, ids)| (Specimen::find(name).unwrap(), *ids));
-    let own = HTTP_ZOO.iter().map(|specimen| (specimen, specimen.detected_by));
-    for (specimen, ids) in own.chain(also) {
-        let checks = judged(specimen.server, Some(specimen), ids).checks;
-        let found = checks.iter().any(|check| check.verdict == Verdict::Fail);
-        assert!(found, "{}: {checks:?}", specimen.name);
-    }
-}
-
-#[test]
-fn the_small_server_passes_over_rest() {
-    let report = judged(
-        CorrectServer::Bulletin,
-        None,
-        &["rest", "audit", "limits", "sessions"],
-    );
-    let verdicts: Vec<_> = report.checks.iter().map(|check| check.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Pass; 11], "{:?}", report.checks);
-}
-
-#[test]
-fn each_mutant_over_rest_is_detected() {
-    for specimen in REST_ZOO {
-        for id in specimen.detected_by {
-            let checks = judged(specimen.server, Some(specimen), &[id]).checks;
-            let found = checks.iter().all(|check| check.verdict == Verdict::Fail);
-            assert!(found && !checks.is_empty(), "{} {id}: {checks:?}", specimen.name);
-        }
-    }
-}
 
 const RESET: &str =
     "if [ -e pid ]; then kill $(cat pid); while kill -0 $(cat pid); do sleep 0.01; done; fi 2>/dev/null

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::{
     session::refuse,
-    support::{Library, Refusal, Server, edit},
+    support::{Library, Refusal, Server, TABELLION, edit},
 };
 
 /// Returns the tools that take a file's path, with otherwise valid arguments for `path`.
@@ -272,7 +272,7 @@ fn no_path_reaches_a_sibling_whose_name_begins_like_the_root() {
     let parent = Library::empty();
     parent.put("v-evil/s.md", "# Secret\n");
     fs::create_dir(parent.path("v")).expect("a folder");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
+    let mut command = Command::new(TABELLION);
     let command = command.arg("serve").arg("--library").arg(parent.path("v"));
     let mut target = tabellion_conformance::Target::start(command).expect("started");
     target.initialize("2025-11-25").expect("a handshake");
@@ -290,7 +290,7 @@ fn the_root_may_be_a_symbolic_link() {
     let other = TempDir::new().expect("a folder");
     let link = other.path().join("notes");
     symlink(library.root(), &link).expect("a link");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
+    let mut command = Command::new(TABELLION);
     let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--library").arg(&link))
         .expect("started");
     target.initialize("2025-11-25").expect("a handshake");

@@ -6,13 +6,7 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_conformance::{
-    Subject, Target,
-    era::Era,
-    launch::{Launch, Reach},
-    report::{Verdict, progress::Silent},
-    run::{self, Options},
-};
+use tabellion_conformance::Target;
 
 use crate::{
     http::Server,
@@ -105,8 +99,11 @@ const READING_AGENT: Calls<'_> = &[
 ];
 
 fn bulletin(library: &Library) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bulletin"));
-    command.arg(library.root()).stderr(Stdio::inherit());
+    let mut command = Command::new(TABELLION);
+    command
+        .arg("bulletin")
+        .arg(library.root())
+        .stderr(Stdio::inherit());
     command
 }
 
@@ -212,87 +209,12 @@ fn key(keys: &Path, arguments: &[&str]) -> (bool, String, String) {
     (output.status.success(), secret.trim().to_owned(), said)
 }
 
-/// Runs the suite against the example, which is started with these further arguments.
-fn judge(only: &[&str], arguments: &[&str], era: Era, by: Launch) {
-    let contract =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../codegen/examples/bulletin/schemas/bulletin");
-    let contract = tabellion_conformance::contracts::load(&contract).expect("the example");
-    let serve = [env!("CARGO_BIN_EXE_bulletin"), "{library}"];
-    let command = serve.iter().chain(arguments).map(|word| (*word).to_owned());
-    let subject = Subject {
-        launch: Launch {
-            command: command.collect(),
-            ..by
-        },
-        ..Subject::new(contract, Vec::new())
-    };
-    let options = Options {
-        only: only.iter().map(|id| (*id).to_owned()).collect(),
-        eras: vec![era],
-        rest_in_last_era: true,
-        ..Options::default()
-    };
-    let report = run::run(&subject, &options, &Silent);
-    let broken = report.checks.iter().filter(|check| {
-        let is_tried = only.is_empty() && check.verdict == Verdict::NotApplicable;
-        check.verdict != Verdict::Pass && !is_tried
-    });
-    let broken: Vec<_> = broken.map(|check| (&check.id, &check.reason)).collect();
-    assert!(broken.is_empty(), "{broken:#?}");
-    let held = report.guarantees.iter().all(|it| it.verdict == Verdict::Pass);
-    assert!(held, "{:?}", report.guarantees);
-}
-
-#[test]
-fn the_bulletin_keeps_its_contract_over_stdio() {
-    let by = Launch {
-        role: Some("--as={role}".into()),
-        ..Launch::of(vec![])
-    };
-    judge(&[], &[], Era::Stateless, by);
-}
-
-#[test]
-fn roles_and_gates_hold_over_http() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let keys = folder.path().join("keys.json");
-    let roles = [
-        ("owner", &["--scope", "write"][..]),
-        ("reviewer", &["--scope", "review"]),
-        ("reader", &["--scope", "read"]),
-        ("agent", &["--scope", "write", "--agent", "helper@1"]),
-    ];
-    let headers = roles.map(|(role, arguments)| {
-        let value = format!("Bearer {}", key(&keys, arguments).1);
-        (role.to_owned(), "Authorization".to_owned(), value)
-    });
-    let by = Launch {
-        reach: Reach::Http("http://127.0.0.1:{port}/mcp".into()),
-        role_headers: headers.into(),
-        ..Launch::of(vec![])
-    };
-    let keys = keys.to_str().expect("a path");
-    judge(&["auth", "gates"], &["127.0.0.1:{port}", keys], Era::Session, by);
-}
-
 #[test]
 fn over_http_the_key_says_who_calls() {
     let library = Library::empty();
     let folder = tempfile::tempdir().expect("a folder");
     let keys = folder.path().join("keys.json");
-    let key = |arguments: &[&str]| {
-        let mut command = Command::new(TABELLION);
-        command
-            .args(["key", "create", "--name", "Ada", "--keys"])
-            .arg(&keys);
-        let output = command.args(arguments).output().expect("it runs");
-        let secret = String::from_utf8(output.stdout).expect("a key").trim().to_owned();
-        (
-            output.status.success(),
-            secret,
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        )
-    };
+    let key = |arguments: &[&str]| key(&keys, arguments);
     for refused in [
         &["--agent", "helper@1", "--scope", "review"][..],
         &["--agent", "helper"],

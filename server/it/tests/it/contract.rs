@@ -1,10 +1,8 @@
 //! The server's tools and guarantees agree with the source document.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use tabellion_conformance::Target;
-use tabellion_contracts::{braindrive_markdown::CONTRACT, learning_os, mcb, safe_markdown_editor};
+use tabellion_contracts::braindrive_markdown::CONTRACT;
 
 use crate::support::{Library, exited};
 
@@ -96,80 +94,4 @@ fn every_guarantee_quotes_the_source_document() {
             guarantee.id
         );
     }
-}
-
-/// Runs every check of the conformance suite, in the quick profile.
-#[test]
-fn the_server_keeps_every_guarantee() {
-    let serve = [
-        env!("CARGO_BIN_EXE_tabellion-under-test"),
-        "serve",
-        "--library",
-        "{library}",
-    ];
-    tabellion_conformance::check(CONTRACT.id, serve);
-}
-
-/// A contract with operations, over both transports.
-#[test]
-fn the_desk_keeps_its_contract() {
-    let contract = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../codegen/examples/desk/schemas/desk");
-    tabellion_conformance::check(&*contract, [env!("CARGO_BIN_EXE_desk"), "{library}"]);
-}
-
-/// A contract whose store keeps rows, judged by its tables and its log.
-#[test]
-fn the_tracker_keeps_every_guarantee() {
-    let contract =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../codegen/examples/tracker/schemas/tracker");
-    tabellion_conformance::check(&*contract, [env!("CARGO_BIN_EXE_tracker"), "{data}"]);
-}
-
-/// What becomes of the rows of `mcb`. What is on the wire is much, and other tests judge it.
-#[test]
-fn the_mcb_keeps_its_guarantees_of_rows() {
-    let serve = [
-        env!("CARGO_BIN_EXE_tabellion-under-test"),
-        "serve",
-        "--contract",
-        mcb::CONTRACT.id,
-        "--data",
-        "{data}",
-        "--workspace",
-        "{workspace}",
-    ];
-    let families = ["operations", "rows", "orgs", "secrets"];
-    tabellion_conformance::check_only(&families, mcb::CONTRACT.id, serve);
-}
-
-#[test]
-fn the_learning_os_keeps_every_guarantee() {
-    let serve = [
-        env!("CARGO_BIN_EXE_tabellion-under-test"),
-        "serve",
-        "--library",
-        "{library}",
-    ];
-    let contract = ["--contract", learning_os::CONTRACT.id];
-    tabellion_conformance::check(learning_os::CONTRACT.id, serve.into_iter().chain(contract));
-}
-
-#[test]
-fn the_safe_markdown_editor_keeps_every_guarantee() {
-    let serve = [
-        env!("CARGO_BIN_EXE_tabellion-under-test"),
-        "serve",
-        "--library",
-        "{library}",
-    ];
-    let contract = [
-        "--contract",
-        safe_markdown_editor::CONTRACT.id,
-        "--document",
-        "{document}",
-    ];
-    tabellion_conformance::check(
-        safe_markdown_editor::CONTRACT.id,
-        serve.into_iter().chain(contract),
-    );
 }

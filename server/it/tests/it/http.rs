@@ -1,10 +1,8 @@
-//! The built server over HTTP: its options, its end, and the conformance suite.
+//! The built server over HTTP: its options and its end.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
-    num::NonZero,
     process::{Child, ChildStderr, Command, Stdio},
-    thread,
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -14,18 +12,14 @@ use ring::{
 };
 use serde_json::{Value, json};
 use tabellion_conformance::{
-    Subject, Target,
+    Target,
     era::Era,
     http::{Request, Url},
-    launch::{Launch, Reach},
     ledger,
-    report::{Verdict, progress::Silent},
-    run::{self, Options},
     target::ANSWER_TIMEOUT,
 };
-use tabellion_contracts::braindrive_markdown::CONTRACT;
 
-use crate::support::Library;
+use crate::support::{Library, TABELLION};
 
 /// A server over HTTP, stopped when dropped.
 pub(crate) struct Server {
@@ -241,7 +235,7 @@ fn the_server_refuses_addresses_that_it_can_not_serve() {
 #[test]
 fn one_server_serves_several_libraries_by_path() {
     let (first, second) = (Library::empty(), Library::empty());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
+    let mut command = Command::new(TABELLION);
     let named = |name: &str, library: &Library| format!("{name}={}", library.root().display());
     command
         .args(["serve", "--http", "127.0.0.1:0", "--library"])
@@ -298,7 +292,7 @@ fn call_alone(tool: &str, arguments: Value) -> Request {
 
 /// Runs `tabellion key …`; returns its standard output.
 pub(crate) fn key(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"))
+    let output = Command::new(TABELLION)
         .arg("key")
         .args(arguments)
         .output()
@@ -457,44 +451,4 @@ fn the_log_contains_no_content() {
     stderr.read_to_string(&mut log).expect("a log");
     assert!(log.contains("by-this-name"), "{log}");
     assert!(!log.to_lowercase().contains("confidential"), "{log}");
-}
-
-/// Runs the checks that depend on the transport, in the quick profile: in the newest era, and those of the wire in both.
-#[test]
-fn the_server_passes_transport_checks_over_http() {
-    let serve = [
-        env!("CARGO_BIN_EXE_tabellion-under-test"),
-        "serve",
-        "--library",
-        "{library}",
-        "--http",
-        "127.0.0.1:{port}",
-    ];
-    let subject = Subject {
-        name: "tabellion over HTTP".into(),
-        launch: Launch {
-            reach: Reach::Http("http://127.0.0.1:{port}/mcp".into()),
-            ..Launch::of(serve.map(String::from).into())
-        },
-        ..Subject::new(&CONTRACT, Vec::new())
-    };
-    let options = Options {
-        only: ["concurrent", "http", "mutation", "wire"]
-            .map(String::from)
-            .into(),
-        jobs: thread::available_parallelism().map_or(1, NonZero::get),
-        rest_in_last_era: true,
-        ..Options::default()
-    };
-    let report = run::run(&subject, &options, &Silent);
-    let checks = report.checks.iter();
-    let tried = checks
-        .clone()
-        .any(|check| check.id == "http/session-ends" && check.verdict == Verdict::Pass);
-    assert!(tried, "sessions are tried");
-    let broken: Vec<_> = checks
-        .filter(|check| !matches!(check.verdict, Verdict::Pass | Verdict::NotApplicable))
-        .map(|check| (&check.id, &check.revision, &check.reason))
-        .collect();
-    assert!(report.is_passed(), "{broken:#?}");
 }

@@ -155,7 +155,6 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
 fn no_release_has_fixtures() {
     let mut served = tabellion::contracts::names();
     let mut contracts: Vec<&str> = CONTRACTS.iter().map(|contract| contract.id).collect();
-    contracts.extend(cfg!(feature = "fixtures").then_some("official-suite"));
     served.sort_unstable();
     contracts.sort_unstable();
     assert_eq!(served, contracts);

@@ -10,7 +10,7 @@ use std::{
 use serde_json::json;
 use tabellion_conformance::{Target, target::ANSWER_TIMEOUT};
 
-use crate::support::{Library, Server, edit, exited};
+use crate::support::{Library, Server, TABELLION, edit, exited};
 
 #[test]
 fn the_server_exits_at_the_end_of_input() {
@@ -76,7 +76,7 @@ fn the_server_exits_when_its_parent_is_gone() {
     let pid_file = tempfile::NamedTempFile::new().expect("a file");
     let script = format!(
         "exec 3<&0; {} serve --library '{}' <&3 & echo $! > '{}'; exec sleep 600",
-        env!("CARGO_BIN_EXE_tabellion-under-test"),
+        TABELLION,
         library.root().display(),
         pid_file.path().display()
     );

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Map, Value, json};
 use tabellion_conformance::Target;
 
-use crate::support::{Library, exited};
+use crate::support::{Library, TABELLION, exited};
 
 /// Calls in turn, each with what its answer or its error has to say.
 const CALLS: &[(&str, &str, &str)] = &[
@@ -68,8 +68,8 @@ const CALLS: &[(&str, &str, &str)] = &[
 #[test]
 fn each_request_comes_to_its_operation_or_is_refused_with_what_there_is() {
     let library = Library::empty();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_desk"));
-    command.arg(library.root()).stderr(Stdio::inherit());
+    let mut command = Command::new(TABELLION);
+    command.arg("desk").arg(library.root()).stderr(Stdio::inherit());
     let mut target = Target::start(&mut command).expect("it starts");
     target.initialize("2025-11-25").expect("a handshake");
     for (tool, arguments, expected) in CALLS {

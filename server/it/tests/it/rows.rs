@@ -7,14 +7,9 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_conformance::{
-    Subject, Target, contracts,
-    launch::{Launch, Reach},
-    report::{Verdict, progress::Silent},
-    run::{self, Options},
-};
+use tabellion_conformance::Target;
 
-use crate::support::exited;
+use crate::support::{TABELLION, exited};
 
 /// Calls in turn, each with what its answer or its error has to say.
 const CALLS: &[(&str, &str)] = &[
@@ -117,8 +112,8 @@ const CALLS: &[(&str, &str)] = &[
 ];
 
 fn serve(folder: &Path) -> Target {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tracker"));
-    command.arg(folder).stderr(Stdio::inherit());
+    let mut command = Command::new(TABELLION);
+    command.arg("tracker").arg(folder).stderr(Stdio::inherit());
     let mut target = Target::start(&mut command).expect("it starts");
     target.initialize("2025-11-25").expect("a handshake");
     target
@@ -176,40 +171,5 @@ fn another_process_sees_what_was_answered_and_no_secret_is_kept() {
         let bytes = fs::read(file.path()).expect("a file");
         let kept = bytes.windows(64).any(|window| window == &secret.as_bytes()[4..]);
         assert!(!kept, "{:?} has the secret", file.file_name());
-    }
-}
-
-/// The families of rows, over HTTP as over standard input and output: also kills and faults of the disk.
-#[test]
-fn rows_are_kept_over_http() {
-    let contract =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../codegen/examples/tracker/schemas/tracker");
-    let contract = contracts::load(&contract).expect("the example");
-    let serve = [env!("CARGO_BIN_EXE_tracker"), "{data}", "127.0.0.1:{port}"];
-    let subject = Subject {
-        launch: Launch {
-            reach: Reach::Http("http://127.0.0.1:{port}/mcp".into()),
-            ..Launch::of(serve.map(String::from).into())
-        },
-        ..Subject::new(contract, Vec::new())
-    };
-    let families = ["operations", "rows", "orgs", "secrets"];
-    let options = Options {
-        only: families.map(String::from).into(),
-        jobs: run::available_jobs(),
-        ..Options::default()
-    };
-    let report = run::run(&subject, &options, &Silent);
-    // When an answer leaves can't be seen over HTTP.
-    let checks = report
-        .checks
-        .iter()
-        .filter(|check| check.id != "rows/synced-before-answer");
-    let broken = checks.filter(|check| check.verdict != Verdict::Pass);
-    let broken: Vec<_> = broken.map(|check| (&check.id, &check.reason)).collect();
-    assert!(broken.is_empty(), "{broken:#?}");
-    for family in families {
-        let is_tried = report.checks.iter().any(|check| check.id.starts_with(family));
-        assert!(is_tried, "{family}");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tabellion_conformance::{Ledger, ledger};
 
-use crate::support::{Answer, Library, Refusal, Server, edit};
+use crate::support::{Answer, Library, Refusal, Server, TABELLION, edit};
 
 const PLAN: &str = "---\ntitle: Plan\n---\n# Plan\n\nIntro.\n\n## Scope\n\nSmall.\n\n### Detail\n\nFine.\n\n## Risks\n\nNone.\n";
 
@@ -512,7 +512,7 @@ fn the_server_refuses_unknown_conditions() {
 fn a_library_may_be_a_folder_of_a_larger_repository() {
     let outer = Library::with(&[("code.rs", "fn main() {}\n"), ("docs/a.md", "# A\n")]);
     let root = outer.path("docs");
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
+    let mut command = std::process::Command::new(TABELLION);
     let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--library").arg(&root))
         .expect("started");
     target.initialize("2025-11-25").expect("a handshake");
@@ -538,7 +538,7 @@ fn a_library_may_be_a_folder_of_a_larger_repository() {
 fn an_empty_folder_becomes_a_library_and_reading_never_changes_it() {
     let library = Library::empty();
     let folder = library.path("deep/down");
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tabellion-under-test"));
+    let mut command = std::process::Command::new(TABELLION);
     let mut target = tabellion_conformance::Target::start(command.arg("serve").arg("--create").arg(&folder))
         .expect("started");
     target.initialize("2025-11-25").expect("a handshake");

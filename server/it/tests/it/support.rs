@@ -12,14 +12,16 @@ use tempfile::TempDir;
 
 /// The `tabellion` program.
 pub(crate) const TABELLION: &str = env!("CARGO_BIN_EXE_tabellion-under-test");
-/// The program that also has the tool `change_documents`.
-pub(crate) const SEVERAL_DOCUMENTS: &str = env!("CARGO_BIN_EXE_several-documents-under-test");
+/// Its argument that serves a library.
+pub(crate) const SERVE: &str = "serve";
+/// Its argument that serves a library with the further tool `change_documents`.
+pub(crate) const SEVERAL_DOCUMENTS: &str = "several-documents";
 
 /// A library in a folder of its own.
 pub(crate) struct Library {
     dir: TempDir,
-    /// The program that serves it.
-    program: &'static str,
+    /// The program's first argument to serve it.
+    server: &'static str,
 }
 
 impl Library {
@@ -27,7 +29,7 @@ impl Library {
     pub(crate) fn empty() -> Self {
         Self {
             dir: TempDir::new().expect("a temporary folder"),
-            program: TABELLION,
+            server: SERVE,
         }
     }
 
@@ -35,13 +37,13 @@ impl Library {
     pub(crate) fn empty_in(place: &Path) -> Self {
         Self {
             dir: TempDir::new_in(place).expect("a temporary folder"),
-            program: TABELLION,
+            server: SERVE,
         }
     }
 
-    /// Returns the same library, served by `program`.
-    pub(crate) fn served_by(self, program: &'static str) -> Self {
-        Self { program, ..self }
+    /// Returns the same library, served by the server of this name.
+    pub(crate) fn served_by(self, server: &'static str) -> Self {
+        Self { server, ..self }
     }
 
     /// Creates a library with `files`, committed by a person.
@@ -101,9 +103,9 @@ impl Library {
 
     /// Returns the command that serves this library.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(self.program);
+        let mut command = Command::new(TABELLION);
         command
-            .arg("serve")
+            .arg(self.server)
             .arg("--library")
             .arg(self.root())
             .stderr(Stdio::inherit());

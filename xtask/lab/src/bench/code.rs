@@ -16,7 +16,9 @@ use super::{
     pipe::Pipe,
     table::{Row, Table},
 };
-use crate::{Outcome, measure::peak, root};
+use xtask::{Outcome, root};
+
+use crate::measure::peak;
 
 /// How often it is asked whether a run is over.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

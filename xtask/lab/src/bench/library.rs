@@ -10,7 +10,7 @@ use std::{
 use tabellion_conformance::ledger;
 use tempfile::TempDir;
 
-use crate::{Outcome, root};
+use xtask::{Outcome, root};
 
 /// Number of files in a folder.
 const IN_FOLDER: usize = 100;

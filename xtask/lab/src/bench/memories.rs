@@ -15,7 +15,7 @@ use super::{
     table::{Row, Table},
     texts::Texts,
 };
-use crate::{Outcome, root};
+use xtask::{Outcome, root};
 
 const CALL: &str = "tools/call";
 /// Number of calls in flight while observations are stored that are not measured.

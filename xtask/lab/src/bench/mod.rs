@@ -31,14 +31,16 @@ use self::{
     peers::Floor,
     table::{Row, Table},
 };
-use crate::{Outcome, measure::resident, root, run};
+use xtask::{Outcome, root, run};
+
+use crate::measure::resident;
 
 /// A word that is in no document.
 const RARE: &str = "quinquagenary";
 /// Number of calls in flight in the row that says so.
 const IN_FLIGHT: usize = 32;
 
-/// Options of `cargo xtask bench`.
+/// Options of `cargo lab bench`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Sizes of the libraries, in files

@@ -19,7 +19,9 @@ use super::{
     table::{Row, Table},
     texts::Texts,
 };
-use crate::{Outcome, foreign::Served, root};
+use xtask::{Outcome, root};
+
+use crate::served::Served;
 
 /// Notes in a folder.
 const IN_FOLDER: usize = 1_000;

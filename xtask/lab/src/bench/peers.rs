@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Map, json};
 use tabellion_conformance::{Target, ledger};
 
-use crate::{Outcome, root};
+use xtask::{Outcome, root};
 
 /// Options with which git's commits are as durable as ours, without other work.
 const DURABLE: [&str; 6] = [

@@ -10,7 +10,9 @@ use std::{
 use serde_json::{Value, json};
 
 use super::succeeded;
-use crate::{Outcome, measure::resident, root};
+use xtask::{Outcome, root};
+
+use crate::measure::resident;
 
 /// A server over standard input and output. A time ends with the line that answers; reading what it says is not in it.
 pub(super) struct Pipe {

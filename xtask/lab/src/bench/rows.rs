@@ -16,7 +16,7 @@ use super::{
     pipe::Pipe,
     table::{Row, Table},
 };
-use crate::{Outcome, root, run};
+use xtask::{Outcome, root, run};
 
 /// Number of changes whose space on the disk is measured.
 const CHANGES: usize = 1_000;

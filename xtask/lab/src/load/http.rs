@@ -16,7 +16,9 @@ use ureq::{
 };
 
 use super::{ANSWER_TIMEOUT, LARGE, caller::Caller, tally::Memory, tls::Certificate};
-use crate::{Outcome, measure::resident};
+use xtask::Outcome;
+
+use crate::measure::resident;
 
 /// Number of clients that send half a request or half a handshake, and of those that request much and hardly read.
 const IDLERS: usize = 10;

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use tabellion_conformance::Target;
 
 use super::{caller::Caller, tally::Memory};
-use crate::{Outcome, measure::resident};
+use xtask::Outcome;
+
+use crate::measure::resident;
 
 /// Lets all callers call for this many seconds, then receives the answers still in flight.
 pub(super) fn run(mut server: Target, callers: Vec<Caller>, seconds: u64) -> Outcome<(Vec<Caller>, Memory)> {

@@ -29,7 +29,9 @@ use self::{
     tally::Tally,
     tls::Certificate,
 };
-use crate::{Outcome, foreign::Served, root, run};
+use xtask::{Outcome, root, run};
+
+use crate::served::Served;
 
 /// Number of documents to read.
 const DOCUMENTS: usize = 100;
@@ -43,7 +45,7 @@ const LARGE_BYTES: usize = 8 << 20;
 /// Time limit of an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Options of `cargo xtask load`.
+/// Options of `cargo lab load`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Duration of the calls over each transport, in seconds

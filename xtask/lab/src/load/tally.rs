@@ -3,7 +3,9 @@
 use std::{collections::HashSet, fs, path::Path, time::Duration};
 
 use super::{SHARED, caller::Caller};
-use crate::{Outcome, measure::at};
+use xtask::Outcome;
+
+use crate::measure::at;
 
 /// The header of the table; each row is a [`Tally`].
 pub(super) const HEAD: &str = "\

@@ -24,7 +24,7 @@ use ureq::{
     },
 };
 
-use crate::Outcome;
+use xtask::Outcome;
 
 /// Address of our servers.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -7,12 +7,14 @@ mod report;
 
 use std::{fs, path::Path, time::Duration};
 
-use self::report::Scenario;
-use crate::{
+use xtask::{
     Outcome,
-    foreign::{self, Node, Served, output},
+    foreign::{self, Node, output},
     run,
 };
+
+use self::report::Scenario;
+use crate::served::Served;
 
 const PACKAGE: &str = "@modelcontextprotocol/conformance";
 const VERSION: &str = "0.2.0-alpha.12";

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs, path::Path};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::Outcome;
+use xtask::Outcome;
 
 /// Separates a scenario's name from the time in its folder's name, as in `server-ping-2026-07-28T09-30-00-000Z`.
 const BEFORE: &str = "server-";

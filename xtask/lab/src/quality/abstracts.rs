@@ -16,7 +16,7 @@ use super::{
     data::{Query, lines},
     report::Run,
 };
-use crate::Outcome;
+use xtask::Outcome;
 
 /// Name of the project.
 const NAME: &str = "texts";

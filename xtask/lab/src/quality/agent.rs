@@ -13,7 +13,7 @@ use tabellion_conformance::Target;
 use tempfile::TempDir;
 
 use super::Options;
-use crate::Outcome;
+use xtask::Outcome;
 
 /// The protocol's revision that it speaks.
 const REVISION: &str = "2025-11-25";

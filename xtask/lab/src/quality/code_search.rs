@@ -14,7 +14,7 @@ use super::{
     data::{Label, Query, lines},
     report::Run,
 };
-use crate::Outcome;
+use xtask::Outcome;
 
 /// The repositories, and what is asked of them.
 const ARCHIVE: &str = "repos.tar.gz";

@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-use crate::Outcome;
+use xtask::Outcome;
 
 #[derive(Default)]
 pub(super) struct Query {

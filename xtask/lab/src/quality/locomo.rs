@@ -14,7 +14,7 @@ use super::{
     data::{Query, lines},
     report::Run,
 };
-use crate::Outcome;
+use xtask::Outcome;
 
 #[derive(Deserialize)]
 struct Conversation {

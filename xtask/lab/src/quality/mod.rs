@@ -1,4 +1,4 @@
-//! `cargo xtask quality`: how well texts are found, on public collections of labelled queries.
+//! `cargo lab quality`: how well texts are found, on public collections of labelled queries.
 //!
 //! The collections are not part of the project. README.md lists where they come from and the form in which they are read. Each has a
 //! module, which returns a [`Run`]: what was found for each query.
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use self::report::Run;
-use crate::{Outcome, root, run};
+use xtask::{Outcome, root, run};
 
 /// Number of results that are asked for.
 const LIMIT: usize = 1000;

@@ -15,7 +15,9 @@ use super::{
     data::Query,
     measure::{Measures, mean},
 };
-use crate::{Outcome, measure::at};
+use xtask::Outcome;
+
+use crate::measure::at;
 
 /// File in the folder of a collection with the published figures of others.
 const BASELINES: &str = "baselines.json";

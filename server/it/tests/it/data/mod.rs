@@ -1,7 +1,6 @@
 //! Contracts over rows, served by the built program from a data folder.
 
 mod bound_keys;
-mod families;
 #[cfg(target_os = "linux")]
 mod limits;
 mod modes;

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use tabellion_conformance::ledger;
 
-use crate::support::{Library, SEVERAL_DOCUMENTS, TABELLION, edit};
+use crate::support::{Library, SERVE, SEVERAL_DOCUMENTS, edit};
 
 /// A mutation of one document or of several.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// The program that has the tool.
-    pub(crate) program: &'static str,
+    /// The server that has the tool.
+    pub(crate) server: &'static str,
     /// The changed documents.
     pub(crate) paths: Vec<&'static str>,
     pub(crate) tool: &'static str,
@@ -30,7 +30,7 @@ pub(crate) fn all() -> Vec<Case> {
     let delete = |path: &str| json!({ "path": path, "confirm": true });
     let case = |name, tool, path, arguments, prepare| Case {
         name,
-        program: TABELLION,
+        server: SERVE,
         paths: vec![path],
         tool,
         arguments,
@@ -182,7 +182,7 @@ fn of_two_documents() -> impl Iterator<Item = Case> {
     ];
     cases.into_iter().map(|(name, prepare, mounted, documents)| Case {
         name,
-        program: SEVERAL_DOCUMENTS,
+        server: SEVERAL_DOCUMENTS,
         paths: documents.map(|(path, _)| path).to_vec(),
         tool: "change_documents",
         arguments: json!({ "documents": documents.map(|(path, content)| match content {

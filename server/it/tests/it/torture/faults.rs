@@ -468,7 +468,7 @@ impl MountedLibrary {
         } else {
             Library::empty()
         };
-        let library = library.served_by(case.program);
+        let library = library.served_by(case.server);
         let mount = |folder: &str| {
             fs::create_dir(library.path(folder))?;
             Mount::over(&library.path(folder))

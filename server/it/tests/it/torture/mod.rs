@@ -1,7 +1,7 @@
 //! Stress tests: faults, full disks, many servers, concurrent work of a person, unusual repositories, a long life.
 //!
-//! Each test has a short form, which runs with all tests, and a long form, which `cargo xtask torture` runs. A failure prints
-//! its seed: `cargo xtask torture --seed N` repeats it.
+//! Each test has a short form, which runs with all tests, and a long form, which `cargo lab torture` runs. A failure prints
+//! its seed: `cargo lab torture --seed N` repeats it.
 
 mod beginnings;
 mod calls;

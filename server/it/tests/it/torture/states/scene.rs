@@ -10,7 +10,7 @@ use tabellion_conformance::Target;
 use tempfile::TempDir;
 
 use super::State;
-use crate::support::Server;
+use crate::support::{Server, TABELLION};
 
 /// A repository of a few files.
 const FIRST: &str = "
@@ -137,7 +137,7 @@ impl Scene {
         let script = format!("{}\nexec \"$0\" serve --library \"$1\"", self.state.environment);
         let mut command = self.apart("sh");
         command
-            .args(["-e", "-c", &script, env!("CARGO_BIN_EXE_tabellion-under-test")])
+            .args(["-e", "-c", &script, TABELLION])
             .arg(self.library())
             .env("CANARY", self.canary())
             .stderr(File::create(self.dir.path().join("said")).expect("a file"));

@@ -1,0 +1,73 @@
+//! Builds and runs the tests with cargo-nextest, which fills all cores and keeps the time of each test.
+//!
+//! `.config/nextest.toml` has a profile for each size of `cargo xtask test`.
+
+use std::{fs, process::Command};
+
+use xtask::{Outcome, root, run};
+
+use crate::times;
+
+/// The version that the configuration was written for.
+const VERSION: &str = "0.9.143";
+/// Tests of the fast size, where cargo-nextest is missing: all but those of these packages.
+const SLOW_PACKAGES: [&str; 4] = ["--exclude", "tabellion-it", "--exclude", "tabellion-evolution"];
+
+/// Builds all tests, and keeps how long each crate took.
+///
+/// # Errors
+/// If a test does not compile.
+pub(crate) fn build() -> Outcome {
+    let is_kept = fs::create_dir_all(times::folder()).is_ok();
+    run::cargo(&["test", "--workspace", "--quiet", "--no-run", "--timings"])?;
+    let report = root().join("target/cargo-timings/cargo-timing.html");
+    if is_kept && report.is_file() {
+        fs::copy(report, times::folder().join("build.html"))?;
+    }
+    Ok(())
+}
+
+/// Runs the tests of a profile. Without cargo-nextest, and if it can't be installed, Cargo runs them, and no times are kept.
+///
+/// # Errors
+/// If a test fails.
+pub(crate) fn run(profile: &str) -> Outcome {
+    if !is_installed() {
+        eprintln!(
+            "cargo-nextest is missing; installing it takes some minutes: cargo install --locked cargo-nextest@{VERSION}"
+        );
+        let package = format!("cargo-nextest@{VERSION}");
+        if run::cargo(&["install", "--locked", &package]).is_err() || !is_installed() {
+            eprintln!(
+                "cargo-nextest can't be installed: running the tests with Cargo, slower, and without times"
+            );
+            let slow = if profile == "fast" {
+                &SLOW_PACKAGES[..]
+            } else {
+                &[]
+            };
+            return run::cargo(&[&["test", "--workspace", "--quiet", "--all-targets"], slow].concat());
+        }
+    }
+    let ran = run::cargo(&[
+        "nextest",
+        "run",
+        "--workspace",
+        "--cargo-quiet",
+        "--profile",
+        profile,
+    ]);
+    let results = root().join("target/nextest").join(profile).join("junit.xml");
+    if results.is_file() {
+        fs::copy(results, times::folder().join("tests.xml"))?;
+    }
+    ran
+}
+
+fn is_installed() -> bool {
+    let version = Command::new("cargo")
+        .args(["nextest", "--version"])
+        .current_dir(root())
+        .output();
+    version.is_ok_and(|output| output.status.success())
+}
