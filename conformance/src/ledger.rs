@@ -119,6 +119,15 @@ impl Ledger {
 /// # Errors
 /// If git cannot be run or fails; the message contains its output.
 pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
+    let since = Instant::now();
+    git_while(root, arguments, || {
+        thread::sleep(RETRY_INTERVAL);
+        since.elapsed() <= INDEX_LOCK_TIMEOUT
+    })
+}
+
+/// As [`git`]. While the index is locked, `wait` waits and returns whether to try again.
+fn git_while(root: &Path, arguments: &[&str], mut wait: impl FnMut() -> bool) -> io::Result<String> {
     let mut command = Command::new("git");
     command
         .arg("-C")
@@ -140,7 +149,6 @@ pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_OPTIONAL_LOCKS", "0");
-    let since = Instant::now();
     loop {
         let output = command.output()?;
         if output.status.success() {
@@ -149,11 +157,10 @@ pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
         // `git fsck` says what is missing on standard output.
         let message = [output.stderr, output.stdout].concat();
         let message = String::from_utf8_lossy(&message);
-        if !message.contains("index.lock") || since.elapsed() > INDEX_LOCK_TIMEOUT {
+        if !message.contains("index.lock") || !wait() {
             let (command, message) = (arguments.join(" "), message.trim());
             return Err(io::Error::other(format!("git {command}: {message}")));
         }
-        thread::sleep(RETRY_INTERVAL);
     }
 }
 
@@ -163,23 +170,24 @@ pub fn git(root: &Path, arguments: &[&str]) -> io::Result<String> {
 /// # Errors
 /// If `git fsck` reports damage; the message contains its output.
 pub fn fsck(root: &Path) -> io::Result<()> {
-    let run = || git(root, &["fsck", "--strict", "--no-dangling", "--no-progress"]).map(drop);
-    run().or_else(|_| {
-        wait_for_maintenance(root)?;
-        run()
+    let since = Instant::now();
+    fsck_while(root, || {
+        thread::sleep(RETRY_INTERVAL);
+        since.elapsed() < MAINTENANCE_TIMEOUT
     })
 }
 
-fn wait_for_maintenance(root: &Path) -> io::Result<()> {
-    // `git maintenance` has the first, and `git gc` the second.
-    let locks = ["--git-path", "objects/maintenance.lock", "--git-path", "gc.pid"];
-    let locks = git(root, &[&["rev-parse"][..], &locks].concat())?;
-    let is_running = || locks.lines().any(|lock| root.join(lock).exists());
-    let since = Instant::now();
-    while is_running() && since.elapsed() < MAINTENANCE_TIMEOUT {
-        thread::sleep(RETRY_INTERVAL);
-    }
-    Ok(())
+/// As [`fsck`]. While maintenance runs, `wait` waits and returns whether to go on waiting.
+fn fsck_while(root: &Path, mut wait: impl FnMut() -> bool) -> io::Result<()> {
+    let run = || git(root, &["fsck", "--strict", "--no-dangling", "--no-progress"]).map(drop);
+    run().or_else(|_| {
+        // `git maintenance` has the first, and `git gc` the second.
+        let locks = ["--git-path", "objects/maintenance.lock", "--git-path", "gc.pid"];
+        let locks = git(root, &[&["rev-parse"][..], &locks].concat())?;
+        let is_running = || locks.lines().any(|lock| root.join(lock).exists());
+        while is_running() && wait() {}
+        run()
+    })
 }
 
 /// Returns the bytes of the file at `path`; `None` if it is not a regular file. Never blocks, not even on a pipe.
@@ -286,14 +294,16 @@ mod tests {
         git(dir.path(), &["init", "--quiet"]).unwrap();
         let lock = dir.path().join(".git/index.lock");
         fs::write(&lock, "").unwrap();
-        let add = || git(dir.path(), &["add", "--all"]);
-        assert!(add().unwrap_err().to_string().contains("index.lock"));
-        thread::scope(|scope| {
-            let adding = scope.spawn(add);
-            thread::sleep(Duration::from_millis(100));
-            fs::remove_file(&lock).unwrap();
-            adding.join().unwrap().unwrap();
-        });
+        let add = |wait: &mut dyn FnMut() -> bool| git_while(dir.path(), &["add", "--all"], wait);
+        let error = add(&mut || false).unwrap_err().to_string();
+        assert!(error.contains("index.lock"), "{error}");
+        let mut waits = 0;
+        let unlock = &mut || {
+            waits += 1;
+            waits < 2 || fs::remove_file(&lock).is_ok()
+        };
+        add(unlock).unwrap();
+        assert_eq!(waits, 2);
     }
 
     #[test]
@@ -315,13 +325,11 @@ mod tests {
         for lock in ["objects/maintenance.lock", "gc.pid"] {
             let lock = dir.path().join(".git").join(lock);
             fs::write(&lock, "").unwrap();
-            thread::scope(|scope| {
-                let looking = scope.spawn(|| fsck(dir.path()));
-                thread::sleep(Duration::from_millis(200));
+            let end = || {
                 fs::rename(&aside, &object).unwrap();
-                fs::remove_file(&lock).unwrap();
-                looking.join().unwrap().unwrap();
-            });
+                fs::remove_file(&lock).is_ok()
+            };
+            fsck_while(dir.path(), end).unwrap();
             fs::rename(&object, &aside).unwrap();
         }
     }

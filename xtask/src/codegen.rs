@@ -106,13 +106,13 @@ fn meta_schemas() -> io::Result<Vec<(PathBuf, String)>> {
     fs::read_dir(schemas().join("meta"))?.map(copy).collect()
 }
 
-/// Returns the folders of contracts and of generated code: of the served contracts, and of the fixtures.
+/// Returns the folders of contracts and of generated code: of the served contracts, and of the one for the official suite.
 fn places() -> [(PathBuf, PathBuf); 2] {
     [
         (schemas(), schemas().join("src/generated")),
         (
             schemas().join("fixtures"),
-            root().join("server/mcp/src/fixtures/generated"),
+            root().join("server/it/src/official_suite/generated"),
         ),
     ]
 }

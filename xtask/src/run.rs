@@ -70,14 +70,14 @@ pub fn git(arguments: &[&str]) -> Outcome<String> {
     .into())
 }
 
-/// Builds a binary of the workspace in debug mode, with features of its package; returns its path.
+/// Builds a binary of the workspace in debug mode; returns its path.
 ///
 /// The whole workspace is selected, with an example. Cargo then unifies features as for `cargo test --workspace`, and reuses
 /// that build.
 ///
 /// # Errors
 /// If it does not build.
-pub fn program(name: &str, features: &[&str]) -> Outcome<PathBuf> {
+pub fn program(name: &str) -> Outcome<PathBuf> {
     let chosen = [
         "build",
         "--quiet",
@@ -87,7 +87,7 @@ pub fn program(name: &str, features: &[&str]) -> Outcome<PathBuf> {
         "--example",
         "notes",
     ];
-    cargo(&[&chosen, features].concat())?;
+    cargo(&chosen)?;
     built(name)
 }
 

@@ -234,7 +234,7 @@ mod tests {
         assert!(problems_in("a.rs", generated).is_empty());
         for path in [
             "schemas/learning-os/source.md",
-            "server/mcp/src/fixtures/generated/suite.rs",
+            "server/it/src/official_suite/generated/suite.rs",
             ".github/CONTRIBUTING.md",
         ] {
             assert!(is_exempt(path), "{path}");

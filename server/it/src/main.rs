@@ -1,5 +1,6 @@
-//! The servers that tests drive, in one program. The first argument chooses one of the examples of `tabellion-codegen`, or the
-//! server with a tool that changes several documents; without such a name, this is the `tabellion` program.
+//! The servers that tests drive, in one program. The first argument chooses one of the examples of `tabellion-codegen`, the
+//! server for the official conformance suite, or the one with a tool that changes several documents; without such a name, this is
+//! the `tabellion` program.
 //!
 //! Cargo builds a package's own programs for its tests, and tells them where they are.
 
@@ -7,6 +8,7 @@
 mod bulletin;
 #[path = "../../../codegen/examples/desk/server.rs"]
 mod desk;
+mod official_suite;
 mod several;
 #[path = "../../../codegen/examples/tracker/server.rs"]
 mod tracker;
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
     let served = match name.as_str() {
         "bulletin" => bulletin::serve(arguments),
         "desk" => desk::serve(arguments),
+        "official-suite" => official_suite::serve(arguments),
         "several-documents" => several::serve(arguments),
         "tracker" => tracker::serve(arguments),
         _ => return tabellion::cli::main(),

@@ -15,16 +15,14 @@ use tabellion_runtime::{Contract, ContractSpec, Environment, calls::CallStore};
 use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
 
-#[cfg(feature = "fixtures")]
-use super::fixtures::Fixtures as Handler;
-#[cfg(not(feature = "fixtures"))]
-use super::handler::Handler;
 use super::{
     approval::ApprovalPolicy,
     caller::LocalCaller,
     calls::Calls,
     catalog::{Catalog, NameClash, Offer},
     exact_error::ExactError,
+    extension::Extension,
+    handler::Handler,
     request_origin::{self, RequestOrigin},
     shared::{ServerInfo, Shared},
 };
@@ -37,6 +35,7 @@ pub(super) const MAX_SUBSCRIPTIONS: usize = 64;
 /// Contracts as an MCP server for one client.
 pub struct Adapter {
     handler: Handler,
+    extension: Option<Arc<dyn Extension>>,
     subscriptions: Arc<Semaphore>,
 }
 
@@ -55,6 +54,7 @@ impl Adapter {
         let subscriptions = Arc::new(Semaphore::new(MAX_SUBSCRIPTIONS));
         Ok(Self {
             handler,
+            extension: None,
             subscriptions,
         })
     }
@@ -77,6 +77,13 @@ impl Adapter {
     #[must_use]
     pub fn with_local_caller(self, caller: LocalCaller) -> Self {
         let _ = self.handler.shared.local_caller.set(caller);
+        self
+    }
+
+    /// Answers some requests beside the contracts.
+    #[must_use]
+    pub fn with_extension(mut self, extension: Arc<dyn Extension>) -> Self {
+        self.extension = Some(extension);
         self
     }
 
@@ -105,6 +112,7 @@ impl Adapter {
     pub fn for_another(&self) -> Self {
         Self {
             handler: self.handler.for_another(),
+            extension: self.extension.clone(),
             subscriptions: self.subscriptions.clone(),
         }
     }
@@ -150,9 +158,29 @@ impl Adapter {
                 .await?;
             cx.extensions.insert(watched);
         }
+        if let Some(extension) = &self.extension
+            && let Some(answer) = extension.answer(&request, &cx)
+        {
+            let era = self.handler.era(&cx)?;
+            let mut answer = answer.await?;
+            let meta = match &mut answer {
+                ServerResult::CallToolResult(result) => Some(&mut result.meta),
+                ServerResult::GetPromptResult(result) => Some(&mut result.meta),
+                ServerResult::ReadResourceResult(result) => Some(&mut result.meta),
+                ServerResult::InputRequiredResult(result) => Some(&mut result.meta),
+                _ => None,
+            };
+            if let Some(meta) = meta {
+                self.handler.shared.sign(era, meta);
+            }
+            return Ok(answer);
+        }
         let exact_error = ExactError::default();
         cx.extensions.insert(exact_error.clone());
-        let answer = self.handler.handle_request(request, cx).await;
+        let mut answer = self.handler.handle_request(request, cx).await;
+        if let (Some(extension), Ok(answer)) = (&self.extension, &mut answer) {
+            extension.extend(answer);
+        }
         answer.map_err(|error| exact_error.or(error))
     }
 }

@@ -123,7 +123,15 @@ impl Handler {
         if !self.serves(M::VALUE, era) {
             return Err(ErrorData::method_not_found::<M>());
         }
-        era.ok_or_else(|| {
+        self.era(cx)
+    }
+
+    /// Returns the client's era.
+    ///
+    /// # Errors
+    /// If the client has not said it.
+    pub(super) fn era(&self, cx: &RequestContext<RoleServer>) -> Result<Era, ErrorData> {
+        era(cx).ok_or_else(|| {
             let message =
                 "no protocol version: open a session with `initialize`, or name the version in `_meta`";
             ErrorData::invalid_params(message, None)

@@ -26,12 +26,7 @@ pub mod calls;
 mod catalog;
 mod ending;
 mod exact_error;
-#[cfg(any(test, feature = "fixtures"))]
-#[cfg_attr(
-    not(feature = "fixtures"),
-    allow(dead_code, reason = "without the feature, only its unit tests use it")
-)]
-pub mod fixtures;
+mod extension;
 mod handler;
 mod in_flight;
 mod internal_error;
@@ -61,5 +56,6 @@ pub use approval::{ApprovalMode, ApprovalPolicy};
 pub use caller::LocalCaller;
 pub use catalog::{Kind, NameClash, Offer};
 pub use ending::ServeError;
+pub use extension::Extension;
 pub use service::{serve, serve_stdio};
 pub use shared::ServerInfo;

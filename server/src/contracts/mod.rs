@@ -1,8 +1,7 @@
 //! The contracts that can be served, and what implements each.
 //!
 //! An entry in `ALL` makes a contract available; its tools, schemas and errors come from its JSON. It is served from a library or
-//! from rows in the data folder, as its implementation says. The feature `fixtures` adds a contract for the official conformance
-//! suite.
+//! from rows in the data folder, as its implementation says.
 
 mod braindrive_markdown;
 pub(crate) mod brainforge;
@@ -82,15 +81,6 @@ static ALL: &[Served] = &[
         implementation: Implementation::Documents(|library, _| Some(brainforge::service(library))),
         words: None,
         downloads: Some(brainforge::downloads),
-    },
-    #[cfg(feature = "fixtures")]
-    Served {
-        spec: tabellion_mcp::fixtures::OFFICIAL_SUITE,
-        implementation: Implementation::Documents(|library, _| {
-            Some(tabellion_mcp::fixtures::service(library))
-        }),
-        words: None,
-        downloads: None,
     },
 ];
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use tabellion_library::{self as library, Library};
-use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, Offer, ServerInfo};
+use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, Extension, Offer, ServerInfo};
 use tabellion_platform::parent::Parent;
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, spec::RowsSpec};
@@ -78,6 +78,7 @@ pub struct Server<S = Library> {
     /// The library, if that is the store.
     library: Option<Arc<Library>>,
     contracts: Vec<Arc<dyn Contract>>,
+    extension: Option<Arc<dyn Extension>>,
     offer: Offer,
     approval: ApprovalPolicy,
     keys: Option<PathBuf>,
@@ -156,6 +157,7 @@ impl<S> Server<S> {
             store,
             library,
             contracts: vec![],
+            extension: None,
             offer: Offer::Everything,
             approval: ApprovalPolicy::default(),
             keys: None,
@@ -166,6 +168,12 @@ impl<S> Server<S> {
     /// Adds a contract with its implementation.
     pub fn with(mut self, service: impl Contract + 'static) -> Self {
         self.contracts.push(Arc::new(service));
+        self
+    }
+
+    /// Answers some requests beside the contracts, as no contract can declare.
+    pub fn extension(mut self, extension: impl Extension + 'static) -> Self {
+        self.extension = Some(Arc::new(extension));
         self
     }
 
@@ -257,6 +265,10 @@ impl<S> Server<S> {
         let calls = calls.transpose().map_err(ServerError::new)?.flatten();
         let adapter = Adapter::new(self.contracts, self.offer, info, self.approval);
         let adapter = adapter.map(|adapter| adapter.with_environment(Arc::new(environment)));
+        let adapter = adapter.map(|adapter| match self.extension {
+            Some(extension) => adapter.with_extension(extension),
+            None => adapter,
+        });
         let adapter = adapter.map(|adapter| match calls {
             Some(calls) => adapter.with_calls(calls),
             None => adapter,

@@ -128,7 +128,7 @@ enum Transport {
 
 /// Runs all clients. Missing ones are reported at the end.
 pub(crate) fn all() -> Outcome {
-    let program = run::program("tabellion", &[])?;
+    let program = run::program("tabellion")?;
     let (mut wrong, mut missing) = (Vec::new(), Vec::new());
     for met in [
         pythons(&program),

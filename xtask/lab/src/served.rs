@@ -36,8 +36,21 @@ impl Served {
     /// # Errors
     /// If it does not print its address.
     pub(crate) fn start<S: AsRef<OsStr>>(program: &Path, folder: &Path, arguments: &[S]) -> Outcome<Self> {
+        Self::start_as("serve", program, folder, arguments)
+    }
+
+    /// As [`start`](Self::start), with another command of the program than `serve`.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub(crate) fn start_as<S: AsRef<OsStr>>(
+        command: &str,
+        program: &Path,
+        folder: &Path,
+        arguments: &[S],
+    ) -> Outcome<Self> {
         let mut process = Command::new(program)
-            .args(["serve", "--http", "127.0.0.1:0", "--library"])
+            .args([command, "--http", "127.0.0.1:0", "--library"])
             .arg(folder)
             .args(arguments)
             .stdin(Stdio::null())

@@ -491,7 +491,7 @@ impl Observer for Printed {
 /// If a server fails a check, or a guarantee is not shown to hold.
 pub(crate) fn judge(arguments: &Arguments) -> Outcome {
     let since = Instant::now();
-    let program: PathBuf = xtask::run::program(PROGRAM, &[])?;
+    let program: PathBuf = xtask::run::program(PROGRAM)?;
     let keys: TempDir = tempfile::tempdir()?;
     fs::create_dir_all(keys.path())?;
     let wanted: Vec<_> = RUNS

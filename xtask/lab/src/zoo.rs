@@ -197,7 +197,7 @@ type Matrix = BTreeMap<String, Vec<String>>;
 
 /// Runs the correct servers and the mutants; fails if a correct one fails a check, or a mutant is not detected.
 pub(crate) fn keep(options: &Options) -> Outcome {
-    let program = run::program("tabellion-reference", &[])?;
+    let program = run::program("tabellion-reference")?;
     let since = Instant::now();
     let mut wanted = Exhibit::all(&program, options);
     if options.changed {

@@ -4,6 +4,7 @@ use std::{
     collections::HashSet,
     fs::{self, OpenOptions},
     io::{Read, Seek, Write},
+    os::unix::fs::MetadataExt,
     path::PathBuf,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -28,7 +29,8 @@ use crate::{
 const NOTE: &str = "note.md";
 /// Maximum duration of a save in place that counts.
 ///
-/// A server can't know that a half-written file is incomplete, so a slower save that it replaces is not a failure.
+/// A server can't know that a half-written file is incomplete, so a slower save that it replaces is not a failure. Nor can it know
+/// that an editor has the file open: a save into a file that is no longer the document's does not count either.
 const MAX_SAVE_TIME: Duration = Duration::from_millis(3);
 /// How long the editor waits for the answer to an edit before it saves again.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
@@ -261,7 +263,7 @@ struct Save {
     replaced_by_next: Option<Vec<u8>>,
     /// Whether another save followed.
     is_followed: bool,
-    /// Whether the save was fast enough to count.
+    /// Whether the save was fast enough to count, and went into the document.
     is_prompt: bool,
 }
 
@@ -318,7 +320,8 @@ impl Editor {
         Ok(())
     }
 
-    /// Truncates the file and writes to it; returns the replaced content and whether the save was fast enough to count.
+    /// Truncates the file and writes to it; returns the replaced content and whether the save counts: it was fast enough, and
+    /// the document's file was not exchanged meanwhile.
     fn write_in_place(&self, content: &[u8]) -> Result<(Option<Vec<u8>>, bool), Stop> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -329,7 +332,10 @@ impl Editor {
         file.set_len(0)?;
         file.rewind()?;
         file.write_all(content)?;
-        Ok((Some(replaced), since.elapsed() < MAX_SAVE_TIME))
+        let is_prompt = since.elapsed() < MAX_SAVE_TIME;
+        let written = file.metadata()?;
+        let is_there = fs::metadata(&self.path).is_ok_and(|now| now.ino() == written.ino());
+        Ok((Some(replaced), is_prompt && is_there))
     }
 
     /// Renames a new file over the old one; returns the replaced content if the file system can exchange files.

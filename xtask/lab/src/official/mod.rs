@@ -1,4 +1,4 @@
-//! Runs MCP's official conformance suite against our server with the fixtures that the suite expects (`mcp/fixtures`).
+//! Runs MCP's official conformance suite against our server with what the suite expects (`server/it/src/official_suite`).
 //!
 //! The suite counts the scenarios that a revision requires, and runs others without counting. Here all of them count, except
 //! those of [`NOT_OFFERED`].
@@ -23,8 +23,8 @@ const SCRIPT: &str = "dist/index.js";
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 /// Time limit of the suite for one revision.
 const SUITE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
-/// What is served.
-const SERVED: [&str; 2] = ["--contract", "official-suite"];
+/// The program's name of the server.
+const SERVER: &str = "official-suite";
 
 /// Scenarios, by the beginning of their names, about optional features that the server does not offer, and why. A scenario
 /// listed here that passes is a failure too: the row is out of date.
@@ -43,9 +43,9 @@ const NOT_OFFERED: [(&str, &str); 2] = [
 pub(crate) fn suite() -> Outcome {
     let node = Node::find()?;
     let package = node.package("conformance", PACKAGE, VERSION)?;
-    let program = run::program("tabellion", &["--features", "tabellion/fixtures"])?;
+    let program = run::program("tabellion-under-test")?;
     let library = tempfile::tempdir()?;
-    let served = Served::start(&program, library.path(), &SERVED)?;
+    let served = Served::start_as(SERVER, &program, library.path(), &[""; 0])?;
     println!("{PACKAGE} {VERSION}");
     let mut wrong = Vec::new();
     for revision in REVISIONS {

@@ -100,7 +100,7 @@ pub(crate) fn print(options: &Options) -> Outcome {
         printed += 1;
     }
     if printed == 0 {
-        return Err("no collection found; xtask/README.md says where they come from".into());
+        return Err("no collection found; xtask/lab/README.md says where they come from".into());
     }
     Ok(())
 }
