@@ -2,7 +2,7 @@
 //!
 //! `.config/nextest.toml` has a profile for each size of `cargo xtask test`.
 
-use std::{fs, process::Command};
+use std::{fs, process::Command, thread};
 
 use xtask::{Outcome, root, run};
 
@@ -49,11 +49,15 @@ pub(crate) fn run(profile: &str) -> Outcome {
             return run::cargo(&[&["test", "--workspace", "--quiet", "--all-targets"], slow].concat());
         }
     }
+    // Some tests wait for a disk or a clock.
+    let threads = thread::available_parallelism()?.get().div_ceil(2) * 3;
     let ran = run::cargo(&[
         "nextest",
         "run",
         "--workspace",
         "--cargo-quiet",
+        "--test-threads",
+        &threads.to_string(),
         "--profile",
         profile,
     ]);

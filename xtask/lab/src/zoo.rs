@@ -22,10 +22,11 @@ use std::{
 
 use tabellion_conformance::{
     Subject,
-    check::{Severity, covers},
+    check::{Profile, Severity, covers},
+    checks,
     era::Era,
     report::{CheckReport, Verdict, progress::Silent},
-    run as conformance,
+    run::{self as conformance, available_jobs},
 };
 use tabellion_reference::{
     CorrectServer,
@@ -80,14 +81,14 @@ pub(crate) struct Options {
     /// golden file
     #[arg(long, conflicts_with = "bless")]
     all: bool,
-    /// Of the mutants, run those whose checks or expected results changed since `cargo xtask test --all` last passed,
+    /// Give correct servers the first and last case of each check. Of the mutants, run those whose checks or expected results changed since `cargo xtask test --all` last passed,
     /// and a tenth of the others, chosen by the commit
     #[arg(long, conflicts_with_all = ["bless", "only"])]
     changed: bool,
     /// Run only these servers: mutants and innocents by name, or `reference`, or a contract
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "bless")]
     only: Vec<String>,
-    /// Number of servers to run in parallel; if omitted, the number of cores
+    /// Number of servers to run in parallel; if omitted, one more than cores
     #[arg(long)]
     jobs: Option<NonZero<usize>>,
     /// Seed of all random choices
@@ -118,9 +119,7 @@ enum Kind {
 }
 
 impl Exhibit {
-    /// The reference, the mutants, the innocents, then the small servers, and those over HTTP.
-    ///
-    /// The reference is first because it takes as long as all others together.
+    /// All servers, those that take longest first, so that none runs alone at the end.
     fn all(program: &Path, options: &Options) -> Vec<Self> {
         let [reference, small @ ..] = CorrectServer::ALL;
         let correct = |server: CorrectServer| {
@@ -129,7 +128,10 @@ impl Exhibit {
                 name: subject.name.clone(),
                 subject,
                 kind: Kind::Correct,
-                checks: server.passes().to_vec(),
+                checks: match server.passes() {
+                    [] => checks::of(server.contract()).map(|check| check.id).collect(),
+                    passes => passes.to_vec(),
+                },
                 eras: if server == reference {
                     &Era::ALL
                 } else {
@@ -183,11 +185,11 @@ impl Exhibit {
         let correct_over_http =
             PASSED_OVER_HTTP.map(|(server, ids)| over_http(server, Kind::Correct, None, ids));
         iter::once(correct(reference))
-            .chain(mutants)
-            .chain(mutants_over_http)
             .chain(innocents)
             .chain(small.into_iter().map(correct))
             .chain(correct_over_http)
+            .chain(mutants)
+            .chain(mutants_over_http)
             .collect()
     }
 }
@@ -231,10 +233,8 @@ pub(crate) fn keep(options: &Options) -> Outcome {
 
 /// Runs servers, several in parallel, and keeps their times. Returns the failed checks, and what is wrong with them.
 fn try_all(options: &Options, wanted: &mut [Exhibit]) -> Outcome<(Matrix, Vec<String>)> {
-    let jobs = options
-        .jobs
-        .or_else(|| thread::available_parallelism().ok())
-        .map_or(1, NonZero::get);
+    // Servers under test wait for disks and clocks.
+    let jobs = options.jobs.map_or_else(|| available_jobs() + 1, NonZero::get);
     wanted
         .iter_mut()
         .for_each(|it| it.subject.launch.patience = ANSWER_TIMEOUT);
@@ -285,6 +285,11 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
     let report = conformance::run(
         &exhibit.subject,
         &conformance::Options {
+            profile: if options.changed && is_right {
+                Profile::Smoke
+            } else {
+                Profile::Quick
+            },
             seed: options.seed,
             only: exhibit.checks.iter().map(|id| String::from(*id)).collect(),
             // A correct server has much to do, a mutant little.
