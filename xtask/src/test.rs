@@ -119,7 +119,7 @@ const STEPS: [Step; 15] = [
     Step {
         name: "torture",
         from: Size::All,
-        run: |_| run::cargo(&["lab", "torture", "--each", "60"]),
+        run: |_| run::cargo(&["lab", "torture", "--each", "20"]),
     },
     Step {
         name: "official conformance suite",
