@@ -3,6 +3,8 @@
 //! Judged are the commits since the one that introduced this check, on the way to `HEAD`. Moves, generated files, expected
 //! output and merges don't count.
 
+use std::collections::BTreeMap;
+
 use xtask::{Outcome, run};
 
 use crate::words;
@@ -50,15 +52,31 @@ pub(crate) fn problems() -> Outcome<Vec<String>> {
         .collect())
 }
 
-/// Returns the content of a file in the commit that added it; `None` if that is unknown.
+/// A file in the commit that added it.
+pub(crate) struct FirstVersion {
+    pub(crate) text: String,
+    /// Where files have moved since, by their paths in that commit.
+    pub(crate) moved: BTreeMap<String, String>,
+}
+
+/// Returns a file as it was added; `None` if that is unknown.
 ///
 /// # Errors
 /// If git fails.
-pub(crate) fn at_introduction(path: &str) -> Outcome<Option<String>> {
+pub(crate) fn at_introduction(path: &str) -> Outcome<Option<FirstVersion>> {
     let Some(commit) = introduction(path)? else {
         return Ok(None);
     };
-    run::git(&["show", &format!("{commit}:{path}")]).map(Some)
+    let text = run::git(&["show", &format!("{commit}:{path}")])?;
+    let renamed = run::git(&["diff", "-M", "--diff-filter=R", "--name-status", &commit])?;
+    let moved = renamed.lines().filter_map(|line| {
+        let mut columns = line.split('\t').skip(1);
+        Some((columns.next()?.to_owned(), columns.next()?.to_owned()))
+    });
+    Ok(Some(FirstVersion {
+        text,
+        moved: moved.collect(),
+    }))
 }
 
 /// Returns the commit that added a file; `None` if there is none yet, or the clone is too shallow to tell.
