@@ -121,7 +121,7 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
 }
 
 /// Runs the checks of several subjects, each with its options, and returns their reports in the same order. `workers` checks run
-/// side by side, whichever subject they are of, so that none waits for the last cases of another. Time budgets don't apply.
+/// side by side, of any subjects: no core waits for the last check of one. Time budgets don't apply.
 pub fn run_all(runs: &[(Subject, Options)], workers: usize, observer: &dyn Observer) -> Vec<Report> {
     struct Started {
         subject: OnceLock<Subject>,

@@ -55,7 +55,7 @@ pub(crate) fn problems() -> Outcome<Vec<String>> {
 /// A file in the commit that added it.
 pub(crate) struct FirstVersion {
     pub(crate) text: String,
-    /// Where files have moved since, by their paths in that commit.
+    /// New paths of files that have moved since, by their paths in that commit.
     pub(crate) moved: BTreeMap<String, String>,
 }
 

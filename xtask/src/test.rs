@@ -22,12 +22,12 @@ pub(crate) struct Options {
     /// Check format, words, imports, history, generated code, lints, and the unit and property tests
     #[arg(long)]
     fast: bool,
-    /// Run everything: longer forms, all mutants, and what needs other programs; record in the tree that it passed
+    /// Run everything: longer forms, all mutants, and the steps that need other programs; record in the tree that it passed
     #[arg(long, conflicts_with = "fast")]
     all: bool,
 }
 
-/// How much is tested.
+/// Size of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Size {
     Fast,

@@ -1,4 +1,4 @@
-//! Refuses what `.github/CONTRIBUTING.md` advises against: words and patterns, circles of imports, commits without a reason.
+//! Refuses words and patterns, circles of imports, and commits without a reason, as `.github/CONTRIBUTING.md` has it.
 
 use xtask::Outcome;
 

@@ -1,4 +1,4 @@
-//! How long steps, tests and servers under test take: kept in `target/times`, with a table of the slowest.
+//! Times of steps, tests and servers under test, in `target/times`, and a table of the slowest.
 
 use std::{
     fmt::Write as _,

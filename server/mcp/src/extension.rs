@@ -7,7 +7,7 @@ use rmcp::{
 };
 use tabellion_runtime::BoxFuture;
 
-/// What a server offers beside its contracts.
+/// Tools, resources and prompts that a server offers beside those of its contracts.
 pub trait Extension: Send + Sync {
     /// Returns the answer to a request; `None` leaves it to the contracts. Results name their server where the revision has it.
     fn answer<'a>(
@@ -16,6 +16,6 @@ pub trait Extension: Send + Sync {
         cx: &'a RequestContext<RoleServer>,
     ) -> Option<BoxFuture<'a, Result<ServerResult, ErrorData>>>;
 
-    /// Adds what is listed to an answer of the contracts.
+    /// Adds its tools, resources and prompts to the contracts' answer to a request that lists them.
     fn extend(&self, answer: &mut ServerResult);
 }

@@ -64,7 +64,7 @@ fn passed() -> Option<String> {
     is_known.then_some(commit)
 }
 
-/// What changed since.
+/// Changes since everything passed.
 struct Changed {
     /// Folders and files of checks, by their names without extension.
     components: BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! Times of what tasks try, in `target/times`, where `cargo xtask test` finds them.
+//! Times of servers and checks, in `target/times`, where `cargo xtask test` finds them.
 
 use std::{fs, time::Duration};
 
@@ -7,7 +7,7 @@ use xtask::{Outcome, root};
 
 /// A check or a server that was tried.
 pub(crate) struct Timed {
-    /// What it belongs to.
+    /// The server's name, or the task's.
     pub(crate) group: String,
     pub(crate) name: String,
     pub(crate) seconds: f64,

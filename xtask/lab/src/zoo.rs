@@ -119,7 +119,7 @@ enum Kind {
 }
 
 impl Exhibit {
-    /// All servers, those that take longest first, so that none runs alone at the end.
+    /// Returns all servers. Those that take longest are first; otherwise they would run alone at the end.
     fn all(program: &Path, options: &Options) -> Vec<Self> {
         let [reference, small @ ..] = CorrectServer::ALL;
         let correct = |server: CorrectServer| {
@@ -231,7 +231,7 @@ pub(crate) fn keep(options: &Options) -> Outcome {
     }
 }
 
-/// Runs servers, several in parallel, and keeps their times. Returns the failed checks, and what is wrong with them.
+/// Runs servers, several in parallel, and keeps their times. Returns the failed checks, and messages about unexpected results.
 fn try_all(options: &Options, wanted: &mut [Exhibit]) -> Outcome<(Matrix, Vec<String>)> {
     // Servers under test wait for disks and clocks.
     let jobs = options.jobs.map_or_else(|| available_jobs() + 1, NonZero::get);

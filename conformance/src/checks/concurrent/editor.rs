@@ -263,7 +263,7 @@ struct Save {
     replaced_by_next: Option<Vec<u8>>,
     /// Whether another save followed.
     is_followed: bool,
-    /// Whether the save was fast enough to count, and went into the document.
+    /// True if the save was fast enough to count, and went into the document.
     is_prompt: bool,
 }
 

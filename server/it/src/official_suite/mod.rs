@@ -1,4 +1,4 @@
-//! A server with what MCP's official conformance suite expects, for `cargo lab mcp-conformance`.
+//! The server that MCP's official conformance suite expects, for `cargo lab mcp-conformance`.
 //!
 //! The contract has everything that a contract can declare. The rest is in `beside.json`: contents other than JSON, resource
 //! templates, logging, questions without approval. [`Fixtures`] adds it to the answers of the contract, behind the same adapter

@@ -1,4 +1,4 @@
-//! Runs MCP's official conformance suite against our server with what the suite expects (`server/it/src/official_suite`).
+//! Runs MCP's official conformance suite against the server in `server/it/src/official_suite`, which has all that the suite tests.
 //!
 //! The suite counts the scenarios that a revision requires, and runs others without counting. Here all of them count, except
 //! those of [`NOT_OFFERED`].
