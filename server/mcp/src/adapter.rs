@@ -24,7 +24,7 @@ use super::{
     extension::Extension,
     handler::Handler,
     request_origin::{self, RequestOrigin},
-    shared::{ServerInfo, Shared},
+    shared::{Era, ServerInfo, Shared},
 };
 use crate::access::Access;
 
@@ -172,6 +172,11 @@ impl Adapter {
             };
             if let Some(meta) = meta {
                 self.handler.shared.sign(era, meta);
+            }
+            // As rmcp does for the answers of handlers.
+            match era {
+                Era::Session => answer.strip_result_type_for_legacy_peer(),
+                Era::Stateless => answer.fill_missing_cache_hints(),
             }
             return Ok(answer);
         }

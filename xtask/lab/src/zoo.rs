@@ -4,7 +4,7 @@
 //! careless check is noticed.
 //!
 //! Each mutant is run against the checks named for it and against [`EVERYWHERE`], which are quick; with `--all` against all
-//! checks. With `--changed`, [`changed`](crate::changed) chooses the mutants.
+//! checks. With `--changed`, [`changed`] chooses the mutants.
 
 use std::{
     collections::BTreeMap,
