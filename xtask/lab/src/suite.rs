@@ -5,7 +5,6 @@
 //! otherwise a check that no longer applies would go unnoticed.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::Command,
     time::Instant,
@@ -30,7 +29,6 @@ const PROGRAM: &str = "tabellion-under-test";
 /// Checks that run side by side for each core: servers under test mostly wait for a disk or a clock.
 const CHECKS_PER_CORE: usize = 2;
 const URL: &str = "http://127.0.0.1:{port}/mcp";
-const ADDRESS: &str = "127.0.0.1:{port}";
 
 /// Options of `cargo lab suite`.
 #[derive(Debug, clap::Args)]
@@ -47,15 +45,15 @@ pub(crate) struct Arguments {
 struct Run {
     name: &'static str,
     contract: &'static str,
-    /// The program's arguments.
-    serve: &'static [&'static str],
+    /// The program's arguments, separated by spaces, as all lists here.
+    serve: &'static str,
     access: Access,
     eras: &'static [Era],
     /// Checks and families; all if empty.
-    only: &'static [&'static str],
+    only: &'static str,
     shows: Shows,
     /// Checks with severity `Must` that can't be shown there.
-    unshown: &'static [&'static str],
+    unshown: &'static str,
 }
 
 /// Transport, and the suite's means to be a caller of a role.
@@ -72,19 +70,19 @@ enum Access {
 /// Guarantees that a run must show to hold, unless its profile is `smoke`.
 enum Shows {
     All,
-    AllBut(&'static [&'static str]),
-    These(&'static [&'static str]),
+    AllBut(&'static str),
+    These(&'static str),
 }
 
 const DEFAULT: Run = Run {
     name: "",
     contract: "",
-    serve: &[],
+    serve: "",
     access: Access::Lines,
     eras: &Era::ALL,
-    only: &[],
+    only: "",
     shows: Shows::All,
-    unshown: &[],
+    unshown: "",
 };
 
 /// Contracts in the order of their runs, the longest first.
@@ -92,101 +90,66 @@ const RUNS: &[Run] = &[
     Run {
         name: "brainforge over http",
         contract: "brainforge",
-        serve: &[
-            "serve",
-            "--contract",
-            "brainforge",
-            "--library",
-            "{library}",
-            "--http",
-            ADDRESS,
-            "--keys",
-        ],
+        serve: "serve --contract brainforge --library {library} --http 127.0.0.1:{port} --keys",
         access: Access::HttpWithKeys,
         eras: &[Era::Session],
-        only: &[
-            "auth", "gates", "links", "notes", "export", "rest", "audit", "limits", "sessions",
-        ],
-        shows: Shows::These(&[
-            "auth-required",
-            "gates-before-execution",
-            "violations-write-nothing",
-            "links-are-sound",
-            "search-is-bounded",
-            "export-is-whole",
-            "rest-is-mcp",
-            "audit-of-every-call",
-            "limits-hold",
-            "sessions-end",
-        ]),
+        only: "auth gates links notes export rest audit limits sessions",
+        shows: Shows::These(
+            "auth-required gates-before-execution violations-write-nothing links-are-sound search-is-bounded \
+            export-is-whole rest-is-mcp audit-of-every-call limits-hold sessions-end",
+        ),
         ..DEFAULT
     },
     Run {
         name: "brainforge over stdio",
         contract: "brainforge",
-        serve: &["serve", "--contract", "brainforge", "--library", "{library}"],
+        serve: "serve --contract brainforge --library {library}",
         access: Access::LinesWithRoles,
         eras: &[Era::Stateless],
         // `schema` and `wire` make more than the ten exports that an hour has room for, and would wait.
-        only: &[
-            "auth", "gates", "pure", "paths", "mutation", "budget", "review", "versions", "links", "notes",
-            "export",
-        ],
+        only: "auth gates pure paths mutation budget review versions links notes export",
         // REST and the records of calls need HTTP.
-        shows: Shows::AllBut(&[
-            "rest-is-mcp",
-            "audit-of-every-call",
-            "limits-hold",
-            "sessions-end",
-        ]),
+        shows: Shows::AllBut("rest-is-mcp audit-of-every-call limits-hold sessions-end"),
         ..DEFAULT
     },
     Run {
         name: "braindrive-markdown over stdio",
         contract: "braindrive-markdown",
-        serve: &["serve", "--library", "{library}"],
+        serve: "serve --library {library}",
         ..DEFAULT
     },
     Run {
         name: "desk over stdio",
         contract: "desk",
-        serve: &["desk", "{library}"],
+        serve: "desk {library}",
         ..DEFAULT
     },
     Run {
         name: "learning-os over stdio",
         contract: "learning-os",
-        serve: &["serve", "--library", "{library}", "--contract", "learning-os"],
+        serve: "serve --library {library} --contract learning-os",
         // It has no tool that reads the log.
-        shows: Shows::AllBut(&["log-entry-per-entry"]),
+        shows: Shows::AllBut("log-entry-per-entry"),
         ..DEFAULT
     },
     Run {
         name: "safe-markdown-editor over stdio",
         contract: "safe-markdown-editor",
-        serve: &[
-            "serve",
-            "--library",
-            "{library}",
-            "--contract",
-            "safe-markdown-editor",
-            "--document",
-            "{document}",
-        ],
+        serve: "serve --library {library} --contract safe-markdown-editor --document {document}",
         // It has no tool that reads the log.
-        shows: Shows::AllBut(&["log-entry-per-edit"]),
+        shows: Shows::AllBut("log-entry-per-edit"),
         ..DEFAULT
     },
     Run {
         name: "tracker over stdio",
         contract: "tracker",
-        serve: &["tracker", "{data}"],
+        serve: "tracker {data}",
         ..DEFAULT
     },
     Run {
         name: "bulletin over stdio",
         contract: "bulletin",
-        serve: &["bulletin", "{library}"],
+        serve: "bulletin {library}",
         access: Access::LinesWithRoles,
         eras: &[Era::Stateless],
         ..DEFAULT
@@ -194,153 +157,76 @@ const RUNS: &[Run] = &[
     Run {
         name: "mcb over stdio",
         contract: "mcb",
-        serve: &[
-            "serve",
-            "--contract",
-            "mcb",
-            "--data",
-            "{data}",
-            "--workspace",
-            "{workspace}",
-            "--provenance",
-            "strict",
-        ],
+        serve: "serve --contract mcb --data {data} --workspace {workspace} --provenance strict",
         eras: &[Era::Stateless],
         // `wire` and `schema` take long with 148 operations, and the other contracts' runs judge the same code.
-        only: &[
-            "pure",
-            "operations",
-            "rows",
-            "orgs",
-            "secrets",
-            "index",
-            "search",
-            "vcs",
-            "validate",
-            "provenance",
-            "modes",
-            "errors",
-            "memory",
-        ],
+        only: "pure operations rows orgs secrets index search vcs validate provenance modes errors memory",
         ..DEFAULT
     },
     Run {
         name: "mcb over http in one mode",
         contract: "mcb",
-        serve: &[
-            "serve",
-            "--contract",
-            "mcb",
-            "--data",
-            "{data}",
-            "--workspace",
-            "{workspace}",
-            "--http",
-            ADDRESS,
-            "--mode",
-            "server-hybrid",
-        ],
+        serve: "serve --contract mcb --data {data} --workspace {workspace} --http 127.0.0.1:{port} --mode server-hybrid",
         access: Access::Http,
         eras: &[Era::Session],
         // Recovery after a kill does not depend on the transport, and takes longest.
-        only: &[
-            "index/status",
-            "index/incremental",
-            "index/outside",
-            "search",
-            "vcs",
-        ],
-        shows: Shows::These(&[
-            "any-text-is-a-query",
-            "filters-hold",
-            "scores-descend",
-            "status-is-true",
-            "index-is-the-files",
-            "one-hit-a-chunk",
-            "exact-names-are-found",
-            "nothing-outside-is-read",
-            "branches-are-gits",
-            "repositories-are-listed",
-            "impact-is-counted",
-        ]),
+        only: "index/status index/incremental index/outside search vcs",
+        shows: Shows::These(
+            "any-text-is-a-query filters-hold scores-descend status-is-true index-is-the-files \
+            one-hit-a-chunk exact-names-are-found nothing-outside-is-read branches-are-gits repositories-are-listed \
+            impact-is-counted",
+        ),
         ..DEFAULT
     },
     Run {
         name: "mcb over http in all modes",
         contract: "mcb",
-        serve: &[
-            "serve",
-            "--contract",
-            "mcb",
-            "--data",
-            "{data}",
-            "--workspace",
-            "{workspace}",
-            "--http",
-            ADDRESS,
-        ],
+        serve: "serve --contract mcb --data {data} --workspace {workspace} --http 127.0.0.1:{port}",
         access: Access::Http,
         eras: &[Era::Session],
         // The texts of errors do not depend on the transport, and take longest.
-        only: &["provenance", "modes", "errors/channel", "rows/one-change"],
-        shows: Shows::These(&[
-            "provenance-required",
-            "parent-when-delegated",
-            "modes-hold",
-            "errors-are-json-rpc",
-            "one-change-per-mutation",
-        ]),
+        only: "provenance modes errors/channel rows/one-change",
+        shows: Shows::These(
+            "provenance-required parent-when-delegated modes-hold errors-are-json-rpc one-change-per-mutation",
+        ),
         ..DEFAULT
     },
     Run {
         name: "mcb over http for files of the client's machine",
         contract: "mcb",
-        serve: &[
-            "serve",
-            "--contract",
-            "mcb",
-            "--data",
-            "{data}",
-            "--workspace",
-            "{workspace}",
-            "--http",
-            ADDRESS,
-            "--mode",
-            // Rules are for where the files are, so no server validates for other machines.
-            "client-hybrid",
-        ],
+        serve: "serve --contract mcb --data {data} --workspace {workspace} --http 127.0.0.1:{port} --mode client-hybrid",
         access: Access::Http,
         eras: &[Era::Session],
-        only: &["validate"],
-        shows: Shows::These(&["rules-are-listed", "findings-are-data", "metrics-are-counted"]),
+        only: "validate",
+        shows: Shows::These("rules-are-listed findings-are-data metrics-are-counted"),
         ..DEFAULT
     },
     Run {
         name: "braindrive-markdown over http",
         contract: "braindrive-markdown",
-        serve: &["serve", "--library", "{library}", "--http", ADDRESS],
+        serve: "serve --library {library} --http 127.0.0.1:{port}",
         access: Access::Http,
-        only: &["concurrent", "http", "mutation", "wire"],
-        shows: Shows::These(&[]),
+        only: "concurrent http mutation wire",
+        shows: Shows::These(""),
         ..DEFAULT
     },
     Run {
         name: "tracker over http",
         contract: "tracker",
-        serve: &["tracker", "{data}", ADDRESS],
+        serve: "tracker {data} 127.0.0.1:{port}",
         access: Access::Http,
-        only: &["operations", "rows", "orgs", "secrets"],
+        only: "operations rows orgs secrets",
         // When an answer leaves can't be seen over HTTP.
-        unshown: &["rows/synced-before-answer"],
+        unshown: "rows/synced-before-answer",
         ..DEFAULT
     },
     Run {
         name: "bulletin over http",
         contract: "bulletin",
-        serve: &["bulletin", "{library}", ADDRESS],
+        serve: "bulletin {library} 127.0.0.1:{port}",
         access: Access::HttpWithKeys,
         eras: &[Era::Session],
-        only: &["auth", "gates"],
+        only: "auth gates",
         ..DEFAULT
     },
 ];
@@ -360,10 +246,10 @@ impl Run {
         };
         let word = |word: &Path| word.to_str().map(String::from).ok_or("a path is not UTF-8");
         let mut command = vec![word(program)?];
-        command.extend(self.serve.iter().map(|word| String::from(*word)));
+        command.extend(words(self.serve).map(String::from));
         let mut launch = Launch::of(Vec::new());
         // The examples take no mode.
-        let takes_mode = contract.modes.is_some() && self.serve.first() == Some(&"serve");
+        let takes_mode = contract.modes.is_some() && words(self.serve).next() == Some("serve");
         launch.mode = takes_mode.then(|| "--mode={mode}".into());
         match self.access {
             Access::Lines => {}
@@ -390,7 +276,7 @@ impl Run {
         };
         let mut options = Options {
             profile,
-            only: self.only.iter().map(|id| String::from(*id)).collect(),
+            only: words(self.only).map(String::from).collect(),
             eras: self.eras.to_vec(),
             rest_in_last_era: true,
             ..Options::default()
@@ -411,7 +297,7 @@ impl Run {
         let is_broken = |check: &&CheckReport| match check.verdict {
             Verdict::Pass | Verdict::NotApplicable => false,
             Verdict::NotShown => {
-                check.severity == Severity::Must && !self.unshown.contains(&check.id.as_str())
+                check.severity == Severity::Must && !words(self.unshown).any(|id| id == check.id)
             }
             Verdict::HarnessError | Verdict::Fail => true,
         };
@@ -437,8 +323,8 @@ impl Run {
             let all = report.guarantees.iter().map(|it| it.id.as_str());
             let wanted: Vec<_> = match &self.shows {
                 Shows::All => all.collect(),
-                Shows::AllBut(these) => all.filter(|id| !these.contains(id)).collect(),
-                Shows::These(these) => these.to_vec(),
+                Shows::AllBut(these) => all.filter(|id| !words(these).any(|it| it == *id)).collect(),
+                Shows::These(these) => words(these).collect(),
             };
             let missing = wanted.into_iter().filter(|id| !is_shown(id));
             problems
@@ -446,6 +332,11 @@ impl Run {
         }
         problems
     }
+}
+
+/// Returns the items of a list.
+fn words(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.split_whitespace()
 }
 
 /// Makes a key for each role; returns the headers of the roles' calls.
@@ -500,11 +391,13 @@ pub(crate) fn judge(arguments: &Arguments) -> Outcome {
     let since = Instant::now();
     let program: PathBuf = xtask::run::program(PROGRAM)?;
     let keys: TempDir = tempfile::tempdir()?;
-    fs::create_dir_all(keys.path())?;
     let wanted: Vec<_> = RUNS
         .iter()
         .filter(|run| run.name.contains(&arguments.only))
         .collect();
+    if wanted.is_empty() {
+        return Err(format!("no server's name contains `{}`", arguments.only).into());
+    }
     let runs = wanted
         .iter()
         .map(|run| run.prepare(&program, keys.path(), arguments.profile));
@@ -519,13 +412,12 @@ pub(crate) fn judge(arguments: &Arguments) -> Outcome {
             run.name,
             report.checks.len()
         );
-        let found = run.problems(report);
+        problems.extend(run.problems(report));
         timed.extend(report.checks.iter().map(|check| Timed {
             group: run.name.into(),
             name: format!("{} ({})", check.id, check.revision),
             seconds: check.seconds,
         }));
-        problems.extend(found);
     }
     times::keep("suite", timed)?;
     println!(
@@ -533,12 +425,9 @@ pub(crate) fn judge(arguments: &Arguments) -> Outcome {
         reports.len(),
         since.elapsed().as_secs_f64()
     );
-    if problems.is_empty() && !reports.is_empty() {
-        return Ok(());
-    }
-    Err(if reports.is_empty() {
-        format!("no server's name contains `{}`", arguments.only).into()
+    if problems.is_empty() {
+        Ok(())
     } else {
-        problems.join("\n").into()
-    })
+        Err(problems.join("\n").into())
+    }
 }
