@@ -30,7 +30,7 @@ struct Cli {
 enum Task {
     /// Run the fault injection tests in their long form: every fault point, crowds, concurrent edits, a long life
     Torture {
-        /// Seed of the random numbers; printed, so that a run can be repeated
+        /// Seed of the random numbers; it is printed, to repeat a run
         #[arg(long, value_name = "N")]
         seed: Option<u64>,
         /// Time limit of each test, in seconds

@@ -85,7 +85,7 @@ const DEFAULT: Run = Run {
     unshown: "",
 };
 
-/// Contracts in the order of their runs, the longest first.
+/// All runs, in the order in which their checks start.
 const RUNS: &[Run] = &[
     Run {
         name: "brainforge over http",
