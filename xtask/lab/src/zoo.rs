@@ -292,8 +292,8 @@ fn try_one(options: &Options, exhibit: &Exhibit, jobs: usize) -> Option<(Vec<Str
             },
             seed: options.seed,
             only: exhibit.checks.iter().map(|id| String::from(*id)).collect(),
-            // A correct server has much to do, a mutant little.
-            jobs: if is_right { jobs } else { 1 },
+            // A mutant has little to do, the others much.
+            jobs: if matches!(exhibit.kind, Kind::Mutant(..)) { 1 } else { jobs },
             eras: exhibit.eras.to_vec(),
             rest_in_last_era: true,
             verdicts_alone: !is_right,
