@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    Agent, ContractSpec, KnownCaller, ToolSpec,
+    Agent, ContractSpec, Identity, KnownCaller, ToolSpec,
     auth::{NEEDS, REASON},
     gates::{GATES, VIOLATIONS},
     spec::{AuthSpec, CallerKind, RoleSpec, ScopeWord},
@@ -10,12 +10,15 @@ use tabellion_runtime::{
 
 use crate::{check::Bench, client::Client, judgement::Stop, scene::Scene, target::CLIENT_NAME};
 
+/// The person of whom the suite is a caller, where gates are evaluated here.
+const PERSON: &str = "a person";
+
 /// Returns the caller that has this role and no more than it takes, as gates see it. Its identity is the suite's own word.
 pub(crate) fn caller(auth: &AuthSpec, role: &RoleSpec) -> KnownCaller {
     match role.kind {
         CallerKind::Human => {
             let scope = role.scope.unwrap_or(ScopeWord::Read);
-            KnownCaller::human(auth, "a person", vec![scope])
+            KnownCaller::human(auth, Identity::local(PERSON), PERSON, vec![scope])
         }
         CallerKind::Agent => {
             let scopes = vec![ScopeWord::Read, ScopeWord::Write];
@@ -23,7 +26,7 @@ pub(crate) fn caller(auth: &AuthSpec, role: &RoleSpec) -> KnownCaller {
                 name: Some(CLIENT_NAME.into()),
                 version: Some(env!("CARGO_PKG_VERSION").into()),
             };
-            KnownCaller::agent(auth, agent, "a person", scopes)
+            KnownCaller::agent(auth, agent, Identity::local(PERSON), PERSON, scopes)
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     boundary::failed,
     context::CallContext,
     failure::{ContractError, Failure, FailureKind},
+    identity::Identity,
     spec::{AuthSpec, CallerKind, ContractSpec, ScopeWord, ToolSpec},
 };
 
@@ -25,8 +26,11 @@ pub const NEEDS: &str = "needs";
 pub struct KnownCaller {
     /// Whether it is a person or a program.
     pub kind: CallerKind,
-    /// Names who it is, the same in all of its calls. An agent's differs from that of the person it acts for.
-    pub identity: Arc<str>,
+    /// Who it is. It alone decides what is the caller's own.
+    pub identity: Identity,
+    /// What people read: a verified address, an account, or the name of a key's owner; of an agent, with what it calls itself. It is never
+    /// compared, except to refuse.
+    pub name: Arc<str>,
     /// What an agent says of itself.
     pub agent: Option<Agent>,
     /// Names of its roles in the contract.
@@ -81,23 +85,31 @@ impl fmt::Display for Agent {
 
 impl KnownCaller {
     /// Returns a person whose key permits `scopes`, with the roles that `auth` gives them.
-    pub fn human(auth: &AuthSpec, identity: impl Into<Arc<str>>, scopes: Vec<ScopeWord>) -> Self {
+    pub fn human(auth: &AuthSpec, identity: Identity, name: &str, scopes: Vec<ScopeWord>) -> Self {
         Self {
             kind: CallerKind::Human,
-            identity: identity.into(),
+            identity,
+            name: name.into(),
             agent: None,
             roles: auth.roles_of(CallerKind::Human, &scopes),
             scopes,
         }
     }
 
-    /// Returns an agent that acts for `holder`. It never has the scope `review`.
-    pub fn agent(auth: &AuthSpec, agent: Agent, holder: &str, mut scopes: Vec<ScopeWord>) -> Self {
+    /// Returns an agent that acts for the person `holder`, whom people know as `name`. It never has the scope `review`.
+    pub fn agent(
+        auth: &AuthSpec,
+        agent: Agent,
+        holder: Identity,
+        name: &str,
+        mut scopes: Vec<ScopeWord>,
+    ) -> Self {
         scopes.retain(|scope| *scope != ScopeWord::Review);
-        let name = agent.name.as_deref().unwrap_or("unknown");
+        let called = agent.name.as_deref().unwrap_or("unknown");
         Self {
             kind: CallerKind::Agent,
-            identity: format!("agent:{name}/{holder}").into(),
+            identity: holder.with_agent(called),
+            name: format!("agent:{called}/{name}").into(),
             roles: auth.roles_of(CallerKind::Agent, &scopes),
             agent: Some(agent),
             scopes,
@@ -109,7 +121,7 @@ impl KnownCaller {
         let mut facts = Map::new();
         facts.insert("kind".into(), json!(self.kind));
         facts.insert("roles".into(), json!(self.roles));
-        facts.insert("identity".into(), (*self.identity).into());
+        facts.insert("identity".into(), self.identity.to_string().into());
         if let Some(agent) = &self.agent {
             let said = [("name", &agent.name), ("version", &agent.version)];
             let said = said
@@ -189,7 +201,7 @@ fn judge(
     if !caller.roles.iter().any(|role| roles.contains(role)) {
         let message = format!(
             "{} may not do this: `{what}` is for {all}; ask one of them, or use their key",
-            caller.identity
+            caller.name
         );
         return refuse(message, "role", json!(roles));
     }
@@ -198,7 +210,7 @@ fn judge(
         let words: Vec<_> = needed.iter().map(|word| format!("`{word}`")).collect();
         let message = format!(
             "{} may not do this: `{what}` needs a key or a token with the scope {}",
-            caller.identity,
+            caller.name,
             words.join(" or ")
         );
         let needs = match needed {

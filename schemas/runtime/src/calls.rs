@@ -22,6 +22,7 @@ use crate::{
     contract::Contract,
     failure::{ErrorAnswer, Failure, FailureKind},
     future::BoxFuture,
+    identity::Identity,
     rates::RETRY_AFTER,
     spec::{ContractSpec, RateLimit, SessionsSpec, ToolSpec},
     token_bucket::seconds,
@@ -173,6 +174,8 @@ pub struct Execution {
     pub session: Option<String>,
     /// Identity of the caller, if it was known.
     pub caller: Option<String>,
+    /// What people call the caller.
+    pub caller_name: Option<String>,
     /// The client's name and version, if known.
     pub client: Option<String>,
     /// The arguments, with digests in place of long texts.
@@ -192,7 +195,7 @@ pub struct Execution {
 pub struct ExecutionFilter {
     /// Session that they belong to.
     pub session: Option<String>,
-    /// Identity of their caller.
+    /// Their caller: the identity, or what people call it.
     pub caller: Option<String>,
     /// Their tool or operation.
     pub tool: Option<String>,
@@ -262,7 +265,7 @@ pub trait CallStore: fmt::Debug + Send + Sync {
     fn open_session<'a>(
         &'a self,
         spec: &'static SessionsSpec,
-        holder: &'a str,
+        holder: &'a Identity,
         client: &'a Value,
     ) -> BoxFuture<'a, Result<SessionRecord, NotAdmitted>>;
 
@@ -273,7 +276,7 @@ pub trait CallStore: fmt::Debug + Send + Sync {
     fn renew_session<'a>(
         &'a self,
         spec: &'static SessionsSpec,
-        holder: &'a str,
+        holder: &'a Identity,
         id: &'a str,
     ) -> BoxFuture<'a, Result<SessionRecord, NotAdmitted>>;
 
@@ -284,7 +287,7 @@ pub trait CallStore: fmt::Debug + Send + Sync {
     fn end_session<'a>(
         &'a self,
         spec: &'static SessionsSpec,
-        holder: &'a str,
+        holder: &'a Identity,
         id: &'a str,
     ) -> BoxFuture<'a, Result<SessionRecord, NotAdmitted>>;
 

@@ -9,6 +9,7 @@ use crate::{
     auth::KnownCaller,
     caller::{Caller, Progress, Waiting},
     calls::SESSION,
+    identity::Identity,
     ids::{ContentId, IdempotencyKey, Precondition},
     origin::CallOrigin,
     pointer,
@@ -55,11 +56,14 @@ pub struct CallContext {
     pub author: Option<Author>,
     /// The caller, for contracts with `auth`; `None` if it is unknown.
     pub caller: Option<Arc<KnownCaller>>,
+    /// Who calls; `None` if callers are not told apart.
+    pub identity: Option<Identity>,
     /// The org that the caller is bound to, if any.
     pub org: Option<Arc<str>>,
     /// The caller's user, as its key says it: the key of a row, if the contract keeps users as rows.
     pub user: Option<Arc<str>>,
-    /// Id of the caller for rate limits. Calls without one share a limit.
+    /// What the call is counted as for rate limits: the caller's identity or, where callers are not told apart, an address. Calls without
+    /// one share a limit.
     pub counted_as: Option<Arc<str>>,
     /// The client's name and version, as it sent them.
     pub client: Option<String>,
@@ -84,6 +88,16 @@ pub struct CallContext {
 }
 
 impl CallContext {
+    /// Returns the text under which a store keeps the call's idempotency key, so that no other caller's call is answered for it: the
+    /// identity, a space, and the key. Neither has a space, so that no key without an identity looks like one with it.
+    pub fn kept_key(&self) -> Option<String> {
+        let key = self.idempotency_key.as_deref()?;
+        Some(match &self.identity {
+            Some(identity) => format!("{identity} {key}"),
+            None => key.to_owned(),
+        })
+    }
+
     /// Sets the approver.
     #[must_use]
     pub fn with_approver(mut self, approver: Arc<dyn Approver>) -> Self {

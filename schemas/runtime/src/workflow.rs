@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::{
     auth::{KnownCaller, NEEDS, REASON},
     failure::{Failure, FailureKind},
+    identity::Identity,
     spec::{AUTHOR, Outcome, StateKind, TransitionSpec, Unless, WorkflowSpec},
 };
 
@@ -25,8 +26,11 @@ pub struct Instance {
     pub version: u32,
     /// Name of the state.
     pub state: String,
-    /// Identity of the caller who started it.
+    /// What people call the caller who started it.
     pub author: String,
+    /// Who started it; `None` if it was started before identities were kept. Then it is nobody's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author_identity: Option<Identity>,
     /// What has happened, oldest first: at least the start.
     pub history: Vec<Passage>,
 }
@@ -40,7 +44,7 @@ pub struct Passage {
     pub to: String,
     /// The event.
     pub on: String,
-    /// Identity of the caller.
+    /// What people call the caller.
     pub by: String,
     /// Time, in UTC, to the millisecond (RFC 3339).
     pub at: String,
@@ -174,7 +178,6 @@ impl From<Refusal> for Failure {
 impl Instance {
     /// Starts an instance of a workflow.
     pub fn start(spec: &WorkflowSpec, author: &KnownCaller, at: DateTime<Utc>) -> Self {
-        let author = author.identity.to_string();
         Self {
             workflow: spec.id.into(),
             version: spec.version,
@@ -183,11 +186,24 @@ impl Instance {
                 from: None,
                 to: spec.initial.into(),
                 on: START.into(),
-                by: author.clone(),
+                by: author.name.to_string(),
                 at: moment(at),
             }],
-            author,
+            author: author.name.to_string(),
+            author_identity: Some(author.identity.clone()),
         }
+    }
+
+    /// Returns whether `caller` has started it.
+    pub fn is_by(&self, caller: &KnownCaller) -> bool {
+        let author = self.author_identity.as_ref();
+        author.is_some_and(|author| author.is_same_actor(&caller.identity))
+    }
+
+    /// Returns whether `caller` may be who has started it, and so must not decide on it: also a person with two keys, and whoever goes by
+    /// the name in an instance from before identities were kept.
+    fn may_be_by(&self, caller: &KnownCaller) -> bool {
+        self.is_by(caller) || self.author.eq_ignore_ascii_case(&caller.name)
     }
 
     /// Returns how it has ended; `None` if it has not, or is in an unknown state.
@@ -215,7 +231,7 @@ pub fn step(
         from: Some(std::mem::replace(&mut next.state, transition.to.into())),
         to: transition.to.into(),
         on: transition.on.into(),
-        by: actor.identity.to_string(),
+        by: actor.name.to_string(),
         at: moment(event.at),
     });
     Ok(next)
@@ -256,16 +272,16 @@ pub fn transition(
         None if event.tool.is_some() => return Err(Refusal::ByDecision { on }),
         _ => {}
     }
-    let is_author = *actor.identity == instance.author;
     let needs = match (transition.roles, transition.by) {
         ([], None) => task.roles,
         (roles, _) => roles,
     };
-    let has = |role: &&str| (*role == AUTHOR && is_author) || actor.roles.contains(role);
+    let has = |role: &&str| (*role == AUTHOR && instance.is_by(actor)) || actor.roles.contains(role);
     if !needs.is_empty() && !needs.iter().any(has) {
         return Err(Refusal::Role { on, needs });
     }
-    if task.not_by_author && is_author && transition.by.is_none() && transition.roles.is_empty() {
+    let is_decision = transition.by.is_none() && transition.roles.is_empty();
+    if task.not_by_author && is_decision && instance.may_be_by(actor) {
         return Err(Refusal::Author { on });
     }
     let is_given = |member: &&str| match event.given.get(*member) {

@@ -18,8 +18,8 @@ use generated::bulletin::{
 use memory::Memory;
 use serde_json::{Value, json};
 use tabellion_runtime::{
-    Agent, Answer, CallContext, Change, Content, Contract, ErrorAnswer, KnownCaller, ReadCx, Rejection,
-    Snapshot as _, Staged, WriteCx,
+    Agent, Answer, CallContext, Change, Content, Contract, ErrorAnswer, Identity, KnownCaller, ReadCx,
+    Rejection, Snapshot as _, Staged, WriteCx,
     auth::{NEEDS, REASON},
     gates::{self, GATES, VIOLATIONS},
     spec::{CallerKind, Fact, GateTime, ScopeWord},
@@ -87,12 +87,12 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 const EVERYTHING: &[ScopeWord] = &[ScopeWord::Read, ScopeWord::Write, ScopeWord::Review];
 
 fn human(scopes: &[ScopeWord]) -> KnownCaller {
-    KnownCaller::human(&AUTH, "ada", scopes.to_vec())
+    KnownCaller::human(&AUTH, Identity::local("ada"), "ada", scopes.to_vec())
 }
 
 fn agent(scopes: &[ScopeWord]) -> KnownCaller {
     let agent = Agent::parse("helper@1").unwrap();
-    KnownCaller::agent(&AUTH, agent, "ada", scopes.to_vec())
+    KnownCaller::agent(&AUTH, agent, Identity::local("ada"), "ada", scopes.to_vec())
 }
 
 /// A board with one long notice and one confidential one.

@@ -3,7 +3,7 @@
 use chrono::DateTime;
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    Failure, FailureKind, KnownCaller,
+    Failure, FailureKind, Identity, KnownCaller,
     spec::{
         AUTHOR, CallerKind, Outcome, Pending, Starts, StateKind, StateSpec, TaskSpec, TransitionSpec, Unless,
         WorkflowSpec,
@@ -178,7 +178,8 @@ impl Dice {
 fn caller(identity: &str, is_reviewer: bool) -> KnownCaller {
     KnownCaller {
         kind: CallerKind::Human,
-        identity: identity.into(),
+        identity: Identity::local(identity),
+        name: identity.into(),
         agent: None,
         roles: if is_reviewer {
             vec!["owner", "reviewer"]
@@ -377,5 +378,78 @@ fn an_instance_knows_how_it_ended_and_an_answer_whether_it_is_pending() {
         (json!({}), None),
     ] {
         assert_eq!(pending.instance_of(&response), id, "{response}");
+    }
+}
+
+#[test]
+fn a_name_makes_nobody_the_author() {
+    let person = |identity: Identity, name: &str| KnownCaller {
+        identity,
+        name: name.into(),
+        ..caller("", true)
+    };
+    let token = |subject: &str| Identity::token("https://issuer.example", subject);
+    let (ada, address) = (token("s1"), "s1@example.com");
+    let helper = ada.clone().with_agent("helper");
+    // By whom it was started, and who wants to withdraw it or to approve it.
+    for (author, actor, withdraws, approves) in [
+        ((&ada, address), (&ada, address), true, false),
+        ((&ada, address), (&ada, "another name"), true, false),
+        (
+            (&ada, address),
+            (&ada.clone().with_client("browser"), address),
+            true,
+            false,
+        ),
+        // Another subject who claims the name has none of the author's rights, and is refused what the author is.
+        ((&ada, address), (&token("s2"), address), false, false),
+        ((&ada, address), (&token("s2"), "S1@Example.com"), false, false),
+        ((&ada, address), (&Identity::key("s1"), "ada"), false, true),
+        ((&ada, address), (&token("s2"), "s2@example.com"), false, true),
+        // An agent is not the person it acts for.
+        (
+            (&helper, "agent:helper/s1@example.com"),
+            (&helper, "x"),
+            true,
+            false,
+        ),
+        (
+            (&helper, "agent:helper/s1@example.com"),
+            (&ada, address),
+            false,
+            true,
+        ),
+        (
+            (&helper, "agent:helper/s1@example.com"),
+            (&token("s2"), "agent:helper/s1@example.com"),
+            false,
+            false,
+        ),
+    ] {
+        let instance = Instance::start(&REVIEW, &person(author.0.clone(), author.1), DateTime::UNIX_EPOCH);
+        let actor = person(actor.0.clone(), actor.1);
+        for (on, expected) in [("withdraw", withdraws), ("approve", approves)] {
+            let event = Event {
+                on,
+                tool: None,
+                given: &Map::new(),
+                holds: &[],
+                at: DateTime::UNIX_EPOCH,
+            };
+            let made = step(&REVIEW, &instance, &event, &actor);
+            assert_eq!(made.is_ok(), expected, "{author:?}, {on} by {actor:?}: {made:?}");
+            // As it was kept before identities were: nobody's own, and not for who goes by the name.
+            let old = Instance {
+                author_identity: None,
+                ..instance.clone()
+            };
+            let is_named = old.author.eq_ignore_ascii_case(&actor.name);
+            let made = step(&REVIEW, &old, &event, &actor);
+            assert_eq!(
+                made.is_ok(),
+                on == "approve" && !is_named,
+                "{author:?}, {on} by {actor:?}"
+            );
+        }
     }
 }

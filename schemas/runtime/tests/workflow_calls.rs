@@ -96,6 +96,7 @@ fn after(events: &[(&str, &str)]) -> Instance {
         version: LOOP.version,
         state: LOOP.initial.into(),
         author: "ada".into(),
+        author_identity: None,
         history: vec![Passage {
             from: None,
             to: LOOP.initial.into(),

@@ -12,7 +12,7 @@ use crate::clock::{seconds, time};
 const MAX_TEXT: usize = 200;
 
 const COLUMNS: &str = "id, contract, tool, mutating, session, caller, client, input, input_digest, status, created_at, completed_at,
-    result, meta, error, commit_id, replay";
+    result, meta, error, commit_id, replay, caller_name";
 
 /// Records that a call begins, or waits to begin.
 pub(crate) fn insert(
@@ -33,8 +33,8 @@ pub(crate) fn insert(
     connection
         .prepare_cached(
             "INSERT INTO execution (id, contract, tool, mutating, keeps, session, caller, client, input, input_digest, server, status,
-                                    created_at, keep_until, result_until)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                                    created_at, keep_until, result_until, caller_name)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         )?
         .execute(params![
             id,
@@ -43,7 +43,7 @@ pub(crate) fn insert(
             call.tool.mutating,
             call.keeps_result || call.tool.mutating,
             session,
-            call.caller.map(|caller| &*caller.identity),
+            call.caller.map(|caller| caller.identity.to_string()),
             call.client,
             shortened(call.arguments).to_string(),
             digest(call.arguments.to_string().as_bytes()),
@@ -52,6 +52,7 @@ pub(crate) fn insert(
             now,
             until(kept.map(|kept| kept.keep_seconds)),
             until(kept.map(|kept| kept.result_seconds)),
+            call.caller.map(|caller| &*caller.name),
         ])?;
     Ok(())
 }
@@ -90,7 +91,7 @@ pub(crate) fn finish(connection: &Connection, id: &str, ended: &Ended, now: i64)
 pub(crate) fn read(connection: &Connection, id: &str) -> rusqlite::Result<Option<(Execution, String)>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS}, server FROM execution WHERE id = ?1"))?
-        .query_row([id], |row| Ok((of_row(row)?, row.get(17)?)))
+        .query_row([id], |row| Ok((of_row(row)?, row.get(18)?)))
         .optional()
 }
 
@@ -131,7 +132,10 @@ pub(crate) fn each(
     );
     let conditions: [(&str, Option<&dyn ToSql>); 6] = [
         ("session = ?", filter.session.as_ref().map(|it| it as _)),
-        ("caller = ?", filter.caller.as_ref().map(|it| it as _)),
+        (
+            "? IN (caller, caller_name)",
+            filter.caller.as_ref().map(|it| it as _),
+        ),
         ("tool = ?", filter.tool.as_ref().map(|it| it as _)),
         ("status = ?", status.as_ref().map(|it| it as _)),
         ("created_at >= ?", since.as_ref().map(|it| it as _)),
@@ -191,6 +195,7 @@ fn of_row(row: &Row<'_>) -> rusqlite::Result<Execution> {
         is_mutating: row.get(3)?,
         session: row.get(4)?,
         caller: row.get(5)?,
+        caller_name: row.get(17)?,
         client: row.get(6)?,
         input: json(7)?.unwrap_or_default(),
         input_digest: row.get(8)?,

@@ -16,7 +16,9 @@ use crate::clock;
 /// SQLite application id of the file.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tble");
 /// Version of the tables.
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
+/// What makes the tables of the version before those of this one.
+const UPGRADE: &str = "ALTER TABLE execution ADD COLUMN caller_name TEXT";
 /// How long a change waits for that of another server.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -27,7 +29,8 @@ const CREATE: &str = "
         id TEXT PRIMARY KEY, contract TEXT NOT NULL, tool TEXT NOT NULL, mutating INTEGER NOT NULL, keeps INTEGER NOT NULL, session TEXT,
         caller TEXT, client TEXT, input TEXT NOT NULL, input_digest TEXT NOT NULL, server TEXT NOT NULL, status TEXT NOT NULL,
         created_at INTEGER NOT NULL, completed_at INTEGER, result TEXT, meta TEXT, error TEXT, commit_id TEXT,
-        replay INTEGER NOT NULL DEFAULT 0, cancel INTEGER NOT NULL DEFAULT 0, keep_until INTEGER NOT NULL, result_until INTEGER NOT NULL
+        replay INTEGER NOT NULL DEFAULT 0, cancel INTEGER NOT NULL DEFAULT 0, keep_until INTEGER NOT NULL, result_until INTEGER NOT NULL,
+        caller_name TEXT
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX execution_open ON execution (server) WHERE completed_at IS NULL;
     CREATE INDEX execution_session ON execution (session) WHERE completed_at IS NULL;
@@ -117,6 +120,13 @@ fn tables(path: &Path) -> rusqlite::Result<Standing> {
     match found {
         (APPLICATION, FORMAT) => {
             connection.query_row("SELECT at FROM beginning", [], |_| Ok(()))?;
+            Ok(Standing::Ours)
+        }
+        (APPLICATION, before) if before == FORMAT - 1 => {
+            let transaction = connection.transaction()?;
+            transaction.execute_batch(UPGRADE)?;
+            transaction.pragma_update(None, "user_version", FORMAT)?;
+            transaction.commit()?;
             Ok(Standing::Ours)
         }
         (0, 0) => {

@@ -30,7 +30,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use serde_json::Value;
 use tabellion_runtime::{
-    BoxFuture, Failure, FailureKind,
+    BoxFuture, Failure, FailureKind, Identity,
     calls::{
         Admitted, CallStore, Commits, Ended, Execution, ExecutionFilter, ExecutionStatus, NewExecution,
         NotAdmitted, SessionRecord, limit as limit_of,
@@ -208,7 +208,8 @@ impl Calls {
             }
             let session = match (call.contract.sessions, call.caller) {
                 (Some(spec), Some(caller)) => {
-                    let sessions = self.sessions(transaction, spec, &caller.identity, now);
+                    let holder = caller.identity.to_string();
+                    let sessions = self.sessions(transaction, spec, &holder, now);
                     Some(sessions.of(call.session)?)
                 }
                 _ => None,
@@ -225,8 +226,8 @@ impl Calls {
                 None => None,
                 Some(limit) => {
                     let whose = match limit.per {
-                        RateLimitPer::Session => session.as_deref(),
-                        RateLimitPer::Caller => call.caller.map(|caller| &*caller.identity),
+                        RateLimitPer::Session => session.clone(),
+                        RateLimitPer::Caller => call.caller.map(|caller| caller.identity.to_string()),
                     };
                     let (contract, name) = (call.contract.id, limit.name);
                     let bucket = format!("{contract} {name} {}", whose.unwrap_or_default());
@@ -265,9 +266,10 @@ impl Calls {
     fn session<T>(
         &self,
         spec: &'static SessionsSpec,
-        holder: &str,
+        holder: &Identity,
         change: impl FnOnce(&Sessions<'_>) -> Result<T, SessionError>,
     ) -> Result<T, NotAdmitted> {
+        let holder = &holder.to_string();
         let changed = self.change(Durability::Full, |transaction| {
             change(&self.sessions(transaction, spec, holder, clock::now()))
         });
@@ -380,7 +382,7 @@ impl CallStore for Calls {
     fn open_session<'a>(
         &'a self,
         spec: &'static SessionsSpec,
-        holder: &'a str,
+        holder: &'a Identity,
         client: &'a Value,
     ) -> BoxFuture<'a, Result<SessionRecord, NotAdmitted>> {
         Box::pin(async move { self.session(spec, holder, |sessions| sessions.open(client)) })
@@ -389,7 +391,7 @@ impl CallStore for Calls {
     fn renew_session<'a>(
         &'a self,
         spec: &'static SessionsSpec,
-        holder: &'a str,
+        holder: &'a Identity,
         id: &'a str,
     ) -> BoxFuture<'a, Result<SessionRecord, NotAdmitted>> {
         Box::pin(async move { self.session(spec, holder, |sessions| sessions.renew(id)) })
@@ -398,7 +400,7 @@ impl CallStore for Calls {
     fn end_session<'a>(
         &'a self,
         spec: &'static SessionsSpec,
-        holder: &'a str,
+        holder: &'a Identity,
         id: &'a str,
     ) -> BoxFuture<'a, Result<SessionRecord, NotAdmitted>> {
         Box::pin(async move {

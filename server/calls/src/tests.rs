@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, num::NonZeroU32, sync::Mutex, time::Duration};
 use proptest::prelude::*;
 use serde_json::json;
 use tabellion_runtime::{
-    ContractSpec, KnownCaller, RateLimit, Schema, ToolSpec,
+    ContractSpec, Identity, KnownCaller, RateLimit, Schema, ToolSpec,
     calls::SessionOf,
     spec::{CallerKind, ExecutionsSpec},
 };
@@ -73,7 +73,8 @@ impl Commits for Made {
 fn caller(name: &str) -> KnownCaller {
     KnownCaller {
         kind: CallerKind::Human,
-        identity: name.into(),
+        identity: Identity::local(name),
+        name: name.into(),
         agent: None,
         roles: vec![],
         scopes: vec![],
@@ -146,7 +147,7 @@ fn an_execution_is_kept_from_its_beginning_to_its_end() {
         let id = &admitted.execution;
         let running = found(&calls, id);
         assert_eq!(running.end.status, ExecutionStatus::Running);
-        assert_eq!(running.caller.as_deref(), Some("ann"));
+        assert_eq!(running.caller.as_deref(), Some("local:ann"));
         assert_eq!(running.session, admitted.session);
         assert_eq!(running.input["n"], 1);
         assert_eq!(
@@ -206,7 +207,7 @@ fn a_limit_holds_over_all_servers_and_for_each_session() {
     let folder = Folder::new();
     let servers = [folder.open(), folder.open()];
     let opened = |who: &str| {
-        done(servers[0].open_session(CONTRACT.sessions.unwrap(), who, &Value::Null))
+        done(servers[0].open_session(CONTRACT.sessions.unwrap(), &Identity::local(who), &Value::Null))
             .unwrap()
             .id
     };
@@ -233,7 +234,7 @@ fn sessions_are_their_holders_alone() {
     let folder = Folder::new();
     let calls = folder.open();
     let spec = CONTRACT.sessions.unwrap();
-    let mine = done(calls.open_session(spec, "ann", &json!({ "agent": {} }))).unwrap();
+    let mine = done(calls.open_session(spec, &Identity::local("ann"), &json!({ "agent": {} }))).unwrap();
     assert_eq!(mine.max_expires_at - mine.created_at, chrono::TimeDelta::days(1));
     assert_eq!(mine.expires_at - mine.created_at, chrono::TimeDelta::hours(1));
     for who in ["bob", ""] {
@@ -242,10 +243,16 @@ fn sessions_are_their_holders_alone() {
             admit(&calls, &CHANGE, who, SessionOf::Named(&mine.id)).map(drop),
             foreign
         );
-        assert_eq!(done(calls.renew_session(spec, who, &mine.id)).map(drop), foreign);
-        assert_eq!(done(calls.end_session(spec, who, &mine.id)).map(drop), foreign);
+        assert_eq!(
+            done(calls.renew_session(spec, &Identity::local(who), &mine.id)).map(drop),
+            foreign
+        );
+        assert_eq!(
+            done(calls.end_session(spec, &Identity::local(who), &mine.id)).map(drop),
+            foreign
+        );
     }
-    let ended = done(calls.end_session(spec, "ann", &mine.id)).unwrap();
+    let ended = done(calls.end_session(spec, &Identity::local("ann"), &mine.id)).unwrap();
     assert!(ended.terminated_at.is_some());
     assert_eq!(
         admit(&calls, &CHANGE, "ann", SessionOf::Named(&mine.id)).map(drop),
@@ -258,10 +265,12 @@ fn ending_a_session_cancels_what_runs_in_it() {
     let folder = Folder::new();
     let calls = folder.open();
     let spec = CONTRACT.sessions.unwrap();
-    let session = done(calls.open_session(spec, "ann", &Value::Null)).unwrap().id;
+    let session = done(calls.open_session(spec, &Identity::local("ann"), &Value::Null))
+        .unwrap()
+        .id;
     let running = admit(&calls, &CHANGE, "ann", SessionOf::Named(&session)).unwrap();
     let elsewhere = admit(&calls, &CHANGE, "ann", SessionOf::Caller).unwrap();
-    done(calls.end_session(spec, "ann", &session)).unwrap();
+    done(calls.end_session(spec, &Identity::local("ann"), &session)).unwrap();
     assert!(calls.is_cancelled(&running.execution));
     assert!(!calls.is_cancelled(&elsewhere.execution));
 }
@@ -281,6 +290,47 @@ fn connections_of_a_server_that_was_killed_make_room() {
     );
     drop(killed);
     admit(&next, &CHANGE, "ann", SessionOf::Connection("next")).unwrap();
+}
+
+#[test]
+fn a_file_of_the_version_before_is_taken_over() {
+    let folder = Folder::new();
+    let before = admit(&folder.open(), &CHANGE, "ann", SessionOf::Caller)
+        .unwrap()
+        .execution;
+    let file = Connection::open(folder.folder.path().join(FILE)).unwrap();
+    file.execute_batch("ALTER TABLE execution DROP COLUMN caller_name; PRAGMA user_version = 1")
+        .unwrap();
+    drop(file);
+    let calls = folder.open();
+    let now = admit(&calls, &CHANGE, "ann", SessionOf::Caller)
+        .unwrap()
+        .execution;
+    for (id, name) in [(&before, None), (&now, Some("ann"))] {
+        let found = found(&calls, id);
+        assert_eq!(
+            (found.caller.as_deref(), found.caller_name.as_deref()),
+            (Some("local:ann"), name)
+        );
+    }
+    for caller in ["ann", "local:ann", "bob"] {
+        let filter = ExecutionFilter {
+            caller: Some(caller.into()),
+            ..ExecutionFilter::default()
+        };
+        let mut count = 0;
+        let mut each = |_| {
+            count += 1;
+            true
+        };
+        done(calls.each(&filter, &mut each)).unwrap();
+        let expected = match caller {
+            "ann" => 1,
+            "local:ann" => 2,
+            _ => 0,
+        };
+        assert_eq!(count, expected, "{caller}");
+    }
 }
 
 #[test]
@@ -358,7 +408,7 @@ proptest! {
             match step {
                 Step::Open(who) => {
                     let has_room = active(&named, &connected, who) < MAX_SESSIONS as usize;
-                    let opened = done(calls.open_session(spec, &who.to_string(), &Value::Null));
+                    let opened = done(calls.open_session(spec, &Identity::local(&who.to_string()), &Value::Null));
                     prop_assert_eq!(opened.is_ok(), has_room);
                     named.extend(opened.ok().map(|opened| (opened.id, who, true)));
                 }
@@ -383,7 +433,7 @@ proptest! {
                 }
                 Step::End(who, nth) => {
                     let Some((id, holder, is_active)) = named.get_mut(nth) else { continue };
-                    let ended = done(calls.end_session(spec, &who.to_string(), id));
+                    let ended = done(calls.end_session(spec, &Identity::local(&who.to_string()), id));
                     prop_assert_eq!(ended.is_ok(), *is_active && *holder == who);
                     *is_active &= ended.is_err();
                 }

@@ -32,6 +32,8 @@ pub struct Download {
     pub name: String,
     /// Its media type.
     pub media_type: &'static str,
+    /// Id of the API key with which it was asked for. It can be fetched as long as that key is there.
+    pub key: Option<String>,
 }
 
 /// Files that can be downloaded with a URL that says so itself. There are no other credentials.
@@ -64,8 +66,8 @@ pub(super) async fn download(
     });
     let opened = opened.await.map_err(io::Error::other);
     let (download, length) = match opened.flatten() {
-        Ok(Some(found)) => found,
-        Ok(None) => return Err(nothing()),
+        Ok(Some((download, length))) if site.is_valid(&download) => (download, length),
+        Ok(_) => return Err(nothing()),
         Err(error) => {
             tracing::warn!(%error, "a download can't be read");
             let why = "the file can't be read now; try again later";
@@ -87,7 +89,7 @@ pub(super) async fn download(
 }
 
 fn nothing() -> ErrorResponse {
-    let why = "there is no such download, or its URL has expired: export again";
+    let why = "there is no such download, or its URL or the key that it was made with is not valid any more: export again";
     Refusal::new(StatusCode::NOT_FOUND, why).into()
 }
 

@@ -57,7 +57,7 @@ pub(super) async fn log(State(site): State<Arc<Site>>, request: Request, next: N
         id = %id,
         method = %method,
         path = uri.path(),
-        caller = caller.map(|caller| caller.principal.id.clone()),
+        caller = caller.map(|caller| caller.principal.identity.to_string()),
         status = response.status().as_u16(),
         ms = begun.elapsed().as_millis() as u64,
         "answered"

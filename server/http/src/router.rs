@@ -236,7 +236,7 @@ async fn asked<'s>(
     request: Request,
 ) -> Result<(Asked, Option<SemaphorePermit<'s>>), Refusal> {
     let budget_of = match &caller {
-        Some(caller) => caller.principal.id.as_str().into(),
+        Some(caller) => caller.principal.identity.to_string().into(),
         None => rates::address(address),
     };
     let name = site.mounts.get(path).map_or("", |mount| &mount.name);

@@ -15,7 +15,7 @@ use hyper::{HeaderMap, StatusCode, Uri, header::HeaderValue};
 use super::{
     Credentials, Guard, Limits,
     credentials::{self, Caller},
-    downloads::Downloads,
+    downloads::{Download, Downloads},
     layers,
     metrics::LibraryCounts,
     upload::Uploads,
@@ -59,6 +59,17 @@ pub struct Site {
 }
 
 impl Site {
+    /// Returns whether the key with which a download was asked for is still there, if it was one.
+    pub(super) fn is_valid(&self, download: &Download) -> bool {
+        let key = download.key.as_ref();
+        key.is_none_or(|key| {
+            self.credentials
+                .keys
+                .as_ref()
+                .is_some_and(|keys| keys.has_id(key))
+        })
+    }
+
     /// Serves each of `mounts` at its path, to clients that `guard` admits and that have valid `credentials`.
     pub fn new(
         guard: Guard,

@@ -29,10 +29,12 @@ pub(super) struct Record {
     pub(super) time: DateTime<Utc>,
     /// Summary in one line.
     pub(super) summary: String,
-    /// The caller's idempotency key.
+    /// The caller's idempotency key, as it is kept.
     pub(super) key: Option<String>,
     /// Digest of the request that carried the key.
     pub(super) request: Option<String>,
+    /// Who called, if it was known: an [`Identity`](tabellion_runtime::Identity) as text.
+    pub(super) caller: Option<String>,
     /// The call that made it, if calls are recorded.
     pub(super) call: Option<RecordedCall>,
     /// What the tool records about its change, if anything.
@@ -46,8 +48,6 @@ pub(super) struct RecordedCall {
     pub(super) execution: String,
     /// Id of the session, if it had one.
     pub(super) session: Option<String>,
-    /// Identity of the caller, if it was known.
-    pub(super) caller: Option<String>,
 }
 
 /// Details that a tool records about its change. They are valid only for a commit that makes just that change: an amended or
@@ -103,7 +103,7 @@ impl Record {
             ("Request", self.request.as_ref()),
             ("Execution", call.map(|call| &call.execution)),
             ("Session", call.and_then(|call| call.session.as_ref())),
-            ("Caller", call.and_then(|call| call.caller.as_ref())),
+            ("Caller", self.caller.as_ref()),
         ];
         for (name, value) in optional {
             if let Some(value) = value {
@@ -154,10 +154,10 @@ impl Record {
             summary: value("Summary")?,
             key: value("Key"),
             request: value("Request"),
+            caller: value("Caller"),
             call: value("Execution").map(|execution| RecordedCall {
                 execution,
                 session: value("Session"),
-                caller: value("Caller"),
             }),
             tool_details: tool_details(),
             paths,

@@ -155,7 +155,7 @@ pub(super) fn plan(
         objects: planner.objects,
         folders,
         documents,
-        key: entry.call.idempotency_key.as_ref().map(String::from),
+        key: entry.call.kept_key(),
     })
 }
 
@@ -430,6 +430,7 @@ impl Planner<'_> {
             summary: summary.to_owned(),
             key: None,
             request: None,
+            caller: None,
             call: None,
             tool_details: None,
         };
@@ -457,16 +458,12 @@ impl Planner<'_> {
             client: entry.call.client.clone(),
             time: authorship.time,
             summary: change.summary.clone(),
-            key: entry.call.idempotency_key.as_ref().map(String::from),
+            key: entry.call.kept_key(),
             request: entry.request.map(request_digest),
+            caller: entry.call.identity.as_ref().map(ToString::to_string),
             call: entry.call.execution.as_deref().map(|execution| RecordedCall {
                 execution: execution.to_owned(),
                 session: entry.call.session.as_deref().map(str::to_owned),
-                caller: entry
-                    .call
-                    .caller
-                    .as_ref()
-                    .map(|caller| caller.identity.to_string()),
             }),
             tool_details: (!details.is_empty()).then(|| ToolDetails {
                 details,

@@ -157,12 +157,12 @@ impl<'a> Turn<'a> {
         Ok(before)
     }
 
-    /// Looks for an earlier call with this idempotency key.
-    fn earlier(&self, key: &IdempotencyKey, request: &str) -> Result<Option<Replay>, StoreError> {
-        if self.pending().is_some_and(|pending| pending.has_key(key)) {
+    /// Looks for an earlier call of the caller with this idempotency key, which is kept as `kept`.
+    fn earlier(&self, key: &IdempotencyKey, kept: &str, request: &str) -> Result<Option<Replay>, StoreError> {
+        if self.pending().is_some_and(|pending| pending.has_key(kept)) {
             return Err(StoreError::Conflict);
         }
-        let Some(entry) = blocking(|| self.library.entry_with_key(key))? else {
+        let Some(entry) = blocking(|| self.library.entry_with_key(kept))? else {
             return Ok(None);
         };
         if entry.request.as_deref() != Some(&*plan::request_digest(request)) {
@@ -264,11 +264,11 @@ impl Snapshot for Turn<'_> {
 impl Session for Turn<'_> {
     fn replay<'a>(
         &'a self,
-        _: &'a CallContext,
+        call: &'a CallContext,
         key: &'a IdempotencyKey,
         request: &'a str,
     ) -> BoxFuture<'a, Result<Option<Replay>, StoreError>> {
-        Box::pin(async { self.earlier(key, request) })
+        Box::pin(async { self.earlier(key, &call.kept_key().unwrap_or_default(), request) })
     }
 
     fn prepare<'a>(

@@ -6,7 +6,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use rmcp::model::JsonObject;
-use tabellion_runtime::{Agent, Author, ToolSpec, spec::ScopeWord};
+use tabellion_runtime::{Agent, Author, Identity, ToolSpec, spec::ScopeWord};
 
 /// The kind of access that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,13 +37,8 @@ impl Access {
 
 /// What an authenticated caller may do in one library.
 pub trait Grant: fmt::Debug + Send + Sync {
-    /// Returns the caller's id. It is not secret, and the same in all of the caller's requests.
-    fn id(&self) -> &str;
-
-    /// Returns how the caller has shown who it is.
-    fn method(&self) -> &'static str {
-        "api_key"
-    }
+    /// Returns who calls. It is not secret, and the same in all of the caller's requests.
+    fn identity(&self) -> &Identity;
 
     /// Returns the author of the caller's commits.
     fn author(&self) -> Author;

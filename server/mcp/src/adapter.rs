@@ -199,8 +199,8 @@ impl Service<RoleServer> for Adapter {
         // At the highest level, so that the span exists whatever the log's filter is.
         let span = match cx.extensions.get::<RequestOrigin>() {
             Some(RequestOrigin { request, grant, .. }) => {
-                let key = grant.as_ref().map(|grant| grant.id());
-                tracing::error_span!("request", id = %request, key)
+                let caller = grant.as_ref().map(|grant| grant.identity().to_string());
+                tracing::error_span!("request", id = %request, caller)
             }
             None => Span::none(),
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rmcp::{ErrorData, RoleServer, model::Extensions, service::RequestContext};
 use serde_json::Value;
 use tabellion_runtime::{
-    Agent, ContractSpec, KnownCaller, auth,
+    Agent, CallContext, ContractSpec, Identity, KnownCaller, auth,
     spec::{CallerKind, ScopeWord},
 };
 
@@ -34,6 +34,26 @@ impl Default for LocalCaller {
 }
 
 impl LocalCaller {
+    /// Returns who it is, without the program that it uses.
+    pub fn identity(&self) -> Identity {
+        Identity::local(&self.user)
+    }
+
+    /// Returns `call` as one that it makes with `program`, of this contract.
+    #[must_use]
+    pub fn makes(&self, call: CallContext, contract: &ContractSpec, program: Agent) -> CallContext {
+        let client = program.name.clone().unwrap_or_default();
+        let caller = self.of(contract, program);
+        CallContext {
+            identity: Some(match &caller {
+                Some(caller) => caller.identity.clone(),
+                None => self.identity().with_client(&client),
+            }),
+            caller: caller.map(Arc::new),
+            ..call
+        }
+    }
+
     /// Returns the caller of a contract whose client says `agent` of itself; `None` if the contract has no roles, or not this one.
     pub fn of(&self, contract: &ContractSpec, agent: Agent) -> Option<KnownCaller> {
         let auth = contract.auth?;
@@ -44,11 +64,22 @@ impl LocalCaller {
         match role.filter(|role| role.kind == CallerKind::Human) {
             Some(role) => {
                 let scopes = role.scope.unwrap_or(ScopeWord::Read);
-                Some(KnownCaller::human(auth, self.user.as_str(), vec![scopes]))
+                Some(KnownCaller::human(
+                    auth,
+                    self.identity(),
+                    &self.user,
+                    vec![scopes],
+                ))
             }
             None => {
                 let scopes = vec![ScopeWord::Read, ScopeWord::Write];
-                Some(KnownCaller::agent(auth, agent, &self.user, scopes))
+                Some(KnownCaller::agent(
+                    auth,
+                    agent,
+                    self.identity(),
+                    &self.user,
+                    scopes,
+                ))
             }
         }
     }
@@ -93,9 +124,30 @@ pub(super) fn known(
         return local.of(contract, said);
     };
     let grant: &dyn Grant = &**origin.grant.as_ref()?;
-    let (scopes, holder) = (grant.scopes(contract.id), request_origin::holder(grant));
+    let (scopes, name) = (grant.scopes(contract.id), request_origin::holder(grant));
+    let identity = grant.identity().clone();
     Some(match grant.agent() {
-        Some(agent) => KnownCaller::agent(auth, agent.or(said), &holder, scopes),
-        None => KnownCaller::human(auth, holder, scopes),
+        Some(agent) => KnownCaller::agent(auth, agent.or(said), identity, &name, scopes),
+        None => KnownCaller::human(auth, identity, &name, scopes),
     })
+}
+
+/// Returns who makes a request to a contract without roles; `None` over HTTP without authentication, where callers are not told apart.
+pub(super) fn identity(shared: &Shared, cx: &RequestContext<RoleServer>) -> Option<Identity> {
+    let program = cx.client_info().map(|client| client.name.clone());
+    match cx.extensions.get::<RequestOrigin>() {
+        Some(origin) => {
+            let grant = origin.grant.as_ref()?;
+            let agent = grant.agent();
+            let identity = grant.identity().clone();
+            Some(match agent {
+                Some(agent) => identity.with_agent(&agent.name.or(program).unwrap_or_default()),
+                None => identity,
+            })
+        }
+        None => {
+            let local = shared.local_caller.get().cloned().unwrap_or_default().identity();
+            Some(local.with_client(&program.unwrap_or_default()))
+        }
+    }
 }

@@ -258,6 +258,10 @@ fn context(
         call.user = grant.user().map(Arc::from);
     }
     call.caller = caller::of(shared, contract, cx);
+    call.identity = match &call.caller {
+        Some(caller) => Some(caller.identity.clone()),
+        None => caller::identity(shared, cx),
+    };
     call.counted_as = request_origin::counted_as(&cx.extensions).cloned();
     let (client, reports) = waiting::client(cx);
     Ok((call.with_caller(client), reports))

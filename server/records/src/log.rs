@@ -41,11 +41,11 @@ pub(crate) struct LogEntry {
     pub(crate) last: i64,
     /// The org that the caller is bound to, or nothing.
     pub(crate) org: String,
-    /// The caller: name and e-mail address.
+    /// The caller: name and e-mail address, then the identity, as far as they are known.
     pub(crate) caller: Option<String>,
     /// The client's name and version.
     pub(crate) client: Option<String>,
-    /// The idempotency key.
+    /// The idempotency key, as it is kept.
     pub(crate) key: Option<String>,
     /// Digest of the request, if there is a key.
     pub(crate) request: Option<String>,

@@ -97,11 +97,13 @@ impl<'a> Turn<'a> {
 
     fn earlier(
         &self,
-        org: &str,
+        call: &CallContext,
         key: &IdempotencyKey,
         request: &str,
     ) -> Result<Option<Replay<Rows>>, Failure> {
-        let Some(entry) = self.with_few(|connection| log::with_key(connection, org, key))? else {
+        let org = call.org.as_deref().unwrap_or_default();
+        let kept = call.kept_key().unwrap_or_default();
+        let Some(entry) = self.with_few(|connection| log::with_key(connection, org, &kept))? else {
             return Ok(None);
         };
         if entry.request.as_deref() != Some(&*digest(request)) {
@@ -159,7 +161,9 @@ impl<'a> Turn<'a> {
     ) -> LogEntry {
         let call = entry.call;
         let author = call.author.as_ref();
-        let key = call.idempotency_key.as_ref().filter(|_| entry.request.is_some());
+        let author = author.map(|author| format!("{} <{}>", author.name, author.email));
+        let identity = call.identity.as_ref().map(ToString::to_string);
+        let key = call.kept_key().filter(|_| entry.request.is_some());
         LogEntry {
             seq: self.end.seq + 1,
             id,
@@ -169,9 +173,12 @@ impl<'a> Turn<'a> {
             rows: written.into_iter().map(|row| row.logged).collect(),
             last: self.last.load(Ordering::SeqCst),
             org: call.org.as_deref().unwrap_or_default().into(),
-            caller: author.map(|author| format!("{} <{}>", author.name, author.email)),
+            caller: match (author, identity) {
+                (Some(author), Some(identity)) => Some(format!("{author} {identity}")),
+                (author, identity) => author.or(identity),
+            },
             client: call.client.clone(),
-            key: key.map(String::from),
+            key,
             request: entry.request.map(digest),
             response: None,
             details: match self.without_secrets(&Value::Object(entry.details.clone())) {
@@ -257,7 +264,7 @@ impl Session<Rows> for Turn<'_> {
         key: &'a IdempotencyKey,
         request: &'a str,
     ) -> BoxFuture<'a, Result<Option<Replay<Rows>>, StoreError>> {
-        Box::pin(async move { Ok(self.earlier(call.org.as_deref().unwrap_or_default(), key, request)?) })
+        Box::pin(async move { Ok(self.earlier(call, key, request)?) })
     }
 
     fn prepare<'a>(

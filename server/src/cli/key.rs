@@ -120,7 +120,13 @@ pub(super) fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         }
         Command::Revoke(old) => {
             let principal = KeyFile::at(&old.file.keys).revoke(&old.id)?;
-            writeln!(out, "{}\t{} <{}>", principal.id, principal.name, principal.email)?;
+            writeln!(
+                out,
+                "{}\t{} <{}>",
+                principal.identity.subject(),
+                principal.name,
+                principal.email
+            )?;
         }
     }
     Ok(())

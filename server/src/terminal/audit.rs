@@ -174,6 +174,13 @@ fn of_commit(entry: &LogEntry, id: &str, execution: Option<&Execution>) -> Optio
     let Some(execution) = execution else {
         return Some(format!("commit {commit} names execution {id}, which is not kept"));
     };
+    if execution.caller.is_some() && entry.caller != execution.caller {
+        let [of_commit, of_execution] =
+            [&entry.caller, &execution.caller].map(|caller| caller.as_deref().unwrap_or("nobody known"));
+        return Some(format!(
+            "commit {commit} is of {of_commit}, and its execution {id} of {of_execution}"
+        ));
+    }
     let end = &execution.end;
     match end.status {
         ExecutionStatus::Success if end.commit.as_ref() == Some(commit) => None,
@@ -246,6 +253,7 @@ fn as_json(execution: &Execution) -> Value {
         "tool": execution.tool,
         "session_id": execution.session,
         "caller": execution.caller,
+        "caller_name": execution.caller_name,
         "client": execution.client,
         "status": end.status,
         "created_at": time(execution.created_at),
@@ -275,7 +283,7 @@ fn add(page: &mut Page, execution: &Execution) {
     if let Some(commit) = &execution.end.commit {
         page.put(TITLE, &format!("  {}", short(commit)));
     }
-    if let Some(caller) = &execution.caller {
+    if let Some(caller) = execution.caller_name.as_ref().or(execution.caller.as_ref()) {
         page.put(FAINT, &format!("  {}", page::visible(caller)));
     }
     if let Some(code) = execution

@@ -112,13 +112,15 @@ fn refusal(error: &impl std::fmt::Display) -> TerminalError {
 
 /// Returns the context of a call by the person at the terminal.
 fn call() -> Result<CallContext, TerminalError> {
-    let caller = serve::local_caller(Some(REVIEWER)).of(Desk::contract(), Agent::default());
-    let caller = caller.ok_or_else(|| TerminalError::new("the contract has no reviewers"))?;
-    Ok(CallContext {
+    let call = CallContext {
         client: Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into()),
-        caller: Some(Arc::new(caller)),
         ..CallContext::default()
-    })
+    };
+    let call = serve::local_caller(Some(REVIEWER)).makes(call, Desk::contract(), Agent::default());
+    match call.caller {
+        Some(_) => Ok(call),
+        None => Err(TerminalError::new("the contract has no reviewers")),
+    }
 }
 
 /// Adds one line: id, state, title, author and time.

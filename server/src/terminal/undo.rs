@@ -122,6 +122,7 @@ impl Undo {
     fn run(&self, library: &Arc<Library>, entry: &str) -> Result<String, TerminalError> {
         let call = CallContext {
             client: Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into()),
+            identity: Some(crate::serve::local_caller(None).identity()),
             ..CallContext::default()
         };
         let runtime = crate::serve::runtime()?;

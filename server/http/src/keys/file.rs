@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ApiKey, Bound, Principal, Scope};
 use tabellion_platform::{self as platform, FileLock};
-use tabellion_runtime::{Agent, spec::ScopeWord};
+use tabellion_runtime::{Agent, Identity, spec::ScopeWord};
 
 /// Maximum length of a principal's name, in characters.
 const MAX_NAME: usize = 64;
@@ -114,7 +114,7 @@ pub struct StoredKey {
 impl StoredKey {
     pub(super) fn principal(&self) -> Principal {
         Principal {
-            id: self.id.clone(),
+            identity: Identity::key(&self.id),
             name: self.name.clone(),
             email: self.email.clone(),
             scopes: self.scopes.clone(),

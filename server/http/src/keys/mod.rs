@@ -19,7 +19,7 @@ mod tests;
 use std::{sync::Arc, time::SystemTime};
 
 use tabellion_mcp::{Access, Grant};
-use tabellion_runtime::{Agent, Author, spec::ScopeWord};
+use tabellion_runtime::{Agent, Author, Identity, spec::ScopeWord};
 
 pub use api_key::ApiKey;
 pub use file::{KeyFile, KeyFileError, StoredKey};
@@ -30,8 +30,8 @@ pub use scope::{Scope, ScopeError};
 /// The owner of a key or a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// The key's id, or the token's subject and client. It is not secret.
-    pub id: String,
+    /// Who it is.
+    pub identity: Identity,
     /// Author name of the principal's commits.
     pub name: String,
     /// Author address of the principal's commits.
@@ -85,15 +85,8 @@ pub struct KeyGrant {
 }
 
 impl Grant for KeyGrant {
-    fn id(&self) -> &str {
-        &self.principal.id
-    }
-
-    fn method(&self) -> &'static str {
-        match self.validity {
-            Validity::WhileKeyExists(_) => "api_key",
-            Validity::Until(_) => "access_token",
-        }
+    fn identity(&self) -> &Identity {
+        &self.principal.identity
     }
 
     fn author(&self) -> Author {

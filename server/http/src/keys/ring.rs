@@ -42,8 +42,13 @@ impl KeyRing {
     /// Returns whether the key of `principal` is still there, and unchanged.
     pub fn has(&self, principal: &Principal) -> bool {
         let keys = self.keys();
-        keys.get(&principal.id)
+        keys.get(principal.identity.subject())
             .is_some_and(|known| *known.principal == *principal)
+    }
+
+    /// Returns whether the key with this id is there.
+    pub fn has_id(&self, id: &str) -> bool {
+        self.keys().contains_key(id)
     }
 
     fn keys(&self) -> Arc<Keys> {

@@ -4,6 +4,8 @@ use std::{fs, sync::Arc};
 
 use tempfile::TempDir;
 
+use tabellion_runtime::Identity;
+
 use super::*;
 
 /// Returns a file of keys in a folder of its own.
@@ -214,7 +216,7 @@ fn scopes_permit_what_they_name() {
         ("read:a@x", "y", "a", Read, false),
     ] {
         let principal = Arc::new(Principal {
-            id: "1".into(),
+            identity: Identity::key("1"),
             name: "Ada".into(),
             email: "a@b".into(),
             scopes: scopes(&[scope]),

@@ -6,10 +6,9 @@ use std::{
 };
 
 use data_encoding::HEXLOWER;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
-use tabellion_runtime::Agent;
+use tabellion_runtime::{Agent, Identity};
 
 use super::{Bearer, LEEWAY, TokenError, resource};
 use crate::keys::{self, Bound, Principal, Scope};
@@ -17,23 +16,13 @@ use crate::keys::{self, Bound, Principal, Scope};
 /// Maximum length of a subject or client id, in bytes (OpenID Connect Core, section 2).
 const MAX_ID_BYTES: usize = 255;
 
-/// Bytes that are percent-encoded in ids, so that a subject and a client can be joined by `/` and read in a log.
-const UNSAFE_IN_ID: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~')
-    .remove(b'@')
-    .remove(b':')
-    .remove(b'|');
-
 /// The claims that this server uses.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Claims {
     /// The subject (`sub`).
     subject: String,
-    /// The client (`client_id` or `azp`); empty if there is none.
-    client: String,
+    /// The client (`client_id` or `azp`).
+    client: Option<String>,
     /// The name, if it can stand in a commit.
     name: Option<String>,
     /// The e-mail address, if the issuer has verified it.
@@ -90,7 +79,7 @@ impl Claims {
         let name = called.into_iter().flatten().find(|name| keys::is_name(name));
         Ok(Self {
             subject: short(text("sub")?.ok_or(TokenError::Form)?)?,
-            client: client.map_or(Ok(String::new()), short)?,
+            client: client.map(short).transpose()?,
             name: name.map(str::to_owned),
             email: email.map(str::to_owned),
             scopes: scopes(&payload)?,
@@ -99,24 +88,24 @@ impl Claims {
         })
     }
 
-    /// Returns the token's bearer.
-    pub(super) fn bearer(self) -> Bearer {
-        let id = format!(
-            "oauth:{}/{}",
-            percent_encode(&self.subject),
-            percent_encode(&self.client)
-        );
-        let digest = Sha256::digest(id.as_bytes());
+    /// Returns the bearer of the token of this issuer.
+    pub(super) fn bearer(self, issuer: &str) -> Bearer {
+        let mut identity = Identity::token(issuer, &self.subject);
+        if let Some(client) = &self.client {
+            identity = identity.with_client(client);
+        }
+        let digest = Sha256::digest(identity.to_string().as_bytes());
         let short = HEXLOWER.encode(&digest[..8]);
+        let (name, email) = match self.email {
+            // Only an issuer that has verified the address knows the person, and not just what they call themselves.
+            Some(email) => (self.name, email),
+            None => (None, format!("oauth-{short}@tabellion.localhost")),
+        };
         let subject = Some(self.subject).filter(|subject| keys::is_name(subject));
-        let name = self.name.or(subject).unwrap_or_else(|| format!("oauth-{short}"));
-        let email = self
-            .email
-            .unwrap_or_else(|| format!("oauth-{short}@tabellion.localhost"));
         let principal = Principal {
-            id,
-            name,
+            name: name.or(subject).unwrap_or_else(|| format!("oauth-{short}")),
             email,
+            identity,
             scopes: self.scopes,
             bound: Bound {
                 agent: self.agent,
@@ -184,8 +173,4 @@ fn agent(payload: &Map<String, Value>) -> Result<Option<Agent>, TokenError> {
         })),
         Some(_) => Err(TokenError::Form),
     }
-}
-
-fn percent_encode(text: &str) -> PercentEncode<'_> {
-    utf8_percent_encode(text, UNSAFE_IN_ID)
 }

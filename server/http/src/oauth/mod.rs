@@ -143,6 +143,6 @@ impl Tokens {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let accepted = resources.iter().chain(&self.audiences);
         let claims = Claims::check(payload, self.issuer.as_str(), accepted, now)?;
-        Ok(claims.bearer())
+        Ok(claims.bearer(self.issuer.as_str()))
     }
 }

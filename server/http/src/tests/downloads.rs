@@ -17,13 +17,16 @@ pub(super) struct OneFile(pub(super) PathBuf);
 
 impl Downloads for OneFile {
     fn open(&self, id: &str, query: &str) -> io::Result<Option<Download>> {
-        if (id, query) != ("notes", "signature=right") {
-            return Ok(None);
-        }
+        let key = match (id, query.strip_suffix("signature=right")) {
+            ("notes", Some("")) => None,
+            ("notes", Some(key)) => Some(key.trim_end_matches('&').into()),
+            _ => return Ok(None),
+        };
         Ok(Some(Download {
             file: File::open(self.0.join("notes.zip"))?,
             name: "notes.zip".into(),
             media_type: "application/zip",
+            key,
         }))
     }
 }
@@ -63,6 +66,19 @@ async fn every_client_that_has_the_url_may_download() {
     ] {
         assert!(head.contains(header), "{header}: {head}");
     }
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_url_that_was_made_with_a_key_ends_with_it() {
+    let server = server().await;
+    fs::write(server.folder.path().join("notes.zip"), "content").unwrap();
+    let file = KeyFile::at(server.folder.path().join("keys.json"));
+    let key = file.create("Bert", None, vec!["read".parse().unwrap()]).unwrap();
+    let line = format!("GET /mcp/exports/notes?{}&signature=right", key.id());
+    assert_eq!(status(&get(&server, &line, HOST).await), "200");
+    file.revoke(key.id()).unwrap();
+    assert_eq!(status(&get(&server, &line, HOST).await), "404");
     server.end().await;
 }
 

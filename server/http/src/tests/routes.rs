@@ -133,20 +133,20 @@ async fn the_access_log_names_the_caller_and_no_secret() {
     let log = Log::default();
     set_global_default(log.clone()).unwrap();
     let (server, key) = server().await;
-    let key_id = key.split('_').nth(1).unwrap();
+    let caller = format!("api_key:{}", key.split('_').nth(1).unwrap());
     let by_key = format!("X-API-Key: {key}\r\n");
     for (id, line, headers, expected) in [
         (
             "log-1",
             "GET /mcp?note=Confidential",
             by_key.as_str(),
-            format!("method=GET path=\"/mcp\" caller={key_id:?} status=406 "),
+            format!("method=GET path=\"/mcp\" caller={caller:?} status=406 "),
         ),
         (
             "log-2",
             "PUT /nowhere",
             &by_key,
-            format!("method=PUT path=\"/nowhere\" caller={key_id:?} status=404 "),
+            format!("method=PUT path=\"/nowhere\" caller={caller:?} status=404 "),
         ),
         (
             "log-3",

@@ -187,7 +187,7 @@ fn a_call_goes_on_after_it_was_accepted() {
     for trailer in [
         format!("Tabellion-Execution: {id}"),
         format!("Tabellion-Session: {}", ended.text("/session_id")),
-        "Tabellion-Caller: Ann".to_owned(),
+        "Tabellion-Caller: api_key:".to_owned(),
     ] {
         assert!(message.contains(&trailer), "no {trailer} in {message}");
     }

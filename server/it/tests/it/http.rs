@@ -413,16 +413,17 @@ fn the_tokens_subject_is_author_and_in_the_log_and_the_token_is_nowhere() {
     server.child.kill().expect("it ends");
     let mut log = String::new();
     stderr.read_to_string(&mut log).expect("a log");
-    assert!(log.contains("oauth:ada/agent"), "{log}");
+    assert!(
+        log.contains("access_token:https%3A%2F%2Flogin.example/ada;client=agent"),
+        "{log}"
+    );
     for token in [&tampered, &reader, &writer] {
         for part in token.split('.').skip(1) {
             assert!(!log.contains(part), "{part}\n{log}");
         }
     }
     let commits = ledger::git(library.root(), &["log", "--format=%an <%ae>%n%B"]).expect("a log");
-    let author = commits
-        .lines()
-        .find(|line| line.starts_with("Ada Example <oauth-"));
+    let author = commits.lines().find(|line| line.starts_with("ada <oauth-"));
     assert!(
         author.is_some_and(|line| line.ends_with("@tabellion.localhost>")),
         "{commits}"

@@ -174,6 +174,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
         "chrono",
         "data-encoding",
         "jsonschema",
+        "percent-encoding",
         "serde",
         "serde_json",
         "sha2",

@@ -14,8 +14,22 @@ use crate::support::Library;
 
 const LENGTH: usize = 30_000;
 
-/// Creates a library with many commits, each with a log entry and the key `key-N`.
+/// Returns the identity of the tests' client, as commits have it.
+fn identity() -> String {
+    let library = Library::empty();
+    let mut server = library.serve();
+    let request = json!({ "path": "a.md", "content": "a\n" });
+    server.call("write_markdown", request).expect("it is written");
+    server.close();
+    let message = ledger::git(library.root(), &["log", "-1", "--format=%B"]).expect("a log");
+    let mut lines = message.lines();
+    let caller = lines.find_map(|line| line.strip_prefix("Tabellion-Caller: "));
+    caller.expect("a caller").to_owned()
+}
+
+/// Creates a library with many commits, each with a log entry and the key `key-N` of the tests' client.
 fn long() -> Library {
+    let identity = identity();
     let library = Library::empty();
     ledger::git(library.root(), &["init", "--quiet", "--initial-branch=main"]).expect("git init");
     let mut text = String::new();
@@ -23,7 +37,7 @@ fn long() -> Library {
         let path = format!("d{}/n{}.md", at % 10, at % 500);
         let message = format!(
             "append: {path}\n\nTabellion-Operation: append\nTabellion-Path: {path}\nTabellion-Tool: edit_markdown\n\
-             Tabellion-Time: 2025-01-01T00:00:00.000Z\nTabellion-Summary: number {at}\nTabellion-Key: key-{at}\n\
+             Tabellion-Time: 2025-01-01T00:00:00.000Z\nTabellion-Summary: number {at}\nTabellion-Key: {identity} key-{at}\n\
              Tabellion-Request: {at:040}\n"
         );
         let (time, length, content) = (1_700_000_000 + at, message.len(), at.to_string());

@@ -14,7 +14,7 @@ use tabellion_mcp::{
     streamable::{Endpoint, Limits},
 };
 use tabellion_runtime::{
-    Agent, Answer, Author, BoxFuture, CallContext, Contract, ContractSpec, Rejection, schema,
+    Agent, Answer, Author, BoxFuture, CallContext, Contract, ContractSpec, Identity, Rejection, schema,
     spec::{ErrorStatus, RestEndpoint, RestMethod, RestOperation, ScopeWord},
 };
 
@@ -192,30 +192,46 @@ async fn a_contract_that_declares_endpoints_is_served_there() {
 
 /// A caller with these scopes: a person, or an agent that acts for them.
 #[derive(Debug)]
-struct Holder(&'static str, ScopeWord, Option<Agent>);
+struct Holder {
+    name: &'static str,
+    identity: Identity,
+    scope: ScopeWord,
+    agent: Option<Agent>,
+}
+
+impl Holder {
+    fn new(name: &'static str, scope: ScopeWord, agent: Option<Agent>) -> Self {
+        Self {
+            name,
+            identity: Identity::key(name),
+            scope,
+            agent,
+        }
+    }
+}
 
 impl Grant for Holder {
-    fn id(&self) -> &str {
-        self.0
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn author(&self) -> Author {
         Author {
-            name: self.0.into(),
-            email: format!("{}@example.org", self.0),
+            name: self.name.into(),
+            email: format!("{}@example.org", self.name),
         }
     }
 
     fn agent(&self) -> Option<Agent> {
-        self.2.clone()
+        self.agent.clone()
     }
 
     fn allows(&self, _: &str, access: Access) -> bool {
-        access == Access::Read || self.1 == ScopeWord::Write
+        access == Access::Read || self.scope == ScopeWord::Write
     }
 
     fn scopes(&self, _: &str) -> Vec<ScopeWord> {
-        vec![self.1]
+        vec![self.scope]
     }
 
     fn is_valid(&self) -> bool {
@@ -319,10 +335,10 @@ impl Forge {
 async fn workflows_are_listed_started_shown_and_completed() {
     let library = Library::empty();
     let forge = Forge::open(library.root(), Offer::Everything);
-    let owner = || Some(Holder("ada", ScopeWord::Write, None));
-    let reviewer = || Some(Holder("rita", ScopeWord::Review, None));
-    let reader = || Some(Holder("bob", ScopeWord::Read, None));
-    let agent = || Some(Holder("ada", ScopeWord::Write, Agent::parse("helper@1")));
+    let owner = || Some(Holder::new("ada", ScopeWord::Write, None));
+    let reviewer = || Some(Holder::new("rita", ScopeWord::Review, None));
+    let reader = || Some(Holder::new("bob", ScopeWord::Read, None));
+    let agent = || Some(Holder::new("ada", ScopeWord::Write, Agent::parse("helper@1")));
 
     let (status, listed) = forge.ask(owner(), ("GET", "/workflows"), None).await;
     assert_eq!((status, &listed["count"]), (200, &json!(2)));
@@ -451,7 +467,7 @@ async fn workflows_are_listed_started_shown_and_completed() {
 async fn what_endpoints_call_is_no_tool_of_mcp_and_changes_nothing_where_nothing_may_change() {
     let library = Library::empty();
     let forge = Forge::open(library.root(), Offer::ReadOnly);
-    let owner = || Some(Holder("ada", ScopeWord::Write, None));
+    let owner = || Some(Holder::new("ada", ScopeWord::Write, None));
     let topic = json!({ "parameters": { "topic": "locks" } });
     let start = ("POST", "/workflows/research_workflow/start");
     let (status, refused) = forge.ask(owner(), start, Some(topic)).await;

@@ -318,8 +318,8 @@ fn insert(database: &Connection, place: Position, visited: &Visited) -> Result<(
     let more = (!more.is_empty()).then(|| serde_json::json!(more).to_string());
     database
         .prepare_cached(
-            "INSERT INTO entry (place, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more, execution)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            "INSERT INTO entry (place, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more, execution, caller)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .execute(params![
             place,
@@ -334,6 +334,7 @@ fn insert(database: &Connection, place: Position, visited: &Visited) -> Result<(
             record.request,
             more,
             record.call.as_ref().map(|call| &call.execution),
+            record.caller,
         ])?;
     Ok(())
 }

@@ -20,7 +20,7 @@ use super::{
 /// SQLite application id of the database.
 pub(super) const APPLICATION: i32 = i32::from_be_bytes(*b"Tbll");
 /// Changes with the schema and with the meaning of its rows.
-pub(super) const VERSION: i32 = 4;
+pub(super) const VERSION: i32 = 5;
 /// SQLite's page cache of a reader, in kibibytes (negative, as SQLite requires).
 const READER_PAGE_CACHE: i32 = -512;
 
@@ -184,7 +184,7 @@ impl Cache {
         limit: usize,
     ) -> Result<Vec<LogEntry>, CacheError> {
         let mut query = self.database.prepare_cached(
-            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more, execution
+            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more, execution, caller
              FROM entry JOIN walk USING (place)
              WHERE place >= ?1 AND path >= ?2 AND (?3 IS NULL OR path < ?3) ORDER BY place LIMIT ?4",
         )?;
@@ -205,7 +205,7 @@ impl Cache {
         key: &str,
     ) -> Result<Option<LogEntry>, CacheError> {
         let mut query = self.database.prepare_cached(
-            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more, execution
+            "SELECT id, operation, path, tool, client, seconds, nanoseconds, summary, key, request, more, execution, caller
              FROM entry JOIN walk USING (place)
              WHERE key = ?4 AND place >= ?1 AND path >= ?2 AND (?3 IS NULL OR path < ?3) ORDER BY place LIMIT 1",
         )?;
@@ -313,8 +313,8 @@ fn entry(row: &Row<'_>, prefix: &str) -> Result<LogEntry, CacheError> {
         call: row.get::<_, Option<String>>(11)?.map(|execution| RecordedCall {
             execution,
             session: None,
-            caller: None,
         }),
+        caller: row.get(12)?,
         tool_details: None,
     };
     LogEntry::of(commit, record, prefix).ok_or(CacheError::Content)

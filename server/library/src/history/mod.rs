@@ -64,6 +64,8 @@ pub struct LogEntry {
     pub summary: String,
     /// Id of the call's execution, if calls are recorded.
     pub execution: Option<String>,
+    /// Who called, as text, if it was known.
+    pub caller: Option<String>,
     /// The caller's idempotency key.
     pub(super) key: Option<String>,
     /// Digest of the request that carried the key.
@@ -88,6 +90,7 @@ impl LogEntry {
             client: record.client,
             time: record.time,
             summary: record.summary,
+            caller: record.caller,
             execution: record.call.map(|call| call.execution),
             key: record.key,
             request: record.request,

@@ -29,6 +29,7 @@ CREATE TABLE entry (
     key TEXT,
     request TEXT,
     execution TEXT,
+    caller TEXT,
     -- The other documents, as a JSON array; NULL where there is only one.
     more TEXT
 ) STRICT;

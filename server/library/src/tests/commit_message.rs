@@ -20,14 +20,10 @@ fn record() -> impl Strategy<Value = Record> {
     let content = || proptest::option::of("[0-9a-f]{40}");
     let documents = proptest::collection::vec((text(), content(), content()), 1..4);
     let details = proptest::option::of(details);
-    let call = (text(), option(), option()).prop_map(|(execution, session, caller)| RecordedCall {
-        execution,
-        session,
-        caller,
-    });
-    let call = proptest::option::of(call);
+    let call = (text(), option()).prop_map(|(execution, session)| RecordedCall { execution, session });
+    let call = (option(), proptest::option::of(call));
     let all = (words, documents, details, call, 0_i64..4_102_444_800_000);
-    all.prop_map(|(words, documents, details, call, millis)| {
+    all.prop_map(|(words, documents, details, (caller, call), millis)| {
         let (operation, tool, client, summary, key, request) = words;
         let paths = documents.iter().map(|(path, ..)| path.clone()).collect();
         let tool_details = details.map(|details| ToolDetails {
@@ -50,6 +46,7 @@ fn record() -> impl Strategy<Value = Record> {
             summary,
             key,
             request,
+            caller,
             call,
             tool_details,
         }
@@ -102,6 +99,7 @@ fn git_can_add_a_trailer_of_its_own() {
         summary: "append: +1 line\nTabellion-Tool: forged".into(),
         key: None,
         request: None,
+        caller: None,
         call: None,
         tool_details: None,
     };

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tabellion_runtime::{CallContext, Entry, IdempotencyKey, Replay, Store, StoreError};
+use tabellion_runtime::{CallContext, Entry, IdempotencyKey, Identity, Replay, Store, StoreError};
 
 use super::support::{Bench, begin, change, make, path, prepare, ready, wait};
 use crate::{
@@ -181,6 +181,7 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
     let key = IdempotencyKey::parse("k-1").unwrap();
     let call = CallContext {
         idempotency_key: Some(key.clone()),
+        identity: Some(Identity::local("ada")),
         ..CallContext::default()
     };
     let entry = Entry {
@@ -218,6 +219,15 @@ fn a_key_answers_with_the_first_commit_also_after_a_restart() {
         b"dirty\n"
     );
     assert_eq!(before.view().read("nothing.md").unwrap(), None);
+    // The key is the caller's own: no other caller learns of the commit by guessing it.
+    for identity in [None, Some(Identity::local("ada").with_agent("helper"))] {
+        let other = CallContext {
+            identity,
+            ..call.clone()
+        };
+        let replay = ready(session.replay(&other, &key, "{\"a\":1}")).unwrap();
+        assert!(replay.is_none(), "{:?}", other.identity);
+    }
     match ready(session.replay(&call, &key, "{\"a\":2}")).err().unwrap() {
         StoreError::Failure(failure) => assert_eq!(failure.kind, tabellion_runtime::FailureKind::Conflict),
         StoreError::Conflict => panic!("it can be told"),

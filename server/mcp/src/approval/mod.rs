@@ -180,8 +180,8 @@ impl ApprovalRequest {
 fn call(tool: &ToolSpec, cx: &RequestContext<RoleServer>, arguments: &Value) -> Vec<u8> {
     let mut arguments = arguments.clone();
     arguments.sort_all_objects();
-    let key = request_origin::grant(&cx.extensions).map(|grant| grant.id());
-    json!([tool.label(), arguments, key]).to_string().into_bytes()
+    let caller = request_origin::grant(&cx.extensions).map(|grant| grant.identity());
+    json!([tool.label(), arguments, caller]).to_string().into_bytes()
 }
 
 /// Returns how the person is shown the change.

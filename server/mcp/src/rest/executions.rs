@@ -238,7 +238,7 @@ fn may_see(
     endpoint: &RestEndpoint,
     caller: &KnownCaller,
 ) -> bool {
-    let is_own = found.caller.as_deref() == Some(&*caller.identity);
+    let is_own = found.caller == Some(caller.identity.to_string());
     let sees_others = || caller.roles.iter().any(|role| endpoint.others.contains(role));
     found.contract == contract.id && (is_own || sees_others())
 }

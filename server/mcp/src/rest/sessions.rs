@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tabellion_runtime::{
     ContractSpec, KnownCaller,
     calls::{NotAdmitted, SessionRecord, refused},
+    identity::Method,
     spec::SessionsSpec,
 };
 
@@ -91,7 +92,10 @@ impl Endpoint {
     ) -> Result<Response<Body>, Refusal> {
         Ok(match session {
             Ok(session) => {
-                let method = asked.grant.as_ref().map_or("local", |grant| grant.method());
+                let method = asked
+                    .grant
+                    .as_ref()
+                    .map_or(Method::Local, |grant| grant.identity().method());
                 answer(described(&session, method))
             }
             Err(refusal) => {
@@ -136,7 +140,7 @@ fn client(said: &Value) -> Result<Value, Refusal> {
     Ok(said.clone())
 }
 
-fn described(session: &SessionRecord, method: &str) -> Value {
+fn described(session: &SessionRecord, method: Method) -> Value {
     let status = if session.terminated_at.is_some() {
         "terminated"
     } else {

@@ -9,7 +9,7 @@ use hyper::{
 };
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Map, Value};
-use tabellion_runtime::{ContractSpec, rates};
+use tabellion_runtime::{ContractSpec, Identity, rates};
 use tokio::sync::Semaphore;
 
 use super::{
@@ -318,7 +318,7 @@ impl Endpoint {
     ) -> Result<Response<Body>, Refusal> {
         let slot = self.slot(&id)?;
         let session = Arc::new(Conversation::session(self.adapter.for_another(), &self.ending));
-        let owner = owner(&origin).map(str::to_owned);
+        let owner = owner(&origin).cloned();
         let arrival = Arrival { slot, origin };
         let asked = session.request(&id, request, arrival).await;
         let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
@@ -437,10 +437,10 @@ fn status(code: Option<i32>, has_needed_meta: bool) -> StatusCode {
     }
 }
 
-/// Returns the id of the session's owner; `None` without authentication.
-fn owner(origin: &RequestOrigin) -> Option<&str> {
+/// Returns the session's owner; `None` without authentication.
+fn owner(origin: &RequestOrigin) -> Option<&Identity> {
     let grant = origin.grant.as_ref()?;
-    Some(grant.id())
+    Some(grant.identity())
 }
 
 fn session_name(headers: &HeaderMap) -> Result<&str, Refusal> {

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use tabellion_runtime::Identity;
 use tokio::time::{Duration, Instant};
 
 use super::conversation::Conversation;
@@ -21,8 +22,8 @@ pub(super) struct Sessions {
 
 #[derive(Debug)]
 struct Session {
-    /// Id of the key that opened the session, if there are keys.
-    owner: Option<String>,
+    /// Who opened the session, if callers are told apart.
+    owner: Option<Identity>,
     conversation: Arc<Conversation>,
     used: Instant,
 }
@@ -47,7 +48,7 @@ impl Sessions {
     ///
     /// # Errors
     /// If the limit is reached and all sessions are in use.
-    pub(super) fn add(&self, conversation: Arc<Conversation>, owner: Option<String>) -> Result<String, ()> {
+    pub(super) fn add(&self, conversation: Arc<Conversation>, owner: Option<Identity>) -> Result<String, ()> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the system gives random bytes");
         let id = format!("{:032x}", u128::from_be_bytes(bytes));
@@ -81,18 +82,18 @@ impl Sessions {
     }
 
     /// Returns the session with that id and owner, and marks it as active.
-    pub(super) fn get(&self, id: &str, owner: Option<&str>) -> Option<Arc<Conversation>> {
+    pub(super) fn get(&self, id: &str, owner: Option<&Identity>) -> Option<Arc<Conversation>> {
         let mut open = self.open();
-        let session = open.get_mut(id).filter(|it| it.owner.as_deref() == owner)?;
+        let session = open.get_mut(id).filter(|it| it.owner.as_ref() == owner)?;
         session.used = Instant::now();
         let conversation = session.conversation.clone();
         (!conversation.is_over()).then_some(conversation)
     }
 
     /// Ends the session with that id and owner. Returns false if there is none.
-    pub(super) fn end(&self, id: &str, owner: Option<&str>) -> bool {
+    pub(super) fn end(&self, id: &str, owner: Option<&Identity>) -> bool {
         let mut open = self.open();
-        let is_theirs = open.get(id).is_some_and(|it| it.owner.as_deref() == owner);
+        let is_theirs = open.get(id).is_some_and(|it| it.owner.as_ref() == owner);
         let session = is_theirs.then(|| open.remove(id)).flatten();
         if let Some(session) = &session {
             session.conversation.end();

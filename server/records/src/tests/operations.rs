@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tabellion_runtime::{
-    CallContext,
+    CallContext, Identity,
     spec::Action::{Create, Delete, Get, List, Update},
 };
 
@@ -358,6 +358,14 @@ fn conditions_and_keys_hold() {
     let request = json!({"data": {"name": "One"}});
     let other = call(&bench.records, &other, "project", Create, request).unwrap();
     assert_ne!(other.response, first.response);
+    // As is that of another caller.
+    let other = CallContext {
+        identity: Some(Identity::key("another")),
+        ..keyed("k")
+    };
+    let request = json!({"data": {"name": "Two"}});
+    let other = call(&bench.records, &other, "project", Create, request).unwrap();
+    assert_ne!(other.response, first.response);
     let id = first.response["id"].clone();
     let base = first.meta["tabellion/base"].as_str().unwrap().to_owned();
     let update = |base: &str, name: &str| {
@@ -385,8 +393,8 @@ fn conditions_and_keys_hold() {
     update(second.meta["tabellion/base"].as_str().unwrap(), "Four").unwrap();
     assert_eq!(
         bench.records.check().unwrap().changes,
-        5,
-        "seeds, two creates, two updates"
+        6,
+        "seeds, three creates, two updates"
     );
 }
 

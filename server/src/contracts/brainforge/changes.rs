@@ -42,7 +42,7 @@ pub(super) fn create(
     metadata.note_type = Some(word(&request.note_type));
     metadata.version = Some(1);
     metadata.created_at = Some(time);
-    metadata.created_by = Some(author.identity.to_string());
+    metadata.created_by = Some(author.name.to_string());
     metadata.agent = agent(author);
     metadata.ai_justification = request.ai_justification;
     let text = match review_id {
@@ -105,9 +105,7 @@ pub(super) fn update(
     let current = base.as_ref().map(|base| base.version);
     let next = highest.chain(current).max().unwrap_or(0) + 1;
     match (reviews.into_iter().find(Review::is_open), base) {
-        (Some(review), base) if review.instance.author == *author.identity => {
-            proposal.revise(review, author, base, next)
-        }
+        (Some(review), base) if review.instance.is_by(author) => proposal.revise(review, author, base, next),
         (Some(review), base) if waits || base.is_none() => {
             let message = "a proposal of this note waits for a reviewer; update it once that is decided on";
             Err(invalid("pending_review", message).with(REVIEW, review.id.to_string()))
@@ -336,7 +334,7 @@ pub(super) fn link(
                 to,
                 relation: relation.clone(),
                 created_at: Some(time),
-                by: Some(caller(cx)?.identity.to_string()),
+                by: Some(caller(cx)?.name.to_string()),
                 metadata,
             };
             link.id = Some(link.id_from(source));

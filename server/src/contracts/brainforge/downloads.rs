@@ -9,6 +9,7 @@ use sha2::Sha256;
 use tabellion_http::{DOWNLOADS, Download, Downloads};
 use tabellion_library::Library;
 use tabellion_notes::{SECRET_BYTES, SecretFile};
+use tabellion_runtime::{Identity, identity::Method};
 use uuid::Uuid;
 
 use super::shelf::Shelf;
@@ -34,40 +35,57 @@ impl Exports {
         }
     }
 
-    /// Returns the URL of an export, below that of the endpoint.
+    /// Returns the URL of an export, below that of the endpoint. If `by` has an API key, the URL holds as long as the key does.
     ///
     /// # Errors
-    /// If there is no key, and none can be made.
-    pub(super) fn url(&self, endpoint: &str, id: Uuid, until: DateTime<Utc>) -> io::Result<String> {
+    /// If there is no key to sign it with, and none can be made.
+    pub(super) fn url(
+        &self,
+        endpoint: &str,
+        id: Uuid,
+        until: DateTime<Utc>,
+        by: Option<&Identity>,
+    ) -> io::Result<String> {
         let (id, expires) = (id.to_string(), until.timestamp().to_string());
-        let mac = mac(&self.key.read_or_make()?, &id, &expires);
+        let key = by
+            .filter(|by| by.method() == Method::ApiKey)
+            .map(Identity::subject);
+        let mac = mac(&self.key.read_or_make()?, &id, &expires, key);
         let signature = HEXLOWER.encode(&mac.finalize().into_bytes());
+        let key = key.map_or(String::new(), |key| format!("&key={key}"));
         Ok(format!(
-            "{endpoint}/{DOWNLOADS}/{id}?expires={expires}&signature={signature}"
+            "{endpoint}/{DOWNLOADS}/{id}?expires={expires}{key}&signature={signature}"
         ))
     }
 }
 
-fn mac(key: &[u8; SECRET_BYTES], id: &str, expires: &str) -> Hmac<Sha256> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key may have any length");
-    mac.update(format!("{id}\n{expires}").as_bytes());
+fn mac(secret: &[u8; SECRET_BYTES], id: &str, expires: &str, key: Option<&str>) -> Hmac<Sha256> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("a key may have any length");
+    let signed = [Some(id), Some(expires), key];
+    let signed: Vec<_> = signed.into_iter().flatten().collect();
+    mac.update(signed.join("\n").as_bytes());
     mac
 }
 
 impl Downloads for Exports {
     fn open(&self, id: &str, query: &str) -> io::Result<Option<Download>> {
-        let Some((expires, signature)) = parts(query) else {
+        let Some(Parts {
+            expires,
+            key,
+            signature,
+        }) = parts(query)
+        else {
             return Ok(None);
         };
         let (Ok(at), Ok(signature)) = (expires.parse::<i64>(), HEXLOWER.decode(signature.as_bytes())) else {
             return Ok(None);
         };
-        let key = match self.key.read() {
+        let secret = match self.key.read() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            key => key?,
+            secret => secret?,
         };
         // In constant time. An id that was signed is one of an export, and leads nowhere else.
-        let is_signed = mac(&key, id, expires).verify_slice(&signature).is_ok();
+        let is_signed = mac(&secret, id, expires, key).verify_slice(&signature).is_ok();
         if !is_signed || at <= Utc::now().timestamp() {
             return Ok(None);
         }
@@ -79,6 +97,7 @@ impl Downloads for Exports {
                         file,
                         name,
                         media_type,
+                        key: key.map(String::from),
                     }));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -89,17 +108,27 @@ impl Downloads for Exports {
     }
 }
 
-/// Returns when a URL expires, and its signature: the members of its query, in any order, each once.
-fn parts(query: &str) -> Option<(&str, &str)> {
+/// The members of a URL's query.
+struct Parts<'q> {
+    expires: &'q str,
+    key: Option<&'q str>,
+    signature: &'q str,
+}
+
+/// Returns the members of a query, in any order, each once.
+fn parts(query: &str) -> Option<Parts<'_>> {
     let mut parts: Vec<_> = query.split('&').collect();
     parts.sort_unstable();
-    let [expires, signature] = parts[..] else {
-        return None;
+    let (expires, key, signature) = match parts[..] {
+        [expires, signature] => (expires, None, signature),
+        [expires, key, signature] => (expires, Some(key.strip_prefix("key=")?), signature),
+        _ => return None,
     };
-    Some((
-        expires.strip_prefix("expires=")?,
-        signature.strip_prefix("signature=")?,
-    ))
+    Some(Parts {
+        expires: expires.strip_prefix("expires=")?,
+        key,
+        signature: signature.strip_prefix("signature=")?,
+    })
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ impl Kept {
     }
 
     fn is_shown_to(&self, caller: &KnownCaller) -> bool {
-        caller.kind == CallerKind::Human || *caller.identity == self.instance().author
+        caller.kind == CallerKind::Human || self.instance().is_by(caller)
     }
 
     /// Returns the instance as `caller` sees it, without commits; `None` if a person has made something else of its document.
@@ -119,7 +119,7 @@ impl Kept {
                     .into_iter()
                     .collect();
                 let caller = caller(cx)?;
-                let is_theirs = *caller.identity == review.instance.author;
+                let is_theirs = review.instance.is_by(caller);
                 if is_theirs || REVIEW_ROLES.iter().any(|role| caller.roles.contains(role)) {
                     view.data = proposal(shelf, cx, review, detail)?;
                 }
@@ -226,7 +226,7 @@ pub(super) fn list(shelf: &Shelf, cx: &ReadCx<'_>, request: &ListInstances) -> R
             && request
                 .status
                 .is_none_or(|status| InstanceStatus::of(workflow, instance) == status)
-            && (!request.mine || *caller.identity == instance.author);
+            && (!request.mine || instance.is_by(caller));
         if !is_wanted {
             continue;
         }

@@ -22,9 +22,8 @@ pub(super) struct Moment {
 
 impl Moment {
     pub(super) fn of(cx: &ReadCx<'_>) -> Self {
-        let key = cx.call().idempotency_key.as_ref();
         Self {
-            call: key.map(|key| digest(&format!("call\0{}", &**key))),
+            call: cx.call().kept_key().map(|key| digest(&format!("call\0{key}"))),
         }
     }
 

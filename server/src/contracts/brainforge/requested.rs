@@ -85,6 +85,10 @@ impl Requested {
             ("workflow_version", Some(json!(instance.version))),
             ("state", Some(json!(instance.state))),
             ("author", Some(json!(instance.author))),
+            (
+                "author_identity",
+                instance.author_identity.as_ref().map(|it| json!(it)),
+            ),
             ("parameters", some(&self.parameters)),
             ("data", some(&self.tasks)),
             ("history", Some(json!(instance.history))),

@@ -123,6 +123,10 @@ impl Review {
             ("workflow_version", Some(json!(instance.version))),
             ("state", Some(json!(instance.state))),
             ("author", Some(json!(instance.author))),
+            (
+                "author_identity",
+                instance.author_identity.as_ref().map(|it| json!(it)),
+            ),
             ("note_id", Some(json!(self.note_id.to_string()))),
             ("proposed_version", Some(json!(self.proposed_version))),
             ("base_version", base.map(|base| json!(base.version))),
@@ -201,6 +205,7 @@ pub(super) fn instance_of(members: &Map<String, Value>) -> Option<Instance> {
         "version": members.get("workflow_version"),
         "state": members.get("state"),
         "author": members.get("author"),
+        "author_identity": members.get("author_identity"),
         "history": members.get("history"),
     });
     serde_json::from_value(instance).ok()
@@ -330,7 +335,7 @@ pub(super) fn published(
     if review.base.is_none() {
         let (mut metadata, _) = Metadata::of(review.metadata.clone());
         metadata.version = Some(review.proposed_version);
-        metadata.reviewed_by = Some(reviewer.identity.to_string());
+        metadata.reviewed_by = Some(reviewer.name.to_string());
         let path = tabellion_notes::file_name(&review.title(), review.note_id);
         if cx.read(&path)?.is_some() {
             let message = format!("`{path}`, the file of the new note, exists; rename that file first");
@@ -344,6 +349,6 @@ pub(super) fn published(
     }
     let mut members = review.metadata.clone();
     members.insert("version".into(), json!(review.proposed_version));
-    members.insert("reviewed_by".into(), json!(&*reviewer.identity));
+    members.insert("reviewed_by".into(), json!(&*reviewer.name));
     super::changes::changed(shelf, cx, review.note_id, &review.content, &members)
 }

@@ -18,7 +18,7 @@ use tabellion_contracts::brainforge::{CONTRACT, Service, tool};
 use tabellion_library::{Library, Options};
 use tabellion_markdown::FrontMatter;
 use tabellion_runtime::{
-    Agent, CallContext, Contract, IdempotencyKey, KnownCaller, Rejection, spec::ScopeWord,
+    Agent, CallContext, Contract, IdempotencyKey, Identity, KnownCaller, Rejection, spec::ScopeWord,
 };
 use tempfile::TempDir;
 
@@ -46,22 +46,32 @@ impl By {
     fn known(self) -> KnownCaller {
         let auth = CONTRACT.auth.unwrap();
         match self {
-            Self::Owner => KnownCaller::human(auth, "ada", vec![ScopeWord::Write]),
-            Self::Reviewer => KnownCaller::human(auth, "rita", vec![ScopeWord::Review]),
-            Self::Reader => KnownCaller::human(auth, "bob", vec![ScopeWord::Read]),
+            Self::Owner => KnownCaller::human(auth, Identity::local("ada"), "ada", vec![ScopeWord::Write]),
+            Self::Reviewer => {
+                KnownCaller::human(auth, Identity::local("rita"), "rita", vec![ScopeWord::Review])
+            }
+            Self::Reader => KnownCaller::human(auth, Identity::local("bob"), "bob", vec![ScopeWord::Read]),
             Self::Agent(name) => {
                 let agent = Agent {
                     name: Some(name.into()),
                     version: Some("1".into()),
                 };
-                KnownCaller::agent(auth, agent, "ada", vec![ScopeWord::Read, ScopeWord::Write])
+                KnownCaller::agent(
+                    auth,
+                    agent,
+                    Identity::local("ada"),
+                    "ada",
+                    vec![ScopeWord::Read, ScopeWord::Write],
+                )
             }
         }
     }
 
     fn context(self) -> CallContext {
+        let known = self.known();
         CallContext {
-            caller: Some(Arc::new(self.known())),
+            identity: Some(known.identity.clone()),
+            caller: Some(Arc::new(known)),
             ..CallContext::default()
         }
     }
@@ -473,6 +483,13 @@ fn a_repeated_call_is_answered_as_the_first() {
         let again = bench.call_in(&keyed(by, key), tool, request).unwrap();
         assert_eq!((first, files), (again, bench.files()), "{tool} {key}");
     }
+    // Another caller's call with the same key is another call.
+    let [own, other] = [AGENT, By::Owner].map(|by| {
+        bench
+            .call_in(&keyed(by, "e"), tool::CREATE_NOTE, created("fifth"))
+            .unwrap()
+    });
+    assert_ne!(own["note_id"], other["note_id"]);
 }
 
 #[test]

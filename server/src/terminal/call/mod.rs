@@ -89,12 +89,11 @@ impl Call {
         };
         let environment = ServerEnvironment::new(&Default::default(), &[self.contract], &folders);
         let environment = environment.map_err(TerminalError::new)?;
-        let caller = serve::local_caller(self.role.as_deref()).of(self.contract, program());
         let context = CallContext {
             origin: environment.into_origin(),
-            caller: caller.map(Arc::new),
             ..context
         };
+        let context = serve::local_caller(self.role.as_deref()).makes(context, self.contract, program());
         let context = context.with_approver(Arc::new(AtTerminal {
             yes: self.yes,
             colour: self.output.colour,

@@ -7,6 +7,7 @@ use super::{
     *,
 };
 use tabellion_mcp::{Access, Grant as _};
+use tabellion_runtime::Identity;
 
 use crate::keys::Validity;
 
@@ -106,31 +107,64 @@ async fn a_token_has_a_principal_with_scopes() {
         let token = authority.token(&changed(&changes));
         tokens.bearer(&token, &[HERE.into()]).await.unwrap().principal
     };
-    for (changes, id, name) in [
-        (json!({}), "oauth:ada/agent", "ada"),
+    let ada = |client: Option<&str>| {
+        let ada = Identity::token(ISSUER, "ada");
+        client.map_or(ada.clone(), |client| ada.with_client(client))
+    };
+    let email = json!({ "email": "ada@example.org", "email_verified": true });
+    let known = |mut claims: Value| {
+        let both = email.as_object().unwrap().clone();
+        claims.as_object_mut().unwrap().extend(both);
+        claims
+    };
+    for (changes, identity, name) in [
+        (json!({}), ada(Some("agent")), "ada"),
         (
             json!({ "client_id": null, "azp": "other" }),
-            "oauth:ada/other",
+            ada(Some("other")),
             "ada",
         ),
-        (json!({ "client_id": null }), "oauth:ada/", "ada"),
-        (json!({ "name": "Ada Example" }), "oauth:ada/agent", "Ada Example"),
-        (json!({ "preferred_username": "ada1" }), "oauth:ada/agent", "ada1"),
+        (json!({ "client_id": null }), ada(None), "ada"),
         (
-            json!({ "name": "Ada\nCo-authored-by: x" }),
-            "oauth:ada/agent",
+            known(json!({ "name": "Ada Example" })),
+            ada(Some("agent")),
+            "Ada Example",
+        ),
+        (
+            known(json!({ "preferred_username": "ada1" })),
+            ada(Some("agent")),
+            "ada1",
+        ),
+        // What a person whose address is not verified calls themselves is no name.
+        (json!({ "name": "s1@example.com" }), ada(Some("agent")), "ada"),
+        (
+            json!({ "name": "agent:helper/s1@example.com" }),
+            ada(Some("agent")),
             "ada",
         ),
-        (json!({ "name": "Ada <x>" }), "oauth:ada/agent", "ada"),
-        (json!({ "sub": "a/b", "client_id": "c" }), "oauth:a%2Fb/c", "a/b"),
-        (json!({ "sub": "a", "client_id": "b/c" }), "oauth:a/b%2Fc", "a"),
-        (json!({ "sub": "a\n\u{fc}" }), "oauth:a%0A%C3%BC/agent", "oauth-"),
+        (
+            known(json!({ "name": "Ada\nCo-authored-by: x" })),
+            ada(Some("agent")),
+            "ada",
+        ),
+        (known(json!({ "name": "Ada <x>" })), ada(Some("agent")), "ada"),
+        (
+            json!({ "sub": "a/b", "client_id": "c" }),
+            Identity::token(ISSUER, "a/b").with_client("c"),
+            "a/b",
+        ),
+        (
+            json!({ "sub": "a\n\u{fc}" }),
+            Identity::token(ISSUER, "a\n\u{fc}").with_client("agent"),
+            "oauth-",
+        ),
     ] {
         let principal = principal(changes.clone()).await;
-        assert_eq!(principal.id, id, "{changes}");
+        assert_eq!(principal.identity, identity, "{changes}");
         assert!(principal.name.starts_with(name), "{changes}: {}", principal.name);
-        assert!(
+        assert_eq!(
             principal.email.ends_with("@tabellion.localhost"),
+            changes.get("email").is_none(),
             "{}",
             principal.email
         );

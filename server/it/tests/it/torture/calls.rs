@@ -88,7 +88,7 @@ impl Call {
 
     /// Returns true if this call made `commit`.
     pub(super) fn made(&self, commit: &Commit) -> bool {
-        self.lines_in(&commit.added) > 0 || commit.trailer("Key") == Some(&self.token)
+        self.lines_in(&commit.added) > 0 || commit.key() == Some(&self.token)
     }
 }
 
@@ -162,7 +162,7 @@ pub(super) fn faults_of_branch(
     let mut made: HashMap<&str, Vec<&Commit>> = HashMap::new();
     for commit in commits {
         let words = commit.added.iter().flat_map(|line| line.split_whitespace());
-        let marks: BTreeSet<&str> = words.chain(commit.trailer("Key")).collect();
+        let marks: BTreeSet<&str> = words.chain(commit.key()).collect();
         for mark in marks {
             made.entry(mark).or_default().push(commit);
         }

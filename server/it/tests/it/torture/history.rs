@@ -39,6 +39,11 @@ impl Commit {
         })
     }
 
+    /// Returns the caller's idempotency key, which is kept with the caller's identity.
+    pub(super) fn key(&self) -> Option<&str> {
+        self.trailer("Key")?.split(' ').next_back()
+    }
+
     fn parse(record: &str) -> Option<Self> {
         let mut parts = record.splitn(3, '\u{2}');
         let (id, message, diff) = (parts.next()?, parts.next()?, parts.next()?);

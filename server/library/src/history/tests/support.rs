@@ -142,10 +142,10 @@ fn stream(plans: &[Plan]) -> String {
                 summary: format!("the {at}th"),
                 key: KEYS.get(kind - 1).map(|key| (*key).into()),
                 request: KEYS.get(kind - 1).map(|_| at.to_string()),
+                caller: (at % 3 == 1).then(|| format!("local:{at}")),
                 call: (at % 4 == 1).then(|| RecordedCall {
                     execution: format!("execution {at}"),
                     session: None,
-                    caller: None,
                 }),
                 // They say that the bytes stayed as they were, which is true where the commit before wrote the same.
                 tool_details: (kind != 5 && at % 5 < 3).then(|| {

@@ -18,7 +18,7 @@ use http_body_util::BodyExt as _;
 use hyper::{Request, Response, StatusCode, body::Bytes};
 use serde_json::{Value, json};
 use tabellion_runtime::{
-    Author, Contract,
+    Author, Contract, Identity,
     token_bucket::{Rate, RateLimiter},
 };
 use tokio::time::Instant;
@@ -45,6 +45,7 @@ struct Place {
 #[derive(Debug)]
 struct TestGrant {
     name: &'static str,
+    identity: Identity,
     scopes: Vec<(Access, Option<String>)>,
     is_valid: AtomicBool,
 }
@@ -64,6 +65,7 @@ impl TestGrant {
         };
         Self {
             name,
+            identity: Identity::key(name),
             scopes: scopes.iter().map(parse).collect(),
             is_valid: AtomicBool::new(true),
         }
@@ -75,8 +77,8 @@ impl TestGrant {
 }
 
 impl Grant for TestGrant {
-    fn id(&self) -> &str {
-        self.name
+    fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn author(&self) -> Author {

@@ -20,6 +20,16 @@ fn open(exports: &Exports, url: &str) -> Option<String> {
 
 #[test]
 fn a_url_leads_to_its_export_until_it_expires_and_no_other_does() {
+    leads_to_its_export(None);
+    leads_to_its_export(Some(&Identity::local("ada")));
+}
+
+#[test]
+fn the_url_of_a_caller_with_a_key_names_the_key() {
+    leads_to_its_export(Some(&Identity::key("0123456789abcdef")));
+}
+
+fn leads_to_its_export(by: Option<&Identity>) {
     let folder = tempfile::tempdir().unwrap();
     let exports = Exports {
         folder: folder.path().join("exports"),
@@ -31,9 +41,9 @@ fn a_url_leads_to_its_export_until_it_expires_and_no_other_does() {
         fs::write(exports.folder.join(format!("{id}.json")), text).unwrap();
     }
     let soon = Utc::now() + chrono::TimeDelta::minutes(5);
-    let url = exports.url(ENDPOINT, id, soon).unwrap();
+    let url = exports.url(ENDPOINT, id, soon, by).unwrap();
     assert_eq!(open(&exports, &url).unwrap(), "application/json: {}");
-    assert_eq!(url, exports.url(ENDPOINT, id, soon).unwrap(), "the key stays");
+    assert_eq!(url, exports.url(ENDPOINT, id, soon, by).unwrap(), "the key stays");
     #[cfg(unix)]
     assert!(!platform::is_for_others(
         &fs::metadata(exports.key.path()).unwrap()
@@ -49,7 +59,7 @@ fn a_url_leads_to_its_export_until_it_expires_and_no_other_does() {
     }
     let moved = url.replace(&id.to_string(), &other.to_string());
     let later = url.replace(&soon.timestamp().to_string(), &(soon.timestamp() + 1).to_string());
-    let past = exports.url(ENDPOINT, id, Utc::now()).unwrap();
+    let past = exports.url(ENDPOINT, id, Utc::now(), by).unwrap();
     let twice = format!("{url}&signature=00");
     for wrong in [
         moved,
@@ -66,7 +76,7 @@ fn a_url_leads_to_its_export_until_it_expires_and_no_other_does() {
     // Another key is another library's.
     fs::remove_file(exports.key.path()).unwrap();
     assert_eq!(open(&exports, &url), None);
-    let new = exports.url(ENDPOINT, id, soon).unwrap();
+    let new = exports.url(ENDPOINT, id, soon, by).unwrap();
     assert_ne!(new, url);
     assert!(open(&exports, &new).is_some() && open(&exports, &url).is_none());
     fs::remove_file(exports.folder.join(format!("{id}.json"))).unwrap();
@@ -74,7 +84,7 @@ fn a_url_leads_to_its_export_until_it_expires_and_no_other_does() {
     fs::write(exports.key.path(), "short").unwrap();
     assert!(
         exports
-            .url(ENDPOINT, id, soon)
+            .url(ENDPOINT, id, soon, by)
             .unwrap_err()
             .to_string()
             .contains("is no key")

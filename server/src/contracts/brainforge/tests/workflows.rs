@@ -6,7 +6,7 @@ use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::{Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, tool};
 use tabellion_runtime::{
-    CallContext, ContentId, IdempotencyKey, KnownCaller, Precondition,
+    CallContext, ContentId, IdempotencyKey, Identity, KnownCaller, Precondition,
     spec::{RestOperation, ScopeWord},
 };
 
@@ -252,7 +252,7 @@ fn what_does_not_start_is_refused_and_leaves_nothing() {
     // An agent may, but not with a key that permits reading alone.
     let auth = CONTRACT.auth.unwrap();
     let agent = tabellion_runtime::Agent::parse("helper@1").unwrap();
-    let caller = KnownCaller::agent(auth, agent, "ada", vec![ScopeWord::Read]);
+    let caller = KnownCaller::agent(auth, agent, Identity::local("ada"), "ada", vec![ScopeWord::Read]);
     let context = CallContext {
         caller: Some(caller.into()),
         ..CallContext::default()
@@ -269,7 +269,12 @@ fn what_does_not_start_is_refused_and_leaves_nothing() {
 fn a_reviewer_can_not_approve_their_own_note() {
     let bench = Bench::new();
     let auth = CONTRACT.auth.unwrap();
-    let both = KnownCaller::human(auth, "ada", vec![ScopeWord::Write, ScopeWord::Review]);
+    let both = KnownCaller::human(
+        auth,
+        Identity::local("ada"),
+        "ada",
+        vec![ScopeWord::Write, ScopeWord::Review],
+    );
     let context = CallContext {
         caller: Some(both.into()),
         ..CallContext::default()
@@ -655,7 +660,7 @@ proptest! {
         for Known { id, by, done } in &known {
             let shown = bench.shown(*by, id).unwrap();
             let completed: Vec<_> = shown["tasks"].as_array().unwrap().iter().filter_map(|task| task["completed_by"].as_str()).collect();
-            let expected: Vec<_> = done.iter().map(|by| by.known().identity.to_string()).collect();
+            let expected: Vec<_> = done.iter().map(|by| by.known().name.to_string()).collect();
             prop_assert_eq!(completed, expected);
             prop_assert_eq!(shown["history"].as_array().unwrap().len(), done.len() + 1);
             prop_assert_eq!(&shown["status"], if done.len() == STEPS.len() { "completed" } else { "active" });

@@ -1,0 +1,255 @@
+//! Who calls, as the server has found out, and never as a caller says.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+
+use crate::vocabulary::vocabulary;
+
+/// Bytes that are percent-encoded in the parts of an identity. None of those that separate parts is left as it is.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'@')
+    .remove(b'|');
+/// Number of characters that are kept of what a client or an agent calls itself.
+const MAX_PROGRAM_CHARS: usize = 200;
+
+vocabulary! {
+    /// How a caller has shown who it is.
+    #[serde(rename_all = "snake_case")]
+    pub enum Method {
+        /// By an API key; the subject is the key's id.
+        ApiKey,
+        /// By an access token of an issuer.
+        AccessToken,
+        /// By its account on this machine, at a terminal or as a program on standard input and output.
+        Local,
+    }
+}
+
+/// Who calls. It alone decides what is a caller's own, and what counts for it: sessions, executions, limits, idempotency keys, proposals.
+///
+/// As text, `METHOD:ISSUER/SUBJECT;client=NAME;agent=NAME`, without the parts that there are not. Parts are percent-encoded, so that no
+/// name, address or claim makes one identity look like another. What people read is [`KnownCaller::name`](crate::KnownCaller::name).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Identity {
+    method: Method,
+    issuer: Option<Arc<str>>,
+    subject: Arc<str>,
+    client: Option<Arc<str>>,
+    agent: Option<Arc<str>>,
+}
+
+/// A text that is no identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be an identity, such as `local:ada` or `access_token:https%3A%2F%2Fissuer.example/42`")]
+pub struct IdentityError;
+
+impl Identity {
+    /// Returns the holder of the API key with this id.
+    pub fn key(id: &str) -> Self {
+        Self::new(Method::ApiKey, None, id)
+    }
+
+    /// Returns the subject of an issuer's token.
+    pub fn token(issuer: &str, subject: &str) -> Self {
+        Self::new(Method::AccessToken, Some(issuer), subject)
+    }
+
+    /// Returns the person with this account on this machine.
+    pub fn local(account: &str) -> Self {
+        Self::new(Method::Local, None, account)
+    }
+
+    fn new(method: Method, issuer: Option<&str>, subject: &str) -> Self {
+        Self {
+            method,
+            issuer: issuer.map(Arc::from),
+            subject: subject.into(),
+            client: None,
+            agent: None,
+        }
+    }
+
+    /// Returns the same subject, calling with this client.
+    #[must_use]
+    pub fn with_client(self, name: &str) -> Self {
+        Self {
+            client: Some(kept(name)),
+            ..self
+        }
+    }
+
+    /// Returns the agent of this name, which acts for the subject.
+    #[must_use]
+    pub fn with_agent(self, name: &str) -> Self {
+        Self {
+            agent: Some(kept(name)),
+            ..self
+        }
+    }
+
+    /// Returns how the caller has shown who it is.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Returns the subject: the id of a key, the subject of a token, or an account.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// Returns whether both do what the other may do with what is its own: the same person, with whatever client, or the same agent of one.
+    pub fn is_same_actor(&self, other: &Self) -> bool {
+        let without_client = |it: &Self| Self {
+            client: it.client.clone().filter(|_| it.agent.is_some()),
+            ..it.clone()
+        };
+        without_client(self) == without_client(other)
+    }
+}
+
+fn kept(name: &str) -> Arc<str> {
+    name.chars().take(MAX_PROGRAM_CHARS).collect::<String>().into()
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let encoded = |text| utf8_percent_encode(text, ENCODED);
+        write!(f, "{}:", self.method)?;
+        if let Some(issuer) = &self.issuer {
+            write!(f, "{}/", encoded(issuer))?;
+        }
+        write!(f, "{}", encoded(&self.subject))?;
+        for (name, part) in [("client", &self.client), ("agent", &self.agent)] {
+            if let Some(part) = part {
+                write!(f, ";{name}={}", encoded(part))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Identity {
+    type Err = IdentityError;
+
+    /// The inverse of [`Display`](fmt::Display); every other text is refused.
+    fn from_str(text: &str) -> Result<Self, IdentityError> {
+        let decoded = |part: &str| -> Result<Arc<str>, IdentityError> {
+            let decoded = percent_decode_str(part).decode_utf8();
+            decoded.map(Arc::from).map_err(|_| IdentityError)
+        };
+        let (method, rest) = text.split_once(':').ok_or(IdentityError)?;
+        let mut parts = rest.split(';');
+        let who = parts.next().unwrap_or_default();
+        let (issuer, subject) = match who.split_once('/') {
+            Some((issuer, subject)) => (Some(decoded(issuer)?), subject),
+            None => (None, who),
+        };
+        let mut identity = Self {
+            method: serde_json::from_value(method.into()).map_err(|_| IdentityError)?,
+            issuer,
+            subject: decoded(subject)?,
+            client: None,
+            agent: None,
+        };
+        for part in parts {
+            match part.split_once('=') {
+                Some(("client", name)) => identity.client = Some(decoded(name)?),
+                Some(("agent", name)) => identity.agent = Some(decoded(name)?),
+                _ => return Err(IdentityError),
+            }
+        }
+        (identity.to_string() == text)
+            .then_some(identity)
+            .ok_or(IdentityError)
+    }
+}
+
+impl TryFrom<String> for Identity {
+    type Error = IdentityError;
+
+    fn try_from(text: String) -> Result<Self, IdentityError> {
+        text.parse()
+    }
+}
+
+impl From<Identity> for String {
+    fn from(identity: Identity) -> Self {
+        identity.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_identity() -> impl Strategy<Value = Identity> {
+        fn part() -> impl Strategy<Value = String> {
+            prop_oneof!["[a-c:;=/%@ ]{0,4}", ".{0,4}"]
+        }
+        let who = prop_oneof![
+            part().prop_map(|id| Identity::key(&id)),
+            (part(), part()).prop_map(|(issuer, subject)| Identity::token(&issuer, &subject)),
+            part().prop_map(|account| Identity::local(&account)),
+        ];
+        (who, proptest::option::of(part()), proptest::option::of(part())).prop_map(
+            |(mut who, client, agent)| {
+                who = client.into_iter().fold(who, |who, name| who.with_client(&name));
+                agent.into_iter().fold(who, |who, name| who.with_agent(&name))
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_one_identity(a in any_identity(), b in any_identity()) {
+            prop_assert_eq!(a.to_string().parse(), Ok(a.clone()));
+            prop_assert_eq!(a == b, a.to_string() == b.to_string());
+            // What stands before an idempotency key ends at the first space.
+            prop_assert!(a.to_string().bytes().all(|byte| byte.is_ascii_graphic()));
+        }
+    }
+
+    #[test]
+    fn a_person_is_the_same_with_any_client_and_an_agent_is_another() {
+        let ada = Identity::token("https://issuer.example", "ada");
+        let agent = ada.clone().with_agent("helper");
+        for (other, expected) in [
+            (ada.clone(), true),
+            (ada.clone().with_client("browser"), true),
+            (agent.clone(), false),
+            (Identity::token("https://other.example", "ada"), false),
+            (Identity::token("https://issuer.example", "ADA"), false),
+            (Identity::local("ada"), false),
+            (Identity::key("ada"), false),
+        ] {
+            assert_eq!(ada.is_same_actor(&other), expected, "{other}");
+        }
+        assert!(!agent.is_same_actor(&agent.clone().with_client("another")));
+        assert!(!agent.is_same_actor(&ada.with_agent("Helper")));
+    }
+
+    #[test]
+    fn texts_of_other_forms_are_refused() {
+        for text in [
+            "",
+            "ada",
+            "ada@example.com",
+            "agent:helper/ada",
+            "api_key:%61",
+            "api_key:a;agent",
+            "local:a;role=b",
+            "key:a",
+        ] {
+            assert_eq!(text.parse::<Identity>(), Err(IdentityError), "{text}");
+        }
+    }
+}
