@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Returns whether `c` is invisible or reorders the text around it: Unicode's `Default_Ignorable_Code_Point`s, which
@@ -12,6 +13,31 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Returns `value` as JSON on one line, for a terminal: control characters, and those that are invisible or reorder text, are escaped.
+pub fn visible_json(value: &Value) -> String {
+    let mut line = String::new();
+    for c in value.to_string().chars() {
+        if c.is_control() || is_invisible(c) {
+            // Outside of strings, JSON has none of these.
+            let mut units = [0; 2];
+            let escaped = c
+                .encode_utf16(&mut units)
+                .iter()
+                .map(|unit| format!("\\u{unit:04x}"));
+            line.extend(escaped);
+        } else {
+            line.push(c);
+        }
+    }
+    line
+}
+
+/// Returns how a name reads: letters and digits alone, without case and compatibility forms. `Reviewed-By ` reads like `reviewed_by`.
+pub fn reading(name: &str) -> String {
+    let plain: String = name.nfkc().filter(|c| c.is_alphanumeric()).collect();
+    folded(&plain)
 }
 
 /// Returns `name` in Unicode's composed form (NFC). Names with the same composed form look the same.

@@ -151,7 +151,7 @@ fn diff_header(line: &str) -> bool {
 
 /// Shows a JSON document on one line.
 pub(crate) fn json(value: &Value) -> io::Result<()> {
-    console::answer(format!("{value}\n").as_bytes())
+    console::answer(format!("{}\n", tabellion_runtime::text::visible_json(value)).as_bytes())
 }
 
 /// Returns the text with control characters, but for line feeds and tabs, as `\u{1b}`.
@@ -186,6 +186,22 @@ mod tests {
             ("Grüße 👋", "Grüße 👋"),
         ] {
             assert_eq!(visible(text), expected);
+        }
+    }
+
+    #[test]
+    fn json_is_visible_too_and_means_the_same() {
+        for text in [
+            "Grüße 👋",
+            "\u{1b}[2J",
+            "a\u{9b}2Jb\u{7f}",
+            "\u{202e}txt.exe",
+            "\u{e0041}\u{feff}",
+        ] {
+            let value = serde_json::json!({ text: text });
+            let line = tabellion_runtime::text::visible_json(&value);
+            assert_eq!(visible(&line), line);
+            assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
         }
     }
 
