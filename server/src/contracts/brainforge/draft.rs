@@ -1,8 +1,9 @@
 //! What a request says of a note: its members, checked.
 
 use serde_json::{Map, Value};
-use tabellion_contracts::brainforge::ToolError;
+use tabellion_contracts::brainforge::{ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_notes::KEPT_KEYS;
+use tabellion_runtime::text;
 
 use super::invalid;
 
@@ -10,6 +11,9 @@ use super::invalid;
 const MAX_CONTENT_BYTES: usize = 1 << 20;
 /// Maximum bytes of metadata as JSON.
 const MAX_METADATA_BYTES: usize = 16 << 10;
+/// Beside what tools set, keys that say that somebody has agreed; and keys that say it with the name of a state of a review.
+const DECISION_KEYS: [&str; 5] = ["approved", "approved_by", "approved_at", "reviewed", "reviewer"];
+const STATE_KEYS: [&str; 5] = ["status", "state", "review", "review_status", "review_state"];
 /// Maximum number of tags, and of characters of one.
 const MAX_TAGS: usize = 10;
 const MAX_TAG_CHARS: usize = 100;
@@ -35,8 +39,10 @@ pub(super) fn check_content(content: &str) -> Result<(), ToolError> {
 /// Checks metadata: that it is small, leaves alone what tools set, and has values that fit.
 pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolError> {
     check_metadata_size(metadata)?;
-    if let Some(key) = metadata.keys().find(|key| KEPT_KEYS.contains(&key.as_str())) {
-        let message = format!("`metadata.{key}` can't be set: leave it out");
+    if let Some((key, _)) = metadata.iter().find(|(key, value)| is_kept(key, value)) {
+        let message = format!(
+            "`metadata.{key}` can't be set: it reads like what the server says of a note; leave it out"
+        );
         return Err(invalid("immutable", message).with("key", key.as_str()));
     }
     for (key, max) in [("title", MAX_TITLE_CHARS), ("source", MAX_SOURCE_CHARS)] {
@@ -67,6 +73,22 @@ pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolEr
         None | Some(Value::Null | Value::Bool(_)) => Ok(()),
         Some(_) => Err(invalid("metadata", "`metadata.sensitive` is true or false").with("key", "sensitive")),
     }
+}
+
+/// Returns whether metadata reads like what tools set, or like a decision on a proposal: to a person who skims a note, `Reviewed-By` and
+/// `status: approved` say that somebody has agreed.
+fn is_kept(key: &str, value: &Value) -> bool {
+    let key = text::reading(key);
+    let reads_like = |other: &&str| text::reading(other) == key;
+    if KEPT_KEYS.iter().chain(&DECISION_KEYS).any(reads_like) {
+        return true;
+    }
+    let says = value.as_str().map(text::reading).unwrap_or_default();
+    STATE_KEYS.iter().any(reads_like)
+        && WORKFLOW_AGENT_NOTE_REVIEW
+            .states
+            .iter()
+            .any(|state| text::reading(state.name) == says)
 }
 
 /// Checks the size of metadata.

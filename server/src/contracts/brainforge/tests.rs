@@ -582,6 +582,36 @@ fn names_of_metadata_are_names_and_nothing_else() {
 }
 
 #[test]
+fn metadata_does_not_read_like_what_the_server_says() {
+    let bench = Bench::new();
+    for (key, value, is_free) in [
+        ("reviewed_by ", "rita", false),
+        ("Reviewed-By", "rita", false),
+        ("reviewed by", "rita", false),
+        ("\u{ff52}eviewed_by", "rita", false),
+        ("reviewed\u{200b}_by", "rita", false),
+        ("approved", "yes", false),
+        ("Approved By", "rita", false),
+        ("status", "approved", false),
+        ("Status ", "Human Review", false),
+        ("status", "draft", true),
+        ("state", "Bavaria", true),
+        ("colour", "approved", true),
+        ("previously_reviewed_in", "2024", true),
+    ] {
+        let mut request = created("word");
+        request["metadata"] = json!({ key: value });
+        let made = bench.try_call(AGENT, tool::CREATE_NOTE, request);
+        let reason = made
+            .as_ref()
+            .err()
+            .map(|error| error["details"]["reason"].clone());
+        let expected = (!is_free).then(|| json!("immutable"));
+        assert_eq!(reason, expected, "{key:?}: {value}: {made:?}");
+    }
+}
+
+#[test]
 fn files_of_people_are_notes_until_a_tool_changes_them_and_stay_theirs() {
     let bench = Bench::new();
     let path = bench.folder.path().join("Plan.md");
