@@ -1,23 +1,42 @@
-//! Values that are read from files, again whenever these change.
+//! Values that are read from files, again whenever these change or could not be read.
 
 use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
-    time::SystemTime,
+    time::{Duration, Instant, SystemTime},
 };
 
 use parking_lot::Mutex;
 use tabellion_platform::{FileId, file_id_at};
 
-/// Identity, size and modification time of a file; `None` if it does not exist.
-type Version = Option<(Option<FileId>, u64, Option<SystemTime>)>;
+/// Identity, size, modification time and permissions of a file; `None` if it does not exist.
+type Version = Option<(Option<FileId>, u64, Option<SystemTime>, fs::Permissions)>;
+
+/// Time after which files that could not be read are read again. That they can be read now need not show in their metadata.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// A value read from files.
 #[derive(Debug)]
 pub(crate) struct Fresh<T> {
     paths: Vec<PathBuf>,
-    known: Mutex<(Vec<Version>, Arc<T>)>,
+    known: Mutex<Known<T>>,
+}
+
+/// What became of reading files again.
+pub(crate) enum Read<T> {
+    /// They hold this.
+    Done(T),
+    /// They can't be read. Until they can be, this is in place of what they hold; `None` is the previous value.
+    Failed { instead: Option<T> },
+}
+
+#[derive(Debug)]
+struct Known<T> {
+    versions: Vec<Version>,
+    value: Arc<T>,
+    /// When the files could not be read.
+    failed: Option<Instant>,
 }
 
 impl<T> Fresh<T> {
@@ -28,22 +47,29 @@ impl<T> Fresh<T> {
     pub(crate) fn new<E>(paths: Vec<PathBuf>, read: impl FnOnce() -> Result<T, E>) -> Result<Self, E> {
         // A file that changes after this look is read once more.
         let versions = versions(&paths);
-        let known = Mutex::new((versions, Arc::new(read()?)));
+        let known = Known {
+            versions,
+            value: Arc::new(read()?),
+            failed: None,
+        };
+        let known = Mutex::new(known);
         Ok(Self { paths, known })
     }
 
-    /// Returns the current value. Calls `read` if the files have changed; if that returns `None`, the previous value stays
-    /// until they change again.
-    pub(crate) fn current(&self, read: impl FnOnce() -> Option<T>) -> Arc<T> {
+    /// Returns the current value. Calls `read` if the files have changed, and from time to time while they can't be read.
+    pub(crate) fn current(&self, read: impl FnOnce() -> Read<T>) -> Arc<T> {
         let mut known = self.known.lock();
         let versions = versions(&self.paths);
-        if versions != known.0 {
-            known.0 = versions;
-            if let Some(value) = read() {
-                known.1 = Arc::new(value);
+        let is_due = known.failed.is_some_and(|at| at.elapsed() >= AGAIN);
+        if versions != known.versions || is_due {
+            known.versions = versions;
+            let read = read();
+            known.failed = matches!(read, Read::Failed { .. }).then(Instant::now);
+            if let Read::Done(value) | Read::Failed { instead: Some(value) } = read {
+                known.value = Arc::new(value);
             }
         }
-        known.1.clone()
+        known.value.clone()
     }
 }
 
@@ -53,5 +79,10 @@ fn versions(paths: &[PathBuf]) -> Vec<Version> {
 
 fn version(path: &Path) -> Version {
     let metadata = fs::metadata(path).ok()?;
-    Some((file_id_at(path), metadata.len(), metadata.modified().ok()))
+    Some((
+        file_id_at(path),
+        metadata.len(),
+        metadata.modified().ok(),
+        metadata.permissions(),
+    ))
 }

@@ -15,7 +15,7 @@ use tokio_rustls::{
     },
 };
 
-use crate::fresh::Fresh;
+use crate::fresh::{Fresh, Read};
 
 /// Why TLS cannot be configured.
 #[derive(Debug, thiserror::Error)]
@@ -70,10 +70,10 @@ impl Certificates {
         let config = self
             .config
             .current(|| match server(&self.certificates, &self.key) {
-                Ok(config) => Some(config),
+                Ok(config) => Read::Done(config),
                 Err(error) => {
                     tracing::error!(%error, "the changed certificate can't be used; the previous one stays in use");
-                    None
+                    Read::Failed { instead: None }
                 }
             });
         TlsAcceptor::from(config)

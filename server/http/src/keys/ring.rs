@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{ApiKey, KeyFile, KeyFileError, Principal, file::StoredKey};
-use crate::fresh::Fresh;
+use crate::fresh::{Fresh, Read};
 
 /// The keys of a file, read again when the file changes.
 #[derive(Debug)]
@@ -53,12 +53,13 @@ impl KeyRing {
 
     fn keys(&self) -> Arc<Keys> {
         self.keys.current(|| {
-            let keys = self.file.read().map(by_id);
             let none = |error| {
                 tracing::error!(%error, "no key is valid until the file of keys can be read again");
-                Keys::new()
+                Read::Failed {
+                    instead: Some(Keys::new()),
+                }
             };
-            Some(keys.unwrap_or_else(none))
+            self.file.read().map(by_id).map_or_else(none, Read::Done)
         })
     }
 }

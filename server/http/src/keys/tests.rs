@@ -107,6 +107,14 @@ fn the_file_holds_no_secret_and_only_its_owner_may_read_it() {
                 "{mode:o}"
             );
         }
+        // A file that is mended counts at once, although its time is as before.
+        let own = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(file.path(), own.clone()).unwrap();
+        let ring = KeyRing::new(file.clone()).unwrap();
+        fs::set_permissions(file.path(), fs::Permissions::from_mode(0o604)).unwrap();
+        assert!(ring.principal(&key).is_none());
+        fs::set_permissions(file.path(), own).unwrap();
+        assert!(ring.principal(&key).is_some());
     }
 }
 

@@ -16,7 +16,7 @@ use tokio_rustls::rustls::ClientConfig;
 
 use super::{KeySet, KeySetError, UrlError, fetch, resource};
 use crate::{
-    fresh::Fresh,
+    fresh::{Fresh, Read},
     tls::{self, TlsError},
 };
 
@@ -123,10 +123,10 @@ impl Source {
         match &self.0 {
             Origin::File(path, set) => {
                 let again = || match read(path) {
-                    Ok(set) => Some(set),
+                    Ok(set) => Read::Done(set),
                     Err(error) => {
                         tracing::error!(%error, "the changed file of keys can't be used; the previous keys stay in use");
-                        None
+                        Read::Failed { instead: None }
                     }
                 };
                 Some(set.current(again))
