@@ -10,7 +10,14 @@ use tabellion_conformance::{
 };
 use tempfile::TempDir;
 
-use crate::{http::Server, support::TABELLION};
+use crate::{
+    http::{Server, issuer},
+    support::TABELLION,
+};
+
+/// The issuer of tokens, and the server's URL in them.
+const ISSUER: &str = "https://login.example";
+const AUDIENCE: &str = "http://localhost:8000";
 
 /// A library with keys, which servers over HTTP share.
 struct Shop {
@@ -45,21 +52,26 @@ impl Shop {
 
     /// Serves with a clock that is ahead by so many seconds.
     fn serve_ahead(&self, seconds: u64) -> Server {
-        let mut command = Command::new(TABELLION);
-        command.args([
-            "serve",
-            "--contract",
-            "brainforge",
-            "--http",
-            "127.0.0.1:0",
-            "--library",
-        ]);
-        command
-            .arg(self.library())
-            .arg("--keys")
-            .arg(self.folder.path().join("keys.json"));
+        let mut command = self.server();
+        command.arg("--keys").arg(self.folder.path().join("keys.json"));
         command.env("TABELLION_CLOCK_OFFSET", seconds.to_string());
         Server::start(&mut command)
+    }
+
+    /// Serves those who have tokens of an issuer with this key set.
+    fn serve_tokens(&self, jwks: &str) -> Server {
+        let file = self.folder.path().join("jwks.json");
+        std::fs::write(&file, jwks).expect("written");
+        let mut command = self.server();
+        command.args(["--public-url", AUDIENCE, "--oauth-issuer", ISSUER, "--oauth-jwks"]);
+        Server::start(command.arg(file))
+    }
+
+    fn server(&self) -> Command {
+        let mut command = Command::new(TABELLION);
+        command.args(["serve", "--contract", "brainforge", "--http", "127.0.0.1:0"]);
+        command.arg("--library").arg(self.library());
+        command
     }
 
     fn audit(&self, arguments: &[&str]) -> (bool, Vec<Value>) {
@@ -166,6 +178,99 @@ fn open(server: &Server, key: &Key) -> Answer {
 fn fetch(server: &Server, key: &Key, execution: &str) -> Answer {
     let path = format!("/executions/{execution}?wait=20");
     ask(server, key, ("GET", &path), &[], None)
+}
+
+/// Creates a note as an agent, which waits for a reviewer; returns its review.
+fn propose(server: &Server, agent: &Key, headers: Headers<'_>) -> Answer {
+    let note = json!({ "content": "# Locks\n\nLocks are short.", "ai_justification": "asked to" });
+    ask(
+        server,
+        agent,
+        ("POST", "/tools/create_note/execute"),
+        headers,
+        Some(note),
+    )
+}
+
+#[test]
+fn a_name_in_a_token_makes_nobody_another() {
+    let shop = Shop::new();
+    let (jwks, sign) = issuer();
+    let server = shop.serve_tokens(&jwks);
+    let token = |more: Value| {
+        let mut claims = json!({
+            "iss": ISSUER, "aud": format!("{AUDIENCE}/mcp"), "exp": 9_999_999_999_u64, "client_id": "app", "scope": "write",
+        });
+        let more = more.as_object().expect("claims").clone();
+        claims.as_object_mut().expect("claims").extend(more);
+        Key(sign(&claims))
+    };
+    let ann = json!({ "sub": "s1", "email": "s1@example.com", "email_verified": true });
+    let helper =
+        token(json!({ "sub": "s1", "email": "s1@example.com", "email_verified": true, "agent": "helper@1" }));
+    let ann = token(ann);
+    let proposed = propose(&server, &helper, &[("Idempotency-Key", "k")]);
+    let review = proposed.text("/result/review_workflow_id").to_owned();
+    let note = proposed.text("/result/note_id").to_owned();
+    let made = create(&server, &ann, "One", &[("Idempotency-Key", "k")]);
+    let session = open(&server, &ann);
+    let (execution, session) = (made.text("/execution_id"), session.text("/session_id"));
+    let shown = format!("/workflows/instances/{review}");
+    for claims in [
+        json!({ "sub": "s2", "name": "s1@example.com" }),
+        json!({ "sub": "s2", "name": "agent:helper/s1@example.com" }),
+        json!({ "sub": "s2", "name": "s1@example.com", "agent": "helper@1" }),
+        json!({ "sub": "s2", "preferred_username": "s1@example.com", "agent": "helper@1" }),
+        json!({ "sub": "s2", "email": "s1@example.com", "agent": "helper@1" }),
+        json!({ "sub": "S1", "name": "s1@example.com", "agent": "helper@1" }),
+        json!({ "sub": "s1/app", "client_id": "", "agent": "helper@1" }),
+        json!({ "sub": "s1;agent=helper", "name": "s1@example.com" }),
+        json!({ "sub": "s1", "agent": "helper/../helper@1" }),
+    ] {
+        let other = token(claims.clone());
+        let is_ann = claims["sub"] == "s1";
+        let withdraw = json!({ "decision": "withdraw", "notes": "No." });
+        let update = json!({ "note_id": note, "version": 1, "content": "# Other\n\nSomething else." });
+        for (asked, body) in [
+            (
+                ("POST", format!("{shown}/tasks/human_review/complete")),
+                Some(withdraw),
+            ),
+            (("POST", "/tools/update_note/execute".into()), Some(update)),
+            (("GET", format!("/executions/{execution}")), None),
+            (("DELETE", format!("/sessions/{session}")), None),
+        ] {
+            let answer = ask(&server, &other, (asked.0, &asked.1), &[], body);
+            // Owners see the executions of others, whoever they are.
+            let is_owner = claims.get("agent").is_none() && asked.0 == "GET";
+            assert!(
+                is_owner || answer.status >= 400,
+                "{claims}: {asked:?} {}: {}",
+                answer.status,
+                answer.body
+            );
+        }
+        let again = propose(&server, &other, &[("Idempotency-Key", "k")]);
+        assert!(
+            is_ann || again.status >= 400 || again.text("/result/note_id") != note,
+            "{claims}: {}",
+            again.body
+        );
+    }
+    // What is theirs is still there, for them.
+    let again = propose(&server, &helper, &[("Idempotency-Key", "k")]);
+    assert_eq!(again.text("/result/note_id"), note);
+    assert_eq!(fetch(&server, &ann, execution).status, 200);
+    let ended = ask(
+        &server,
+        &ann,
+        ("DELETE", &format!("/sessions/{session}")),
+        &[],
+        None,
+    );
+    assert_eq!(ended.status, 200, "{}", ended.body);
+    let (agree, said) = shop.audit(&["--check"]);
+    assert!(agree, "{said:?}");
 }
 
 #[test]

@@ -356,7 +356,7 @@ fn the_keys_owner_is_the_author_until_the_key_is_revoked() {
 }
 
 /// Creates a token issuer with an Ed25519 key; returns its key set and a function that signs claims.
-fn issuer() -> (String, impl Fn(&Value) -> String) {
+pub(crate) fn issuer() -> (String, impl Fn(&Value) -> String) {
     let encoded = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
     let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("a key");
     let key = Ed25519KeyPair::from_pkcs8(key.as_ref()).expect("a key");
