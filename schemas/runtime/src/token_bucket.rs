@@ -30,7 +30,8 @@ impl Rate {
     /// # Errors
     /// The time until there is a token; none is taken then.
     pub fn take(self, full_in: Duration) -> Result<Duration, Duration> {
-        let full_in = full_in + self.within / self.times.get();
+        // Nothing is emptier than empty: a bucket that seems so was kept by a clock that was ahead.
+        let full_in = full_in.min(self.within) + self.within / self.times.get();
         let wait = full_in.saturating_sub(self.within);
         if wait.is_zero() { Ok(full_in) } else { Err(wait) }
     }

@@ -52,7 +52,9 @@ impl Found {
     }
 
     fn is_active(&self, spec: &SessionsSpec, now: i64) -> bool {
-        self.terminated_at.is_none() && now < self.expires_at(spec)
+        // One whose last call is yet to come was kept by a clock that was ahead, and would last until that time.
+        let is_past = self.last_at <= now + seconds(spec.idle_seconds);
+        self.terminated_at.is_none() && is_past && now < self.expires_at(spec)
     }
 
     fn record(self, spec: &SessionsSpec) -> SessionRecord {

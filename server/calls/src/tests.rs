@@ -293,6 +293,30 @@ fn connections_of_a_server_that_was_killed_make_room() {
 }
 
 #[test]
+fn what_a_clock_that_was_ahead_kept_does_not_outlast_it() {
+    let folder = Folder::new();
+    let calls = folder.open();
+    let spec = CONTRACT.sessions.unwrap();
+    let ann = Identity::local("ann");
+    let session = done(calls.open_session(spec, &ann, &Value::Null)).unwrap().id;
+    let call = || admit(&calls, &READ, "ann", SessionOf::Named(&session));
+    call().unwrap();
+    let file = Connection::open(folder.folder.path().join(FILE)).unwrap();
+    file.execute_batch("UPDATE session SET created_at = created_at + 1e17, last_at = last_at + 1e17; UPDATE bucket SET full_at = full_at + 1e17")
+        .unwrap();
+    assert_eq!(call(), Err(NotAdmitted::NoSession));
+    let new = done(calls.open_session(spec, &ann, &Value::Null)).unwrap().id;
+    let of_new = "UPDATE bucket SET name = replace(name, ?1, ?2), full_at = full_at + 1e17";
+    file.execute(of_new, [&session, &new]).unwrap();
+    let admitted = admit(&calls, &READ, "ann", SessionOf::Named(&new)).unwrap();
+    let wait = admitted
+        .limit
+        .expect("a limit")
+        .expect_err("the bucket is empty, and no more than that");
+    assert!(wait <= Duration::from_secs(LIMITS[0].seconds.into()), "{wait:?}");
+}
+
+#[test]
 fn a_file_of_the_version_before_is_taken_over() {
     let folder = Folder::new();
     let before = admit(&folder.open(), &CHANGE, "ann", SessionOf::Caller)

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, date_time_ymd};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -258,17 +259,22 @@ async fn a_regular_request_does_not_delay_one_for_an_unknown_key() {
 async fn keys_are_fetched_over_tls_from_trusted_servers() {
     let folder = tempfile::TempDir::new().unwrap();
     let files = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
-    let certified = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
-    let (own, other) = (certified("localhost"), certified("localhost"));
-    std::fs::write(&files[0], own.cert.pem()).unwrap();
-    std::fs::write(&files[1], own.signing_key.serialize_pem()).unwrap();
+    let signing_key = rcgen::KeyPair::generate().unwrap();
+    std::fs::write(&files[1], signing_key.serialize_pem()).unwrap();
     let [cert, key] = files;
-    let acceptor = Certificates::new(cert, key).unwrap().acceptor();
+    let certified = |change: fn(&mut CertificateParams), key: &rcgen::KeyPair| {
+        let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+        change(&mut params);
+        params.self_signed(key).unwrap()
+    };
+    let shown = Arc::new(parking_lot::Mutex::new(None));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let bytes = keys(&Authority::new());
+    let acceptor = shown.clone();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
+            let acceptor: tokio_rustls::TlsAcceptor = acceptor.lock().clone().unwrap();
             if let Ok(mut stream) = acceptor.accept(stream).await {
                 // Every request is for the one resource.
                 let _ = stream.read(&mut [0; 4096]).await;
@@ -277,12 +283,49 @@ async fn keys_are_fetched_over_tls_from_trusted_servers() {
             }
         }
     });
-    for (trusted, host, expected) in [
-        (&own, "localhost", true),
-        (&other, "localhost", false),
-        (&own, "127.0.0.1", false),
+    let good: fn(&mut CertificateParams) = |_| ();
+    // What the server shows, whether that is trusted, and where it is asked.
+    for (change, is_trusted, host, expected) in [
+        (good, true, "localhost", true),
+        (good, true, "127.0.0.1", false),
+        (good, false, "localhost", false),
+        (
+            |params| params.not_after = date_time_ymd(2001, 1, 1),
+            true,
+            "localhost",
+            false,
+        ),
+        (
+            |params| params.not_before = date_time_ymd(4000, 1, 1),
+            true,
+            "localhost",
+            false,
+        ),
+        (
+            |params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth],
+            true,
+            "localhost",
+            false,
+        ),
+        (
+            |params| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained),
+            true,
+            "localhost",
+            false,
+        ),
+        (
+            |params| params.subject_alt_names.clear(),
+            true,
+            "localhost",
+            false,
+        ),
     ] {
-        let config = tls::trusting([trusted.cert.der().clone()]).unwrap();
+        let shows = certified(change, &signing_key);
+        let other = certified(good, &rcgen::KeyPair::generate().unwrap());
+        std::fs::write(&cert, shows.pem()).unwrap();
+        *shown.lock() = Some(Certificates::new(cert.clone(), key.clone()).unwrap().acceptor());
+        let trusted = if is_trusted { &shows } else { &other };
+        let config = tls::trusting([trusted.der().clone()]).unwrap();
         let url = format!("https://{host}:{port}/keys").parse().unwrap();
         let found = fetch::get(&url, Some(&config.into()), PollingLimits::default().timeout).await;
         assert_eq!(found.is_ok(), expected, "{host}: {found:?}");
