@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use gix::{ObjectId, bstr::ByteSlice, objs::FindExt, objs::TreeRefIter};
-use tabellion_runtime::Failure;
+use gix::ObjectId;
+use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
     Library, LogEntry,
@@ -11,9 +11,13 @@ use super::{
     failures::{InRepository, invalid_path},
     history::{self, FindEntryError},
     repository::Head,
-    tree, versions,
+    root::MAX_FILE_BYTES,
+    tree::{self, TreeEntry},
+    tree_diff::{self, Budget},
+    versions,
+    walk::MAX_ENTRIES,
 };
-use crate::path::{LibraryDir, LibraryPath, is_markdown};
+use crate::path::{LibraryDir, LibraryPath};
 
 /// The change of a log entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +59,15 @@ pub struct Uncommitted {
     pub difference: Difference,
 }
 
+/// The documents that differ from the last commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UncommittedList {
+    /// By path.
+    pub documents: Vec<Uncommitted>,
+    /// Whether the folder or the commit has more documents than were compared.
+    pub truncated: bool,
+}
+
 /// Where the next change would be committed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Place {
@@ -82,16 +95,21 @@ impl Library {
     /// Returns the documents of `entry` before and after its commit.
     ///
     /// # Errors
-    /// If the repository can't be read.
+    /// If the repository can't be read, or the documents are too large together.
     pub fn change_of(&self, entry: &LogEntry) -> Result<EntryChange, Failure> {
         blocking(|| {
             let git = self.working_tree.repository.git();
             let id = versions::content_id(&entry.commit)?;
             let commit = git.find_commit(id).reading("a commit")?;
             let before = commit.parent_ids().next().map(gix::Id::detach);
-            let content = |at: Option<ObjectId>, path: &str| {
-                let kept = tree::look_up_at(&git, at, path)?;
-                kept.map(|kept| versions::content(&git, kept.blob)).transpose()
+            let mut room = MAX_CHANGE_BYTES;
+            let mut content = |at: Option<ObjectId>, path: &str| -> Result<_, Failure> {
+                let Some(kept) = tree::look_up_at(&git, at, path)? else {
+                    return Ok(None);
+                };
+                let bytes = versions::content(&git, kept.blob)?;
+                room = room.checked_sub(bytes.len()).ok_or_else(too_much_to_show)?;
+                Ok(Some(bytes))
             };
             let documents = entry.paths.iter().map(|path| {
                 let git_path = format!("{}{path}", self.working_tree.repository.prefix());
@@ -109,32 +127,40 @@ impl Library {
         })
     }
 
-    /// Returns the documents that differ from the last commit, by path: those that the server shows, and those that the
-    /// commit has.
+    /// Returns the documents that differ from the last commit: those that the server shows, and those that the commit has.
     ///
     /// # Errors
     /// If the folder or the repository can't be read.
-    pub fn uncommitted(&self) -> Result<Vec<Uncommitted>, Failure> {
+    pub fn uncommitted(&self) -> Result<UncommittedList, Failure> {
         let listing = self
             .list(&LibraryDir::ROOT, true)
-            .map_err(|error| Failure::new(tabellion_runtime::FailureKind::Io, error.to_string()))?;
+            .map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
         let committed = blocking(|| self.committed())?;
         let shown = listing.files.iter().map(|path| path.as_str().to_owned());
-        let all: BTreeSet<String> = shown.chain(committed.iter().cloned()).collect();
-        let mut found = Vec::new();
+        let all: BTreeSet<String> = shown.chain(committed.paths.iter().cloned()).collect();
+        let mut found = UncommittedList {
+            documents: Vec::new(),
+            truncated: listing.truncated || committed.truncated,
+        };
+        let is_committed = |document: &LibraryPath| -> Result<bool, Failure> {
+            if !committed.truncated {
+                return Ok(committed.paths.contains(document.as_str()));
+            }
+            Ok(blocking(|| self.committed_entry(document))?.is_some())
+        };
         for path in all {
             let document = LibraryPath::of_any_file(&path).map_err(|error| invalid_path(&error))?;
             let difference = match self.read(&document) {
                 Ok(Some(state)) if !state.dirty => continue,
-                Ok(Some(_)) if committed.contains(&path) => Difference::Modified,
+                Ok(Some(_)) if is_committed(&document)? => Difference::Modified,
                 Ok(Some(_)) => Difference::Untracked,
-                Ok(None) if committed.contains(&path) => Difference::Deleted,
+                Ok(None) if is_committed(&document)? => Difference::Deleted,
                 Ok(None) => continue,
                 // Something else is in its place, or it can't be read; an unlisted file is none of ours.
-                Err(_) if committed.contains(&path) => Difference::Modified,
+                Err(_) if is_committed(&document)? => Difference::Modified,
                 Err(_) => continue,
             };
-            found.push(Uncommitted { path, difference });
+            found.documents.push(Uncommitted { path, difference });
         }
         Ok(found)
     }
@@ -145,11 +171,16 @@ impl Library {
     /// If the repository can't be read.
     pub fn committed_content(&self, path: &LibraryPath) -> Result<Option<Vec<u8>>, Failure> {
         blocking(|| {
+            let kept = self.committed_entry(path)?;
             let git = self.working_tree.repository.git();
-            let head = self.working_tree.repository.head_commit(&git)?;
-            let kept = tree::look_up_at(&git, head, &self.working_tree.repository.git_path(path))?;
             kept.map(|kept| versions::content(&git, kept.blob)).transpose()
         })
+    }
+
+    fn committed_entry(&self, path: &LibraryPath) -> Result<Option<TreeEntry>, Failure> {
+        let git = self.working_tree.repository.git();
+        let head = self.working_tree.repository.head_commit(&git)?;
+        tree::look_up_at(&git, head, &self.working_tree.repository.git_path(path))
     }
 
     /// Returns where the next change would be committed.
@@ -176,60 +207,48 @@ impl Library {
         })
     }
 
-    /// Returns the paths of the Markdown files that the last commit has in the library.
-    fn committed(&self) -> Result<BTreeSet<String>, Failure> {
+    /// Returns the Markdown files that the last commit has in the library. Names that no path can express are skipped.
+    fn committed(&self) -> Result<Committed, Failure> {
         let repository = &self.working_tree.repository;
         let git = repository.git();
-        let mut paths = BTreeSet::new();
+        let mut committed = Committed::default();
         let Some(head) = repository.head_commit(&git)? else {
-            return Ok(paths);
+            return Ok(committed);
         };
-        let mut folder = Some(tree::of_commit(&git, head)?);
-        for segment in repository.prefix().split_terminator('/') {
-            folder = match folder {
-                Some(tree) => subfolder(&git, tree, segment)?,
-                None => None,
-            };
+        let tree = tree::of_commit(&git, head)?;
+        if let Some(folder) = tree::folder(&git, tree, repository.prefix())? {
+            let found = tree_diff::between(&git, None, Some(folder), &mut OF_COMMIT.clone())?;
+            committed.truncated = found.truncated;
+            let most = if found.truncated { MAX_OF_MANY } else { MAX_ENTRIES };
+            let paths = found.paths.into_iter().take(most);
+            committed.paths = paths
+                .filter(|path| LibraryPath::of_any_file(path).is_ok())
+                .collect();
         }
-        if let Some(tree) = folder {
-            add_documents(&git, tree, "", &mut paths)?;
-        }
-        Ok(paths)
+        Ok(committed)
     }
 }
 
-fn subfolder(git: &gix::Repository, tree: ObjectId, name: &str) -> Result<Option<ObjectId>, Failure> {
-    let mut bytes = Vec::new();
-    let entries: TreeRefIter<'_> = git.objects.find_tree_iter(&tree, &mut bytes).reading("a tree")?;
-    for entry in entries {
-        let entry = entry.reading("a tree")?;
-        if entry.filename == name && entry.mode.is_tree() {
-            return Ok(Some(entry.oid.to_owned()));
-        }
-    }
-    Ok(None)
+/// Maximum size of the documents of a change, before and after it.
+const MAX_CHANGE_BYTES: usize = 4 * MAX_FILE_BYTES as usize;
+
+fn too_much_to_show() -> Failure {
+    let message = "the documents of this entry are too large to be shown together; `git show` shows them";
+    Failure::new(FailureKind::TooLarge, message)
 }
 
-/// Adds the paths of the Markdown files in `tree`, prefixed with `folder`. Names that no path can express are skipped.
-fn add_documents(
-    git: &gix::Repository,
-    tree: ObjectId,
-    folder: &str,
-    paths: &mut BTreeSet<String>,
-) -> Result<(), Failure> {
-    let mut bytes = Vec::new();
-    let entries: TreeRefIter<'_> = git.objects.find_tree_iter(&tree, &mut bytes).reading("a tree")?;
-    for entry in entries {
-        let entry = entry.reading("a tree")?;
-        let Ok(name) = entry.filename.to_str() else {
-            continue;
-        };
-        let path = format!("{folder}{name}");
-        if entry.mode.is_tree() {
-            add_documents(git, entry.oid.to_owned(), &format!("{path}/"), paths)?;
-        } else if entry.mode.is_blob() && is_markdown(name) && LibraryPath::of_any_file(&path).is_ok() {
-            paths.insert(path);
-        }
-    }
-    Ok(())
+/// The documents of a commit.
+#[derive(Debug, Default)]
+struct Committed {
+    paths: BTreeSet<String>,
+    truncated: bool,
 }
+
+/// Number of a commit's documents that are compared if it has more than [`OF_COMMIT`].
+const MAX_OF_MANY: usize = 5_000;
+
+/// Budget of the listing of a commit: as many documents as a listing of the folder has.
+const OF_COMMIT: Budget = Budget {
+    tree_bytes: 64 << 20,
+    documents: MAX_ENTRIES,
+};

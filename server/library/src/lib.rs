@@ -16,7 +16,7 @@
 //! | `repository`, `init` | the git repository: opening it, its state; creating one |
 //! | `working_tree` | folder and repository together, and the lock among processes |
 //! | `reading` | a document while others may be changing it |
-//! | `objects`, `tree`, `commit`, `index`, `index_file`, `branch`, `lock` | git's files, one each |
+//! | `objects`, `tree`, `tree_diff`, `commit`, `index`, `index_file`, `branch`, `lock` | git's files, one each |
 //! | `racy` | files whose change git could miss |
 //! | `attributes`, `conversion`, `sparse`, `sharing` | git's configuration, as far as it affects files: bytes, presence, modes |
 //! | `document`, `intent`, `durable`, `checkpoint` | what a transaction exchanges on the disk, its record, syncing, and where tests interrupt it |
@@ -69,6 +69,7 @@ mod sharing;
 mod sparse;
 mod transaction;
 mod tree;
+mod tree_diff;
 mod versions;
 pub mod walk;
 mod working_tree;
@@ -95,7 +96,7 @@ use self::{
 };
 pub use self::{
     counts::Counts,
-    entries::{Difference, DocumentChange, EntryChange, Place, Uncommitted},
+    entries::{Difference, DocumentChange, EntryChange, Place, Uncommitted, UncommittedList},
     folder::{CreateFolders, Created},
     history::{Agreement, CacheState, FindEntryError, LogEntry},
     inspection::{HeldLock, Interrupted, Leftovers, RepositoryFacts},

@@ -20,6 +20,7 @@ use super::{
     failures::{InRepository, refused},
     folder::CreateFolders,
     init,
+    root::MAX_FILE_BYTES,
     sharing::Sharing,
 };
 use crate::path::LibraryPath;
@@ -363,7 +364,7 @@ impl Repository {
 }
 
 /// Returns the options for opening repositories: all configuration that git would read, and only the home folder of the
-/// environment.
+/// environment. Objects larger than any document are not read, whatever size they claim.
 pub(super) fn options() -> Options {
     let mut permissions = Permissions::isolated();
     permissions.config = gix::open::permissions::Config {
@@ -373,7 +374,11 @@ pub(super) fn options() -> Options {
     permissions.attributes = Default::default();
     permissions.env.home = Permission::Allow;
     permissions.env.xdg_config_home = Permission::Allow;
-    Options::default().permissions(permissions).with(Trust::Full)
+    let limit = format!("gitoxide.objects.allocLimit={MAX_FILE_BYTES}");
+    Options::default()
+        .permissions(permissions)
+        .with(Trust::Full)
+        .config_overrides([limit])
 }
 
 /// Returns true if the folder is `.git`, is inside one, or has its layout.

@@ -99,19 +99,26 @@ pub(super) fn look_up(
     Ok(None)
 }
 
-/// Returns the names in the folder at `path` in `tree`, which may end in `/`; none if it can't be read.
-pub(super) fn names(git: &gix::Repository, tree: ObjectId, path: &str) -> Vec<String> {
+/// Returns the tree of the folder at `path` in `tree`, which may end in `/`; `None` if there is none.
+pub(super) fn folder(git: &gix::Repository, tree: ObjectId, path: &str) -> Result<Option<ObjectId>, Failure> {
     let mut tree = tree;
     let mut buffer = Vec::new();
     for segment in path.split('/').filter(|segment| !segment.is_empty()) {
-        let Ok(entries) = git.objects.find_tree_iter(&tree, &mut buffer) else {
-            return Vec::new();
-        };
-        match find(entries, segment) {
-            Ok(Some((mode, id))) if mode.is_tree() => tree = id,
-            _ => return Vec::new(),
+        let entries = git.objects.find_tree_iter(&tree, &mut buffer).reading("a tree")?;
+        match find(entries, segment)? {
+            Some((mode, id)) if mode.is_tree() => tree = id,
+            _ => return Ok(None),
         }
     }
+    Ok(Some(tree))
+}
+
+/// Returns the names in the folder at `path` in `tree`, which may end in `/`; none if it can't be read.
+pub(super) fn names(git: &gix::Repository, tree: ObjectId, path: &str) -> Vec<String> {
+    let Ok(Some(tree)) = folder(git, tree, path) else {
+        return Vec::new();
+    };
+    let mut buffer = Vec::new();
     let Ok(entries) = git.objects.find_tree_iter(&tree, &mut buffer) else {
         return Vec::new();
     };

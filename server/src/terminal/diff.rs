@@ -5,11 +5,17 @@ use std::path::Path;
 use serde_json::json;
 use tabellion_library::{Difference, DocumentChange, Library, Uncommitted, path::LibraryPath};
 
+use crate::console::say;
+
 use super::{
     Output, Page, TerminalError,
     log::{change_as_json, difference},
     open, page,
 };
+
+/// Said where a library has more documents than are compared.
+pub(super) const TRUNCATED: &str =
+    "the folder or its last commit has more documents than are compared, so some may be missing here";
 
 /// Shows the documents that differ from the last commit, or those at or below `path`. Untracked documents are shown only if
 /// `path` names them or `untracked` says so.
@@ -32,9 +38,16 @@ pub(crate) fn diff(
             below && (untracked || document.difference != Difference::Untracked)
         }
     };
-    let documents = library.uncommitted()?;
+    let found = library.uncommitted()?;
     let mut page = Page::new(output);
-    for document in documents.iter().filter(|document| is_wanted(document)) {
+    if found.truncated {
+        say(TRUNCATED);
+    }
+    for document in found.documents.iter().filter(|document| is_wanted(document)) {
+        if page.is_full() {
+            say("more differs than is shown; name a document or a folder");
+            break;
+        }
         let change = change(&library, document)?;
         if output.json {
             let mut shown = change_as_json(&change);

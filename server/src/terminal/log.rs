@@ -89,6 +89,7 @@ fn check_exists(library: &Library, folder: &Path, path: &str) -> Result<(), Term
     if exists
         || library
             .uncommitted()?
+            .documents
             .iter()
             .any(|document| document.path == path)
     {

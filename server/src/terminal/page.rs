@@ -39,6 +39,9 @@ pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
+/// Size at which a page is full.
+const MAX_BYTES: usize = 64 << 20;
+
 /// A text for a person, built up and then shown at once.
 pub(crate) struct Page {
     text: String,
@@ -80,6 +83,11 @@ impl Page {
     /// Returns true if nothing was added.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
+    }
+
+    /// Returns true if the page has more text than anyone reads.
+    pub(crate) fn is_full(&self) -> bool {
+        self.text.len() > MAX_BYTES
     }
 
     /// Adds text in a style.

@@ -3,7 +3,7 @@
 use std::path::{self, Path};
 
 use serde_json::{Value, json};
-use tabellion_library::Difference;
+use tabellion_library::{Difference, UncommittedList};
 
 use super::{
     Output, Page, TerminalError, diff,
@@ -19,7 +19,7 @@ const MAX_UNTRACKED: usize = 10;
 pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError> {
     let library = open(folder)?;
     let place = library.place()?;
-    let documents = library.uncommitted()?;
+    let UncommittedList { documents, truncated } = library.uncommitted()?;
     let last = library.activity(1)?.entries.pop();
     let folder = path::absolute(folder)?.canonicalize()?;
     if output.json {
@@ -34,6 +34,7 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
             "ready": place.refusal.is_none(),
             "refusal": place.refusal.map(|failure| failure.message),
             "uncommitted": uncommitted,
+            "truncated": truncated,
             "last": last.as_ref().map(as_json),
         }))?);
     }
@@ -58,6 +59,10 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
             .put(TITLE, short(&entry.commit))
             .line(&format!("  {}: {}", entry.paths[0], entry.summary)),
     };
+    if truncated {
+        page.put(WARNING, "\nnote")
+            .line(&format!(": {}", diff::TRUNCATED));
+    }
     let of = |wanted: Difference| {
         documents
             .iter()

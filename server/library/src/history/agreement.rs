@@ -13,6 +13,9 @@ use super::{
     changes,
 };
 
+/// Upper bound of the unnamed documents that are listed.
+const MAX_UNNAMED: usize = 10_000;
+
 /// The log and its commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agreement {
@@ -21,8 +24,10 @@ pub struct Agreement {
     /// Number of entries of this library among them.
     pub entries: usize,
     /// Entries whose commit changes a document that the entry does not name: the commit, and the document's path in the
-    /// repository.
+    /// repository. At most 10,000.
     pub unnamed: Vec<(String, String)>,
+    /// Commits of entries that change too much to be compared.
+    pub too_large: Vec<String>,
     /// Commits with a time after `now`.
     pub from_the_future: Vec<String>,
     /// The state of the cache.
@@ -69,10 +74,15 @@ pub(crate) fn agreement(
         let Some(named) = named_paths(&visited.commit) else {
             continue;
         };
-        for path in changes::of_commit(git, &visited.commit)? {
-            if !named.contains(&path) {
-                found.unnamed.push((id.clone(), path));
+        match changes::of_commit(git, &visited.commit, changes::OF_CACHE)? {
+            Some(changed) => {
+                let unnamed = changed.into_iter().filter(|path| !named.contains(path));
+                let left = MAX_UNNAMED.saturating_sub(found.unnamed.len());
+                found
+                    .unnamed
+                    .extend(unnamed.take(left).map(|path| (id.clone(), path)));
             }
+            None => found.too_large.push(id.clone()),
         }
         if let Some(entry) = visited
             .commit
@@ -88,9 +98,9 @@ pub(crate) fn agreement(
 }
 
 /// Returns the paths that an entry names.
-fn named_paths(commit: &CommitData) -> Option<Vec<String>> {
+fn named_paths(commit: &CommitData) -> Option<BTreeSet<String>> {
     let record = commit.record.as_ref().filter(|record| super::is_entry(record))?;
-    Some(record.paths.clone())
+    Some(record.paths.iter().cloned().collect())
 }
 
 /// Looks at the cache's file as it is, without its journal, so that nothing is written.

@@ -32,8 +32,10 @@ const PAGE_CACHE: i32 = -8 * 1024;
 const MAX_WAL_BYTES: i32 = 1 << 20;
 /// Number of commits whose changes are written in one transaction.
 const CHANGES_BATCH: i64 = 500;
-/// Upper bound of new commits whose changes are looked up while the write lock is held.
-const MAX_CHANGES_UNDER_LOCK: usize = 1000;
+/// Upper bound of new commits whose changes are written with them, in one transaction.
+const MAX_NEW_CHANGES: usize = 1000;
+/// Number of changed documents after which no further commit is added to a transaction.
+const MAX_DOCUMENTS: usize = 20_000;
 
 /// Why the cache was not brought up to date.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +78,13 @@ impl From<Failure> for BuildError {
     }
 }
 
+/// Returns the path of a file beside the cache.
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -97,16 +106,11 @@ impl Builder {
             // If the folder can't be created, neither can the file; that error is reported.
             let _ = fs::create_dir_all(folder);
         }
-        let beside = |ending: &str| {
-            let mut name = file.as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        };
-        let _opening = try_lock_file(&beside("-opening"))?.ok_or(BuildError::Busy)?;
+        let _opening = try_lock_file(&beside(file, "-opening"))?.ok_or(BuildError::Busy)?;
         if !file.exists() {
             // Leftovers after a person deleted only the database. Other processes may still use theirs.
             for ending in ["-wal", "-shm"] {
-                let _ = fs::remove_file(beside(ending));
+                let _ = fs::remove_file(beside(file, ending));
             }
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -145,81 +149,127 @@ impl Builder {
         head: ObjectId,
         stop: &AtomicBool,
     ) -> Result<(), BuildError> {
-        if self.cache.is_ours()? && self.cache.state()?.is_some_and(|state| state.head == head) {
+        let state = self.state()?;
+        if state.is_some_and(|state| state.head == head) {
             return Ok(());
         }
+        // Trees are compared before the transaction, since that can take long.
+        let newer = match state {
+            Some(_) => self.cache.at_once(|| self.newer(git, head, stop))?,
+            None => None,
+        };
         // The connection belongs to this thread.
         let transaction = Transaction::new_unchecked(&self.cache.database, TransactionBehavior::Immediate)?;
-        let state = if self.cache.is_ours()? {
-            self.cache.state()?
-        } else {
-            None
-        };
-        match state {
-            Some(state) if state.head == head => {}
-            Some(state) if self.go_on(git, head, state, stop)?.is_continue() => {}
-            _ => self.rebuild(git, head, stop)?,
+        if self.state()? != state {
+            return Err(BuildError::Busy);
+        }
+        match state.zip(newer) {
+            Some((state, newer)) => self.go_on(head, state, &newer, stop)?,
+            None => self.rebuild(git, head, stop)?,
         }
         transaction.commit()?;
         self.cache.database.release_memory()?;
         Ok(())
     }
 
-    /// Adds the commits between `head` and the cached walk; breaks if they have too little in common.
-    fn go_on(
+    /// Returns the state; `None` if the cache is empty, or another version's.
+    fn state(&self) -> Result<Option<State>, CacheError> {
+        if self.cache.is_ours()? {
+            self.cache.state()
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Reads the commits between `head` and the cached walk; `None` if they have too little in common.
+    fn newer(
         &self,
         git: &gix::Repository,
         head: ObjectId,
-        state: State,
         stop: &AtomicBool,
-    ) -> Result<ControlFlow<()>, BuildError> {
+    ) -> Result<Option<Newer>, BuildError> {
         let mut walk = Walk::from(git, head)?;
-        let mut newer: Vec<Visited> = Vec::new();
+        let mut commits: Vec<Visited> = Vec::new();
         let place = loop {
             check(stop)?;
             if let Some(next) = walk.only() {
-                match self.cache.meets(newer.iter().map(|commit| commit.id), next)? {
+                match self.cache.meets(commits.iter().map(|commit| commit.id), next)? {
                     Meeting::At(place) => break place,
                     Meeting::NotHere => {}
-                    Meeting::Nowhere => return Ok(ControlFlow::Break(())),
+                    Meeting::Nowhere => return Ok(None),
                 }
             }
             let Some(visited) = walk.next(git)? else {
-                return Ok(ControlFlow::Break(()));
+                return Ok(None);
             };
             if let Some(since) = visited.not_alone_since {
-                newer
+                commits
                     .iter_mut()
                     .skip(since as usize + 1)
                     .for_each(|commit| commit.alone = false);
             }
-            newer.push(visited);
+            commits.push(visited);
         };
+        let mut changes = Vec::new();
+        let mut documents = 0;
+        if commits.len() <= MAX_NEW_CHANGES {
+            for visited in &commits {
+                check(stop)?;
+                let touched = changes::touched(git, &visited.commit, changes::OF_CACHE)?;
+                documents += touched.len();
+                changes.push(touched);
+                if documents > MAX_DOCUMENTS {
+                    break;
+                }
+            }
+        }
+        let are_known = changes.len() == commits.len();
+        Ok(Some(Newer {
+            place,
+            commits,
+            changes: are_known.then_some(changes),
+        }))
+    }
+
+    /// Adds the commits before the cached walk.
+    fn go_on(
+        &self,
+        head: ObjectId,
+        state: State,
+        newer: &Newer,
+        stop: &AtomicBool,
+    ) -> Result<(), BuildError> {
+        let Newer {
+            place,
+            commits,
+            changes,
+        } = newer;
         let database = &self.cache.database;
         let top: Position = database.query_row("SELECT min(place) FROM walk", [], |row| row.get(0))?;
-        if top < place {
+        if top < *place {
             for table in ["walk", "entry", "change"] {
                 database.execute(&format!("DELETE FROM {table} WHERE place < ?"), [place])?;
             }
         }
-        let known = newer.len() <= MAX_CHANGES_UNDER_LOCK;
-        let first = place - newer.len() as Position;
-        let mut names = HashMap::new();
-        for (at, visited) in (first..).zip(&newer) {
+        let first = place - commits.len() as Position;
+        for (at, visited) in (first..).zip(commits) {
             check(stop)?;
             insert(database, at, visited)?;
-            if known {
-                insert_changes(database, at, &changes::touched(git, &visited.commit)?, &mut names)?;
-            }
         }
-        let changes_before = if known {
-            state.changes_before.max(place)
-        } else {
-            database.execute("DELETE FROM change", [])?;
-            first
+        let changes_before = match changes {
+            Some(changes) => {
+                let mut names = HashMap::new();
+                for (at, documents) in (first..).zip(changes) {
+                    insert_changes(database, at, documents, &mut names)?;
+                }
+                state.changes_before.max(*place)
+            }
+            None => {
+                database.execute("DELETE FROM change", [])?;
+                first
+            }
         };
-        set_state(database, head, changes_before)?;
-        Ok(ControlFlow::Continue(()))
+        set_state(database, head, changes_before)
     }
 
     fn rebuild(&self, git: &gix::Repository, head: ObjectId, stop: &AtomicBool) -> Result<(), BuildError> {
@@ -260,13 +310,19 @@ impl Builder {
         if commits.is_empty() {
             return Ok(ControlFlow::Break(()));
         }
-        let mut changed = Vec::with_capacity(commits.len());
+        let mut changed = Vec::new();
+        let mut documents = 0;
         for commit in commits {
             check(stop)?;
-            changed.push(match CommitData::read(git, commit)? {
-                Some(commit) => changes::touched(git, &commit)?,
+            let touched = match CommitData::read(git, commit)? {
+                Some(commit) => changes::touched(git, &commit, changes::OF_CACHE)?,
                 None => Vec::new(),
-            });
+            };
+            documents += touched.len();
+            changed.push(touched);
+            if documents > MAX_DOCUMENTS {
+                break;
+            }
         }
         let transaction = Transaction::new_unchecked(&self.cache.database, TransactionBehavior::Immediate)?;
         if self.cache.state()? != Some(state) {
@@ -282,6 +338,16 @@ impl Builder {
         transaction.commit()?;
         Ok(ControlFlow::Continue(()))
     }
+}
+
+/// Commits to add before the cached walk.
+struct Newer {
+    /// The position from which on the cached walk stays.
+    place: Position,
+    /// Newest first.
+    commits: Vec<Visited>,
+    /// What each changed; `None` if that is to be looked up later.
+    changes: Option<Vec<Vec<Touched>>>,
 }
 
 /// Turns any file into an empty database, in the way that SQLite documents.

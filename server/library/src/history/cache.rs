@@ -15,6 +15,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, config::DbCon
 use super::{
     super::commit_message::{Record, RecordedCall},
     LogEntry,
+    changes::ANY,
 };
 
 /// SQLite application id of the database.
@@ -213,16 +214,26 @@ impl Cache {
         rows.next()?.map(|row| entry(row, prefix)).transpose()
     }
 
-    /// Returns the newest commit from `place` on that is known to have changed the file at the git path `path`.
-    pub(super) fn last_change(&self, place: Position, path: &str) -> Result<Option<ObjectId>, CacheError> {
-        let mut query = self.database.prepare_cached(
-            "SELECT id FROM walk WHERE place = (SELECT min(place) FROM change
-             WHERE path = (SELECT number FROM path WHERE name = ?2) AND place >= ?1 AND NOT same)",
-        )?;
-        let commit: Option<Vec<u8>> = query
-            .query_row(params![place, path], |row| row.get(0))
-            .optional()?;
-        commit.map(|id| object_id(&id)).transpose()
+    /// Returns the newest commit from `place` on that is known to have changed the file at the git path `path`, or that may have,
+    /// because it changed too many.
+    pub(super) fn last_change(&self, place: Position, path: &str) -> Result<Option<LastChange>, CacheError> {
+        let first = |name: &str| -> Result<Option<Position>, CacheError> {
+            let mut query = self.database.prepare_cached(
+                "SELECT min(place) FROM change
+                 WHERE path = (SELECT number FROM path WHERE name = ?2) AND place >= ?1 AND NOT same",
+            )?;
+            Ok(query.query_row(params![place, name], |row| row.get(0))?)
+        };
+        let (certain, possible) = (first(path)?, first(ANY)?);
+        let Some(place) = certain.into_iter().chain(possible).min() else {
+            return Ok(None);
+        };
+        let commit = self.commits(place, 1)?.first().copied();
+        Ok(commit.map(|commit| LastChange {
+            place,
+            commit,
+            is_certain: certain == Some(place),
+        }))
     }
 
     /// Follows the commits from `place` on, where one is alone, each the only parent of the one before, as long as they are known to have left the
@@ -241,10 +252,12 @@ impl Cache {
                 let mut query = self.database.prepare_cached(query)?;
                 Ok(query.query_row(parameters, |row| row.get(0))?)
             };
-        let touched = first(
-            "SELECT min(place) FROM change WHERE path = (SELECT number FROM path WHERE name = ?2) AND place >= ?1",
-            &[&place, &path],
-        )?;
+        let touched = |name: &str| {
+            first(
+                "SELECT min(place) FROM change WHERE path = (SELECT number FROM path WHERE name = ?2) AND place >= ?1",
+                &[&place, &name],
+            )
+        };
         // A commit that is alone, after another that is, is its only parent.
         let beside = first(
             "SELECT min(place) FROM walk WHERE NOT alone AND place >= ?1",
@@ -252,7 +265,13 @@ impl Cache {
         )?;
         let last = first("SELECT max(place) FROM walk", &[])?;
         let before = |place: Option<Position>| place.map(|place| place - 1);
-        let ends = [touched, before(beside), before(Some(state.changes_before)), last];
+        let ends = [
+            touched(path)?,
+            touched(ANY)?,
+            before(beside),
+            before(Some(state.changes_before)),
+            last,
+        ];
         let mut end = ends.into_iter().flatten().min().unwrap_or(place).max(place);
         for commit in known {
             if let Some((at, _)) = self.find(*commit)?.filter(|(at, _)| *at >= place) {
@@ -274,6 +293,15 @@ impl Cache {
         }
         Ok(commits)
     }
+}
+
+/// The newest change of a document, as far as the cache knows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LastChange {
+    pub(super) place: Position,
+    pub(super) commit: ObjectId,
+    /// Whether the commit changed the document, or may have.
+    pub(super) is_certain: bool,
 }
 
 /// Whether a walk has reached the cache.

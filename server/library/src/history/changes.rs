@@ -5,41 +5,59 @@
 //! and commits of both sides count, including those of the side not taken: `git log --full-history -- PATH` without the
 //! merges for which `git diff-tree -c` prints nothing.
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, ByteSlice},
-    objs::{FindExt, TreeRefIter, tree::EntryRef},
-};
+use std::collections::HashSet;
+
+use gix::ObjectId;
 use tabellion_runtime::Failure;
 
 use super::{
     super::{
-        failures::InRepository,
         tree::{self, TreeEntry},
+        tree_diff::{self, Budget},
     },
     ancestry::CommitData,
 };
-use crate::path::is_markdown;
 
-/// Returns the git paths of the Markdown files that `commit` changed, in no order.
-pub(super) fn of_commit(git: &gix::Repository, commit: &CommitData) -> Result<Vec<String>, Failure> {
+/// Budget of one commit for the cache. Half a million files in a first commit stay within it; the memory of the walk, a few
+/// times as much, does too.
+pub(super) const OF_CACHE: Budget = Budget {
+    tree_bytes: 32 << 20,
+    // Few in tests, so that their histories have commits of both kinds.
+    documents: if cfg!(test) { 1 } else { 10_000 },
+};
+/// Budget of one commit in memory, where many are kept.
+pub(super) const IN_MEMORY: Budget = Budget {
+    tree_bytes: 1 << 20,
+    documents: if cfg!(test) { 1 } else { 100 },
+};
+/// Stands for any document, where a commit changed too many to list.
+pub(super) const ANY: &str = "";
+
+/// Returns the git paths of the Markdown files that `commit` changed, in no order; `None` if `budget` does not suffice.
+pub(super) fn of_commit(
+    git: &gix::Repository,
+    commit: &CommitData,
+    mut budget: Budget,
+) -> Result<Option<Vec<String>>, Failure> {
     let parents = trees_of_parents(git, commit)?;
-    let mut changed = Vec::new();
-    let first = parents.first().copied();
-    between(git, first, commit.tree, "", &mut changed)?;
-    for other in parents.iter().skip(1) {
-        let mut still = Vec::new();
-        for path in changed {
-            if tree::look_up(git, *other, &path)? != kept(git, commit, &path)? {
-                still.push(path);
-            }
+    let (first, others) = match parents.split_first() {
+        Some((first, others)) => (Some(*first), others),
+        None => (None, &[][..]),
+    };
+    let mut changed = tree_diff::between(git, first, commit.tree, &mut budget)?;
+    for other in others {
+        if changed.truncated || changed.paths.is_empty() {
+            break;
         }
-        changed = still;
+        let beside = tree_diff::between(git, Some(*other), commit.tree, &mut budget)?;
+        changed.truncated = beside.truncated;
+        let beside: HashSet<_> = beside.paths.into_iter().collect();
+        changed.paths.retain(|path| beside.contains(path));
     }
-    Ok(changed)
+    Ok((!changed.truncated).then_some(changed.paths))
 }
 
-/// A document that a commit changed, or that its record names although its bytes stayed as they were.
+/// A document that a commit changed, or that its record names although its bytes stayed as they were; or [`ANY`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Touched {
     /// Its git path.
@@ -48,11 +66,16 @@ pub(super) struct Touched {
     pub(super) is_same: bool,
 }
 
-/// Returns the Markdown files that `commit` [changed](of_commit), and the documents that its record names besides.
-pub(super) fn touched(git: &gix::Repository, commit: &CommitData) -> Result<Vec<Touched>, Failure> {
-    let changed = of_commit(git, commit)?;
+/// Returns the Markdown files that `commit` [changed](of_commit), or [`ANY`], and the documents that its record names besides.
+pub(super) fn touched(
+    git: &gix::Repository,
+    commit: &CommitData,
+    budget: Budget,
+) -> Result<Vec<Touched>, Failure> {
+    let changed = of_commit(git, commit, budget)?.unwrap_or_else(|| vec![ANY.to_owned()]);
+    let mut known: HashSet<_> = changed.iter().map(String::as_str).collect();
     let named = commit.record.iter().flat_map(|record| &record.paths);
-    let same: Vec<_> = named.filter(|path| !changed.contains(path)).cloned().collect();
+    let same: Vec<_> = named.filter(|path| known.insert(path)).cloned().collect();
     let touched = |is_same| move |path| Touched { path, is_same };
     let changed = changed.into_iter().map(touched(false));
     Ok(changed.chain(same.into_iter().map(touched(true))).collect())
@@ -88,68 +111,4 @@ fn trees_of_parents(git: &gix::Repository, commit: &CommitData) -> Result<Vec<Ob
         trees.extend(parent.and_then(|parent| parent.tree));
     }
     Ok(trees)
-}
-
-/// Adds the Markdown files that differ between two trees, prefixed with `folder`.
-fn between(
-    git: &gix::Repository,
-    old: Option<ObjectId>,
-    new: Option<ObjectId>,
-    folder: &str,
-    changed: &mut Vec<String>,
-) -> Result<(), Failure> {
-    if old == new {
-        return Ok(());
-    }
-    let (mut old_bytes, mut new_bytes) = (Vec::new(), Vec::new());
-    let (old, new) = (
-        entries(git, old, &mut old_bytes)?,
-        entries(git, new, &mut new_bytes)?,
-    );
-    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
-    loop {
-        // The first in git's order; both if they have the same name and kind.
-        let order = match (old.peek(), new.peek()) {
-            (Some(old), Some(new)) => old.cmp(new),
-            (Some(_), None) => std::cmp::Ordering::Less,
-            (None, Some(_)) => std::cmp::Ordering::Greater,
-            (None, None) => return Ok(()),
-        };
-        let before = if order.is_le() { old.next() } else { None };
-        let after = if order.is_ge() { new.next() } else { None };
-        let (Some(entry), is_tree) = (before.or(after), |entry: &EntryRef<'_>| entry.mode.is_tree()) else {
-            return Ok(());
-        };
-        let Some(name) = utf8(entry.filename) else {
-            continue;
-        };
-        let [was, is] = [before, after].map(|entry| entry.map(|entry| (entry.mode, entry.oid.to_owned())));
-        if was == is {
-            continue;
-        }
-        if is_tree(&entry) {
-            let [was, is] = [was, is].map(|entry| entry.map(|(_, id)| id));
-            between(git, was, is, &format!("{folder}{name}/"), changed)?;
-        } else if is_markdown(name) {
-            // A link or a submodule is not a document.
-            let [was, is] = [was, is].map(|entry| entry.filter(|(mode, _)| mode.is_blob()));
-            if was != is {
-                changed.push(format!("{folder}{name}"));
-            }
-        }
-    }
-}
-
-fn entries<'a>(
-    git: &gix::Repository,
-    tree: Option<ObjectId>,
-    bytes: &'a mut Vec<u8>,
-) -> Result<Vec<EntryRef<'a>>, Failure> {
-    let Some(tree) = tree else { return Ok(Vec::new()) };
-    let entries: TreeRefIter<'_> = git.objects.find_tree_iter(&tree, bytes).reading("a tree")?;
-    entries.map(|entry| entry.reading("a tree")).collect()
-}
-
-fn utf8(name: &BStr) -> Option<&str> {
-    name.to_str().ok()
 }

@@ -80,11 +80,17 @@ impl FrontCommit {
             Some(touched) => touched,
             None => {
                 let commit = CommitData::read(git, self.id)?;
-                let touched = commit.map(|commit| changes::touched(git, &commit)).transpose()?;
+                let touched = commit.map(|commit| changes::touched(git, &commit, changes::IN_MEMORY));
+                let touched = touched.transpose()?;
                 self.touched.get_or_init(|| touched.unwrap_or_default())
             }
         };
-        Ok(touched.iter().any(|touched| touched.path == path))
+        let has = |name: &str| touched.iter().any(|touched| touched.path == name);
+        if has(path) || !has(changes::ANY) {
+            return Ok(has(path));
+        }
+        let commit = CommitData::read(git, self.id)?;
+        commit.map_or(Ok(false), |commit| changes::touches(git, &commit, path))
     }
 }
 

@@ -276,8 +276,12 @@ impl History {
                         let Some((cache, place)) = joined(cache, commit)? else {
                             return Ok(None);
                         };
-                        if let Some(commit) = cache.last_change(place, path)? {
-                            return Ok(Some(Some(commit)));
+                        let mut from = place;
+                        while let Some(change) = cache.last_change(from, path)? {
+                            if change.is_certain || touches(change.commit)? {
+                                return Ok(Some(Some(change.commit)));
+                            }
+                            from = change.place + 1;
                         }
                         let state = cache.state()?.ok_or(cache::CacheError::Content)?;
                         return Ok(Some(first_cached(

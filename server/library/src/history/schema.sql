@@ -39,7 +39,7 @@ CREATE TABLE path (
     name TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Which commit changed which path.
+-- Which commit changed which path. The empty path stands for all, where a commit changed too many to list.
 CREATE TABLE change (
     path INTEGER NOT NULL,
     place INTEGER NOT NULL,

@@ -57,6 +57,16 @@ pub(super) fn agreement(subject: &Subject) -> Vec<Finding> {
              names",
         ),
     }];
+    if let Some(commit) = found.too_large.first() {
+        findings.push(Finding::yellow(
+            ID,
+            format!(
+                "{} too much to be compared, such as {commit}",
+                commits_change(found.too_large.len())
+            ),
+            "`git show --stat` shows what such a commit did",
+        ));
+    }
     match found.cache {
         CacheState::Missing | CacheState::Agrees | CacheState::InUse => {}
         CacheState::Damaged => findings.push(Finding::yellow(
@@ -78,6 +88,14 @@ fn entries(number: usize) -> String {
         "1 entry".into()
     } else {
         format!("{number} entries")
+    }
+}
+
+fn commits_change(number: usize) -> String {
+    if number == 1 {
+        "1 entry's commit changes".into()
+    } else {
+        format!("the commits of {number} entries change")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use tabellion_library::{Difference, HeldLock};
+use tabellion_library::{Difference, HeldLock, UncommittedList};
 
 use super::super::{
     Subject,
@@ -124,8 +124,8 @@ pub(super) fn uncommitted(subject: &Subject) -> Vec<Finding> {
     let Some(library) = subject.library() else {
         return vec![];
     };
-    let documents = match library.uncommitted() {
-        Ok(documents) => documents,
+    let UncommittedList { documents, truncated } = match library.uncommitted() {
+        Ok(found) => found,
         Err(failure) => {
             return vec![Finding::red(
                 ID,
@@ -141,7 +141,13 @@ pub(super) fn uncommitted(subject: &Subject) -> Vec<Finding> {
         0 => String::new(),
         number => format!("; {} not in the repository yet", counted(number, "document")),
     };
-    vec![if changed.is_empty() {
+    vec![if truncated {
+        Finding::yellow(
+            ID,
+            "the folder or its last commit has more documents than are compared",
+            "make a library of one of its folders; `git ls-files` lists what git has",
+        )
+    } else if changed.is_empty() {
         Finding::green(ID, format!("no uncommitted edits{untracked}"))
     } else {
         Finding::green(

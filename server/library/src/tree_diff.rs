@@ -1,0 +1,152 @@
+//! The documents that differ between two trees, within limits.
+//!
+//! A repository of a few kilobytes can hold billions of paths, because a tree may contain another many times, and nest deeper
+//! than any path. So the walk keeps its own stack, ends at paths that no system can open, and counts the bytes of the trees
+//! that it reads.
+
+use std::{cmp::Ordering, rc::Rc};
+
+use gix::{
+    ObjectId,
+    bstr::ByteSlice,
+    objs::{FindExt, TreeRefIter, tree::EntryRef},
+};
+use tabellion_runtime::Failure;
+
+use super::failures::InRepository;
+use crate::path::{MAX_PATH_BYTES, is_markdown};
+
+/// Counted for each tree beside its bytes: the cost of opening an object.
+const TREE_OVERHEAD: usize = 256;
+
+/// How much a walk may still read and find.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    /// Bytes of trees.
+    pub(super) tree_bytes: usize,
+    /// Documents.
+    pub(super) documents: usize,
+}
+
+/// The documents that differ between two trees.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Differences {
+    /// Their paths, in no order.
+    pub(super) paths: Vec<String>,
+    /// Whether the budget ran out before all were found.
+    pub(super) truncated: bool,
+}
+
+/// Returns the paths of the Markdown files that differ between two trees, as far as `budget` permits. A missing tree is empty.
+pub(super) fn between(
+    git: &gix::Repository,
+    old: Option<ObjectId>,
+    new: Option<ObjectId>,
+    budget: &mut Budget,
+) -> Result<Differences, Failure> {
+    let mut found = Differences::default();
+    if old == new {
+        return Ok(found);
+    }
+    let mut pending = vec![Pair {
+        above: "".into(),
+        name: String::new(),
+        old,
+        new,
+    }];
+    while let Some(pair) = pending.pop() {
+        let folder: Rc<str> = format!("{}{}", pair.above, pair.name).into();
+        let (mut old_bytes, mut new_bytes) = (Vec::new(), Vec::new());
+        let old = entries(git, pair.old, &mut old_bytes, budget)?;
+        let new = entries(git, pair.new, &mut new_bytes, budget)?;
+        let Some((old, new)) = old.zip(new) else {
+            found.truncated = true;
+            break;
+        };
+        for (name, [was, is]) in joined(old, new) {
+            let Ok(name) = name.to_str() else { continue };
+            if was == is || folder.len() + name.len() > MAX_PATH_BYTES {
+                continue;
+            }
+            if was.or(is).is_some_and(|(mode, _)| mode.is_tree()) {
+                let [old, new] = [was, is].map(|entry| entry.map(|(_, id)| id));
+                pending.push(Pair {
+                    above: Rc::clone(&folder),
+                    name: format!("{name}/"),
+                    old,
+                    new,
+                });
+            } else if is_markdown(name) {
+                // A link or a submodule is not a document.
+                let [was, is] = [was, is].map(|entry| entry.filter(|(mode, _)| mode.is_blob()));
+                if was == is {
+                    continue;
+                }
+                if found.paths.len() == budget.documents {
+                    found.truncated = true;
+                    break;
+                }
+                found.paths.push(format!("{folder}{name}"));
+            }
+        }
+        if found.truncated {
+            break;
+        }
+    }
+    budget.documents -= found.paths.len();
+    Ok(found)
+}
+
+/// Two trees to compare.
+struct Pair {
+    /// Path of the folder above, with a trailing `/`.
+    above: Rc<str>,
+    /// Name in it, with a trailing `/`.
+    name: String,
+    old: Option<ObjectId>,
+    new: Option<ObjectId>,
+}
+
+type Side = Option<(gix::objs::tree::EntryMode, ObjectId)>;
+
+/// Returns the entries of two trees by name, in git's order; both sides if they have the same name and kind.
+fn joined<'a>(
+    old: Vec<EntryRef<'a>>,
+    new: Vec<EntryRef<'a>>,
+) -> impl Iterator<Item = (&'a gix::bstr::BStr, [Side; 2])> {
+    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+    std::iter::from_fn(move || {
+        let order = match (old.peek(), new.peek()) {
+            (Some(old), Some(new)) => old.cmp(new),
+            (Some(_), None) => Ordering::Less,
+            (None, _) => Ordering::Greater,
+        };
+        let before = if order.is_le() { old.next() } else { None };
+        let after = if order.is_ge() { new.next() } else { None };
+        let name = before.or(after)?.filename;
+        let side = |entry: EntryRef<'_>| (entry.mode, entry.oid.to_owned());
+        Some((name, [before.map(side), after.map(side)]))
+    })
+}
+
+/// Returns the entries of a tree; `None` if the budget does not suffice.
+fn entries<'a>(
+    git: &gix::Repository,
+    tree: Option<ObjectId>,
+    bytes: &'a mut Vec<u8>,
+    budget: &mut Budget,
+) -> Result<Option<Vec<EntryRef<'a>>>, Failure> {
+    let Some(tree) = tree else {
+        return Ok(Some(Vec::new()));
+    };
+    let data = git.objects.find(&tree, bytes).reading("a tree")?.data;
+    let Some(rest) = budget.tree_bytes.checked_sub(data.len() + TREE_OVERHEAD) else {
+        return Ok(None);
+    };
+    budget.tree_bytes = rest;
+    let entries = TreeRefIter::from_bytes(data, tree.kind());
+    entries
+        .map(|entry| entry.reading("a tree"))
+        .collect::<Result<_, _>>()
+        .map(Some)
+}
