@@ -10,6 +10,7 @@ use tabellion_runtime::Failure;
 
 use super::{
     Library,
+    attempts::Attempts,
     blocking::blocking,
     commit::COMMITTER,
     history::{self, Agreement},
@@ -47,6 +48,15 @@ pub enum Interrupted {
     Completes(Vec<String>),
     /// The change of these documents was not made, and is undone.
     Undoes(Vec<String>),
+}
+
+/// What a library does beside the requests, and not again if its process dies in it twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackgroundRun {
+    /// Writing the log's cache.
+    LogCache,
+    /// Completing or undoing an interrupted change.
+    Recovery,
 }
 
 /// A lock file of git's kind.
@@ -167,6 +177,26 @@ impl Library {
     /// If another process is changing the library, or files can't be changed.
     pub fn recover(&self) -> Result<(), Failure> {
         self.lock(super::OPEN_LOCK_TIMEOUT).map(drop)
+    }
+
+    /// Returns what is not tried again, because the process died in it.
+    pub fn failed_runs(&self) -> Vec<BackgroundRun> {
+        let mut runs = vec![BackgroundRun::LogCache, BackgroundRun::Recovery];
+        runs.retain(|run| self.attempts(*run).have_failed());
+        runs
+    }
+
+    /// Permits further runs.
+    pub fn permit_run(&self, run: BackgroundRun) {
+        self.attempts(run).forget();
+    }
+
+    fn attempts(&self, run: BackgroundRun) -> Attempts {
+        let repository = &self.working_tree.repository;
+        match run {
+            BackgroundRun::LogCache => history::attempts(&repository.own(history::CACHE)),
+            BackgroundRun::Recovery => recovery::attempts(repository),
+        }
     }
 
     /// Returns the files that transactions left.

@@ -22,6 +22,7 @@
 //! | `document`, `intent`, `durable`, `checkpoint` | what a transaction exchanges on the disk, its record, syncing, and where tests interrupt it |
 //! | `plan`, `planned`, `pending`, `transaction`, `recovery` | changes: prepared, batched, published, completed or undone |
 //! | `commit_message`, `history` | the log |
+//! | `attempts` | background runs that end the process |
 //! | `versions` | the history of one document |
 //! | `entries` | what people ask at a terminal: an entry's change, what is uncommitted |
 //! | `inspection` | what can be wrong with a library, as facts |
@@ -31,6 +32,7 @@
 //! | `blocking` | blocking calls in an asynchronous runtime |
 //! | `failures` | errors of the system and of git, as failures |
 
+mod attempts;
 mod attributes;
 mod blocking;
 mod branch;
@@ -99,7 +101,7 @@ pub use self::{
     entries::{Difference, DocumentChange, EntryChange, Place, Uncommitted, UncommittedList},
     folder::{CreateFolders, Created},
     history::{Agreement, CacheState, FindEntryError, LogEntry},
-    inspection::{HeldLock, Interrupted, Leftovers, RepositoryFacts},
+    inspection::{BackgroundRun, HeldLock, Interrupted, Leftovers, RepositoryFacts},
     reading::FileState,
     repository::OpenError,
     working_tree::{ExternalPolicy, Options},

@@ -13,25 +13,34 @@ use gix::ObjectId;
 use tabellion_runtime::Failure;
 
 use super::{
+    attempts::Attempts,
     branch,
     document::{self, ExchangeFiles, FileContent},
     durable::{self, SyncTarget},
-    failures::{At, InRepository},
+    failures::{At, InRepository, refused},
     history,
     index::{Index, index_failure},
     index_file::{self, Folders, IndexError},
     intent::{Exchange, INTENT, Intent, OLD_INDEX, is_under_way},
     lock::{index_lock, remove_if_there},
     objects, racy,
+    repository::Repository,
     working_tree::WorkingTree,
 };
 use tabellion_platform::{Dir, FileStat};
 
+/// Name of the file in our own folder that counts the runs of recovery.
+const ATTEMPTS: &str = "recovery-attempts";
 /// Suffix of what a crash leaves during an exchange in several steps.
 const EXCHANGED: &str = ".swap";
 
 /// Completes or undoes an interrupted transaction. Requires the lock, so that its process is dead or this one.
 pub(super) fn recover(working_tree: &WorkingTree) -> Result<(), Failure> {
+    let _attempt = if is_under_way(&working_tree.repository) {
+        Some(attempts(&working_tree.repository).begin().ok_or_else(failed)?)
+    } else {
+        None
+    };
     if let Some(intent) = read(working_tree)? {
         tracing::debug!(commit = %intent.next(), "recovering a change");
         for exchange in &intent.documents {
@@ -49,6 +58,18 @@ pub(super) fn recover(working_tree: &WorkingTree) -> Result<(), Failure> {
         working_tree.counts.recovered();
     }
     tidy(working_tree)
+}
+
+/// Counts the runs of recovery.
+pub(super) fn attempts(repository: &Repository) -> Attempts {
+    Attempts::in_file(repository.own(ATTEMPTS))
+}
+
+fn failed() -> Failure {
+    refused(
+        "completing or undoing an interrupted change has ended the server twice and is not tried again; `tabellion doctor --fix` \
+         tries once more",
+    )
 }
 
 /// Returns true if recovery would complete the transaction, and not undo it.
@@ -331,6 +352,7 @@ pub(super) fn is_temporary(name: &str) -> bool {
         || name.starts_with(document::ASIDE)
         || name.ends_with(document::UNFINISHED)
         || name == OLD_INDEX
+        || name == ATTEMPTS
 }
 
 /// Reads the intent, if there is one. A torn intent was never durable, so nothing had begun: it is cleared.

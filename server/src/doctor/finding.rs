@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tabellion_library::HeldLock;
+use tabellion_library::{BackgroundRun, HeldLock};
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +47,8 @@ pub(super) enum Fix {
     Init,
     /// Complete or undo an interrupted change, and remove temporary files.
     Recover,
+    /// Permit what ended the server before.
+    Permit(BackgroundRun),
     /// Remove a lock whose program is gone.
     RemoveLock(HeldLock),
     /// Pack the objects of the repository at this path.

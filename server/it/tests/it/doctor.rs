@@ -202,6 +202,22 @@ const STATES: &[State] = &[
         fixable: false,
     },
     State {
+        name: "a cache whose writing ended the server",
+        make: |library| put_in_git(library, "tabellion/log.sqlite-attempts", "2"),
+        id: "log-cache-run",
+        colour: "yellow",
+        part: "is not tried again",
+        fixable: true,
+    },
+    State {
+        name: "a recovery that ended the server",
+        make: |library| put_in_git(library, "tabellion/recovery-attempts", "2"),
+        id: "recovery-run",
+        colour: "red",
+        part: "is not tried again",
+        fixable: true,
+    },
+    State {
         name: "an amended entry",
         make: |library| {
             let call = [

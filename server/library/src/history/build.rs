@@ -43,6 +43,9 @@ pub(super) enum BuildError {
     /// Another process is writing.
     #[error("another process is writing the cache")]
     Busy,
+    /// The process died in the last runs.
+    #[error("writing the log's cache has ended the server twice and is not tried again")]
+    Failed,
     /// The thread was asked to stop.
     #[error("stopped")]
     Stopped,
@@ -79,7 +82,7 @@ impl From<Failure> for BuildError {
 }
 
 /// Returns the path of a file beside the cache.
-fn beside(file: &Path, ending: &str) -> PathBuf {
+pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     name.into()

@@ -1,6 +1,7 @@
 //! The background thread that keeps the cache up to HEAD at low cost.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -14,10 +15,13 @@ use gix::ThreadSafeRepository;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{
-    super::failures::InRepository,
-    build::{BuildError, Builder},
+    super::{
+        attempts::{Attempt, Attempts},
+        failures::InRepository,
+    },
+    build::{BuildError, Builder, beside},
 };
-use tabellion_platform as platform;
+use tabellion_platform::{self as platform, FileLock};
 
 /// Delay after the first new commit; commits made meanwhile are written with it.
 const UPDATE_DELAY: Duration = Duration::from_millis(100);
@@ -36,6 +40,9 @@ pub(super) struct Keeper {
     changed: Condvar,
     /// Called each time the cache is up to HEAD; the argument says whether the file was opened again.
     caught_up: CaughtUp,
+    attempts: Attempts,
+    /// The run of this process.
+    attempt: Mutex<Option<Attempt>>,
     /// Once set, everything stops as soon as possible.
     stop: AtomicBool,
 }
@@ -53,6 +60,8 @@ impl Keeper {
     pub(super) fn new(git: ThreadSafeRepository, file: PathBuf, caught_up: CaughtUp) -> Self {
         Self {
             git,
+            attempts: attempts(&file),
+            attempt: Mutex::default(),
             file,
             asked: Mutex::default(),
             changed: Condvar::new(),
@@ -82,6 +91,8 @@ impl Keeper {
     /// Stops the thread without waiting for it.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+        // The process may end before the thread does, which is no failure of the run.
+        self.attempt.lock().take();
         let _asked = self.asked();
         self.changed.notify_all();
     }
@@ -96,6 +107,10 @@ impl Keeper {
                 Err(BuildError::Busy) => {
                     self.asked().behind = true;
                     BUSY_RETRY_INTERVAL
+                }
+                Err(BuildError::Failed) => {
+                    tracing::warn!("{}; `tabellion doctor` says more", BuildError::Failed);
+                    FAILURE_RETRY_INTERVAL
                 }
                 Err(error) => {
                     // Everything works without the cache, only slower.
@@ -142,11 +157,12 @@ impl Keeper {
             *builder = None;
         }
         let mut anew = builder.is_none();
-        let builder = match builder {
-            Some(builder) => builder,
-            None => builder.insert(Builder::open(&self.file)?),
-        };
         loop {
+            let _run = self.begin()?;
+            let builder = match builder.as_mut() {
+                Some(builder) => builder,
+                None => builder.insert(Builder::open(&self.file)?),
+            };
             let mut git = self.git.to_thread_local();
             git.object_cache_size(OBJECT_CACHE_BYTES);
             if let Some(head) = git.head().reading("HEAD")?.id() {
@@ -157,6 +173,20 @@ impl Keeper {
                 return Ok(());
             }
         }
+    }
+
+    /// Begins one step of the work, unless another process is at it.
+    fn begin(&self) -> Result<Run<'_>, BuildError> {
+        if let Some(folder) = self.file.parent() {
+            // If the folder can't be created, neither can the lock; that error is reported.
+            let _ = fs::create_dir_all(folder);
+        }
+        let lock = platform::try_lock_file(&beside(&self.file, "-running"))?.ok_or(BuildError::Busy)?;
+        *self.attempt.lock() = Some(self.attempts.begin().ok_or(BuildError::Failed)?);
+        Ok(Run {
+            attempt: &self.attempt,
+            _lock: lock,
+        })
     }
 
     /// Runs the thread's work once, optionally without looking up changed files.
@@ -177,4 +207,21 @@ impl Keeper {
     fn asked(&self) -> MutexGuard<'_, WakeState> {
         self.asked.lock()
     }
+}
+
+/// A step of the work.
+struct Run<'k> {
+    attempt: &'k Mutex<Option<Attempt>>,
+    _lock: FileLock,
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        self.attempt.lock().take();
+    }
+}
+
+/// Counts the runs that write the cache in `file`.
+pub(crate) fn attempts(file: &Path) -> Attempts {
+    Attempts::in_file(beside(file, "-attempts"))
 }

@@ -1,7 +1,7 @@
 //! The log, and what a crash left.
 
 use chrono::Utc;
-use tabellion_library::{Agreement, CacheState, Interrupted, Library};
+use tabellion_library::{Agreement, BackgroundRun, CacheState, Interrupted, Library};
 use tabellion_runtime::Failure;
 
 use super::{
@@ -178,4 +178,28 @@ pub(super) fn leftovers(subject: &Subject) -> Vec<Finding> {
         findings.push(Finding::green(ID, "none"));
     }
     findings
+}
+
+/// Looks for work beside the requests that ended the server, and is not tried again.
+pub(super) fn failed_runs(subject: &Subject) -> Vec<Finding> {
+    let Some(library) = subject.library() else {
+        return vec![];
+    };
+    let runs = library.failed_runs().into_iter();
+    let findings = runs.map(|run| match run {
+        BackgroundRun::LogCache => Finding::yellow(
+            "log-cache-run",
+            "writing the log's cache ended the server twice and is not tried again; the log is read from git, which is slower",
+            "report it, with what `git count-objects -v` says; `tabellion doctor --fix` permits it again",
+        )
+        .with(Fix::Permit(run)),
+        BackgroundRun::Recovery => Finding::red(
+            "recovery-run",
+            "completing or undoing an interrupted change ended the server twice and is not tried again; until it is, changes \
+             are refused",
+            "report it; `tabellion doctor --fix` tries once more",
+        )
+        .with(Fix::Permit(run)),
+    });
+    findings.collect()
 }

@@ -34,6 +34,7 @@ pub(super) const ALL: &[Check] = &[
     repository::objects,
     log::agreement,
     log::recovery,
+    log::failed_runs,
     log::leftovers,
     time::files,
     time::commits,

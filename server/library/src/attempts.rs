@@ -1,0 +1,90 @@
+//! Background runs that ended the process: counted, and not tried again after the second time.
+//!
+//! A run that needs too much memory, or meets an error in a library below, ends its process; the next one would begin it
+//! again at its start. So a file says that a run has begun, and is removed at its end, whatever that is.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Number of runs without an end after which no further one begins.
+const MAX_UNFINISHED: u32 = 2;
+
+/// Counts the runs of one kind that have begun and not ended. Only one may run at a time.
+#[derive(Debug)]
+pub(super) struct Attempts {
+    file: PathBuf,
+}
+
+impl Attempts {
+    /// Returns the counter that is kept in `file`.
+    pub(super) fn in_file(file: PathBuf) -> Self {
+        Self { file }
+    }
+
+    /// Returns true if no further run may begin.
+    pub(super) fn have_failed(&self) -> bool {
+        self.unfinished() >= MAX_UNFINISHED
+    }
+
+    /// Begins a run; `None` if the last ones did not end.
+    pub(super) fn begin(&self) -> Option<Attempt> {
+        let unfinished = self.unfinished();
+        if unfinished >= MAX_UNFINISHED {
+            return None;
+        }
+        // On a full disk the run begins uncounted.
+        let _ = fs::write(&self.file, (unfinished + 1).to_string());
+        Some(Attempt {
+            file: self.file.clone(),
+        })
+    }
+
+    /// Permits further runs.
+    pub(super) fn forget(&self) {
+        forget(&self.file);
+    }
+
+    fn unfinished(&self) -> u32 {
+        let text = fs::read_to_string(&self.file).unwrap_or_default();
+        text.parse().unwrap_or_default()
+    }
+}
+
+/// A run that has begun; it ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    file: PathBuf,
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        forget(&self.file);
+    }
+}
+
+fn forget(file: &Path) {
+    // It may be gone already.
+    let _ = fs::remove_file(file);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_run_without_an_end_is_the_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let attempts = Attempts::in_file(folder.path().join("attempts"));
+        for died in [false, true, false, true, true] {
+            let attempt = attempts.begin().unwrap();
+            if died {
+                std::mem::forget(attempt);
+            }
+        }
+        assert!(attempts.begin().is_none() && attempts.have_failed());
+        attempts.forget();
+        assert!(attempts.begin().is_some());
+    }
+}
