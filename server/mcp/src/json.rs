@@ -1,24 +1,30 @@
 //! A strict JSON reader.
 //!
 //! serde_json keeps the last of two equal keys, so a check of the first could be bypassed; here duplicate keys are an error.
-//! serde_json's own limit of 128 bounds the depth.
+//! serde_json's own limit of 128 bounds the depth, and [`MAX_VALUES`] the number of values, before any further one is made: a
+//! value takes up to a hundred times the memory of its text.
 
-use std::fmt;
+use std::{cell::Cell, fmt};
 
 use rmcp::model::RequestId;
 use serde::{
-    Deserializer,
+    Deserialize as _, Deserializer,
     de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Number, Value};
 
+/// Maximum number of values within a value. The largest that a contract asks for has a few ten thousand.
+const MAX_VALUES: usize = 100_000;
+
 /// Parses one JSON value.
 ///
 /// # Errors
-/// [`is_data`](serde_json::Error::is_data) if an object has a duplicate key; otherwise the text is not JSON in UTF-8.
+/// [`is_data`](serde_json::Error::is_data) if an object has a duplicate key, or there are more than [`MAX_VALUES`]; otherwise
+/// the text is not JSON in UTF-8.
 pub fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(text);
-    let value = Strict.deserialize(&mut json)?;
+    let left = Cell::new(MAX_VALUES);
+    let value = Strict { left: &left }.deserialize(&mut json)?;
     json.end()?;
     Ok(value)
 }
@@ -32,17 +38,26 @@ pub(super) fn readable_id(text: &[u8]) -> Option<RequestId> {
     id
 }
 
-struct Strict;
+#[derive(Clone, Copy)]
+struct Strict<'a> {
+    /// Number of values that may follow.
+    left: &'a Cell<usize>,
+}
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Value, D::Error> {
+        let Some(left) = self.left.get().checked_sub(1) else {
+            let why = format!("a message has at most {MAX_VALUES} values");
+            return Err(D::Error::custom(why));
+        };
+        self.left.set(left);
         json.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,7 +94,7 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = vec![];
-        while let Some(item) = items.next_element_seed(Strict)? {
+        while let Some(item) = items.next_element_seed(self)? {
             array.push(item);
         }
         Ok(array.into())
@@ -88,7 +103,7 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(key) = members.next_key::<String>()? {
-            if object.insert(key, members.next_value_seed(Strict)?).is_some() {
+            if object.insert(key, members.next_value_seed(self)?).is_some() {
                 return Err(A::Error::custom("an object has the same key twice"));
             }
         }
@@ -123,7 +138,9 @@ impl<'de> Visitor<'de> for IdOnly<'_> {
                 *self.0 = None;
                 return Err(A::Error::custom("two ids"));
             } else {
-                *self.0 = Some(members.next_value()?);
+                let left = Cell::new(1);
+                let id = members.next_value_seed(Strict { left: &left })?;
+                *self.0 = Some(RequestId::deserialize(id).map_err(A::Error::custom)?);
             }
         }
         Ok(())

@@ -93,6 +93,34 @@ async fn a_duplicate_key_is_refused() {
 }
 
 #[tokio::test]
+async fn a_message_with_too_many_values_is_refused() {
+    const MANY: usize = 1 << 20;
+    let (lists, objects) = (
+        "[],".repeat(MANY),
+        "{\"a\":".repeat(100) + "[" + &"[0,[1]],".repeat(MANY),
+    );
+    for (id, message) in [
+        (
+            "1",
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":[{lists}0]}}}}"#),
+        ),
+        (
+            "1",
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{objects}"#),
+        ),
+        (
+            "-",
+            format!(r#"{{"jsonrpc":"2.0","id":[{lists}0],"method":"ping"}}"#),
+        ),
+    ] {
+        session(&format!(
+            "@ 2025-11-25\n>> {message}\n< {id} !-32600 at most 100000 values\n> 2 ping\n< 2 {{}}\n"
+        ))
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn lines_without_an_answer() {
     session_of_lines(
         r#"
