@@ -11,6 +11,7 @@ use tabellion_runtime::{
 
 use crate::{
     access::Grant,
+    client_info,
     request_origin::{self, FORBIDDEN, RequestOrigin},
     shared::Shared,
 };
@@ -91,9 +92,9 @@ pub(super) fn of(
     contract: &ContractSpec,
     cx: &RequestContext<RoleServer>,
 ) -> Option<Arc<KnownCaller>> {
-    let said = cx.client_info().map(|client| Agent {
-        name: Some(client.name.clone()),
-        version: Some(client.version.clone()),
+    let said = cx.client_info().map(client_info::brief).map(|client| Agent {
+        name: Some(client.name),
+        version: Some(client.version),
     });
     let origin = cx.extensions.get::<RequestOrigin>();
     known(shared, contract, origin, said.unwrap_or_default()).map(Arc::new)

@@ -18,6 +18,9 @@ use tabellion_runtime::{
 
 use crate::request_origin;
 
+/// Maximum length of a resource's URI, in bytes: a path of the system's limit, with each byte escaped, is shorter.
+const MAX_URI_BYTES: usize = 16 << 10;
+
 /// Two contracts have a tool, resource or prompt of the same name, which makes requests ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -211,6 +214,9 @@ impl Catalog {
 
     /// Returns the resource with this URI.
     pub(super) fn resource(&self, uri: &str) -> Option<FoundResource<'_>> {
+        if uri.len() > MAX_URI_BYTES {
+            return None;
+        }
         if let Some(route) = self.resources.route(uri) {
             return Some(FoundResource {
                 contract: &route.contract,

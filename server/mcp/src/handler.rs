@@ -14,7 +14,7 @@ use super::{
     approval::ApprovalPolicy,
     caller,
     catalog::Catalog,
-    ending, render, request_origin, requests,
+    client_info, ending, render, request_origin, requests,
     shared::{Era, ServerInfo, Shared},
     watching::{MAX_WATCHED, Subscriptions, WatchedResource},
 };
@@ -212,7 +212,7 @@ impl ServerHandler for Handler {
         }
         let result = self.negotiate_initialize(&params)?;
         params.protocol_version = result.protocol_version.clone();
-        cx.peer.set_peer_info(params);
+        cx.peer.set_peer_info(client_info::kept(params));
         Ok(result)
     }
 

@@ -24,6 +24,7 @@ mod approval;
 mod caller;
 pub mod calls;
 mod catalog;
+mod client_info;
 mod ending;
 mod exact_error;
 mod extension;

@@ -10,7 +10,7 @@ use tabellion_runtime::{
 use tracing::Instrument;
 
 use super::{
-    caller,
+    caller, client_info,
     exact_error::ExactError,
     internal_error::RequestId,
     recording::{self, Asked},
@@ -249,6 +249,7 @@ fn context(
 ) -> Result<(CallContext, ProgressReports), Rejection> {
     let client = cx
         .client_info()
+        .map(client_info::brief)
         .map(|client| format!("{}/{}", client.name, client.version));
     let mut call = CallContext::from_meta(client, &cx.meta)
         .map_err(|violations| render::bad_conditions(contract, &violations))?;

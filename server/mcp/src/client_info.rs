@@ -1,0 +1,49 @@
+//! A client's own name and version, cut to a length that can be kept with sessions and written into commits.
+
+use rmcp::model::{ClientCapabilities, Implementation, InitializeRequestParams};
+
+/// Maximum length of a client's name and of its version, in bytes. The longest of known clients have 40.
+const MAX_BYTES: usize = 256;
+
+/// Returns the name and version, and nothing else that a client tells of itself.
+pub(super) fn brief(client: Implementation) -> Implementation {
+    let cut = |text: String| text[..text.floor_char_boundary(MAX_BYTES)].to_owned();
+    Implementation::new(cut(client.name), cut(client.version))
+}
+
+/// Returns the part of `initialize` that a session keeps: what is asked of it later.
+pub(super) fn kept(params: InitializeRequestParams) -> InitializeRequestParams {
+    let mut capabilities = ClientCapabilities::default();
+    capabilities.elicitation = params.capabilities.elicitation;
+    InitializeRequestParams::new(capabilities, brief(params.client_info))
+        .with_protocol_version(params.protocol_version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_session_keeps_little_of_a_client() {
+        let long = "é".repeat(1 << 20);
+        let many: Vec<_> = (0..1000)
+            .map(|_| json!({ "src": long.as_str()[..1000] }))
+            .collect();
+        let told = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {
+                "elicitation": { "form": {} },
+                "experimental": { "x": { "y": long } },
+                "extensions": { "x": { "y": long } },
+            },
+            "clientInfo": { "name": long, "version": long, "title": long, "websiteUrl": long, "icons": many },
+            "_meta": { "x": long },
+        });
+        let params: InitializeRequestParams = serde_json::from_value(told).unwrap();
+        let kept = serde_json::to_value(kept(params)).unwrap();
+        assert_eq!(kept["capabilities"], json!({ "elicitation": { "form": {} } }));
+        assert_eq!(kept["clientInfo"]["name"], "é".repeat(MAX_BYTES / 2));
+        assert!(kept.to_string().len() < 3 * MAX_BYTES, "{kept}");
+    }
+}
