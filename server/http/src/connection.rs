@@ -4,13 +4,14 @@
 //! handshake, the head of a request or the client's reading, and it waits without limit for open connections at the end.
 
 use std::{
+    convert::Infallible,
     io,
     net::{IpAddr, SocketAddr},
     sync::Arc,
     time::Duration,
 };
 
-use axum::Router;
+use axum::{Router, body::Body};
 use hyper::{
     Request,
     body::Incoming,
@@ -24,11 +25,17 @@ use hyper_util::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
+    sync::watch,
     task::JoinSet,
 };
 
-use super::{Limits, Site, layers::ClientAddress, router::router, write_timeout::WriteTimeout};
+use super::{
+    Limits, Site,
+    layers::ClientAddress,
+    router::router,
+    slots::{self, Slot, Slots},
+    write_timeout::WriteTimeout,
+};
 use crate::tls::Certificates;
 
 /// Pause after a failed `accept`, which mostly means that the process has no file descriptors left.
@@ -69,7 +76,7 @@ pub async fn serve(
         certificates,
         shutdown: shutting_down.subscribe(),
     };
-    let slots = Arc::new(Semaphore::new(site.limits.connections));
+    let slots = Slots::new(site.limits);
     let mut connections = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
@@ -78,16 +85,18 @@ pub async fn serve(
             Some(_) = connections.join_next() => continue,
             () = &mut shutdown => break,
         };
-        match slots.clone().try_acquire_owned() {
-            Ok(slot) => {
-                let server = server.clone();
+        match slots.take(address) {
+            Some(slot) => {
+                let (server, slot) = (server.clone(), Arc::new(slot));
                 connections.spawn(async move {
-                    server.connection(stream, address).await;
-                    drop(slot);
+                    tokio::select! {
+                        () = server.connection(stream, address, slot.clone()) => {}
+                        () = slot.gives_way() => tracing::debug!("an idle connection gave way to a new one"),
+                    }
                 });
             }
-            Err(_) if server.certificates.is_some() => drop(stream),
-            Err(_) => turn_away(stream),
+            None if server.certificates.is_some() => drop(stream),
+            None => turn_away(stream),
         }
     }
     drop(listener);
@@ -134,18 +143,18 @@ struct Server {
 }
 
 impl Server {
-    async fn connection(self, stream: TcpStream, address: IpAddr) {
+    async fn connection(self, stream: TcpStream, address: IpAddr, slot: Arc<Slot>) {
         match self.certificates.clone() {
-            Some(certificates) => self.tls(stream, address, &certificates).await,
+            Some(certificates) => self.tls(stream, address, slot, &certificates).await,
             None => {
                 let stream = self.with_write_timeout(stream);
-                self.http(stream, address).await;
+                self.http(stream, address, slot).await;
             }
         }
     }
 
     /// Does the TLS handshake, within the time for a request's head, and serves HTTP.
-    async fn tls(self, stream: TcpStream, address: IpAddr, certificates: &Certificates) {
+    async fn tls(self, stream: TcpStream, address: IpAddr, slot: Arc<Slot>, certificates: &Certificates) {
         let acceptor = certificates.acceptor();
         let handshake = async {
             let mut first = [0];
@@ -164,17 +173,19 @@ impl Server {
             _ = shutdown.wait_for(|is_shutdown| *is_shutdown) => return,
         };
         match handshake {
-            Ok(Ok(stream)) => self.http(stream, address).await,
+            Ok(Ok(stream)) => self.http(stream, address, slot).await,
             Ok(Err(error)) => tracing::debug!(%error, "the TLS handshake failed"),
             Err(_) => tracing::debug!("the TLS handshake took too long"),
         }
     }
 
-    async fn http(mut self, stream: impl AsyncRead + AsyncWrite + Unpin, address: IpAddr) {
+    async fn http(mut self, stream: impl AsyncRead + AsyncWrite + Unpin, address: IpAddr, slot: Arc<Slot>) {
         let router = TowerToHyperService::new(self.router);
         let service = service_fn(|mut request: Request<Incoming>| {
             request.extensions_mut().insert(ClientAddress(address));
-            router.call(request)
+            let answer = router.call(request.map(|body| slots::arriving(Body::new(body), slot.clone())));
+            let slot = slot.clone();
+            async { Ok::<_, Infallible>(answer.await?.map(|body| slots::leaving(body, slot))) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

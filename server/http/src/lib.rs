@@ -22,6 +22,7 @@ pub mod rates;
 mod response;
 mod router;
 mod site;
+mod slots;
 #[cfg(test)]
 mod tests;
 pub mod tls;
@@ -29,7 +30,7 @@ mod unread;
 mod upload;
 mod write_timeout;
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use crate::rates::RatePerMinute;
 
@@ -43,11 +44,12 @@ pub use site::{Mount, Site};
 /// A server's limits and timeouts.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Maximum number of connections. Further ones are answered with 503 and closed.
+    /// Maximum number of connections, half of them of one address. A further one takes the place of one without a whole request;
+    /// if there is none, it is answered with 503 and closed.
     pub connections: usize,
     /// Maximum size of a body, in bytes. Larger ones are rejected with 413.
     pub body: usize,
-    /// Maximum size of all bodies being received, in bytes. Further ones are rejected with 503.
+    /// Maximum size of all bodies being received, in bytes, half of them of one caller. Further ones are rejected with 503.
     pub bodies: usize,
     /// Timeout for idle connections, TLS handshakes and the head of a request.
     pub head: Duration,
@@ -61,10 +63,17 @@ pub struct Limits {
     pub writes: RatePerMinute,
     /// Limit of invalid keys and tokens per address.
     pub failures: RatePerMinute,
-    /// Whether `failures` also applies to loopback addresses. A reverse proxy there sends the requests of all clients.
+    /// Whether the limits of one address also apply to loopback addresses. A reverse proxy there sends the requests of all clients.
     pub local_failures: bool,
     /// Timeout for calls in flight when the server shuts down.
     pub grace: Duration,
+}
+
+impl Limits {
+    /// Returns true if the limits of one address apply to this one.
+    fn counts(&self, address: IpAddr) -> bool {
+        self.local_failures || !address.to_canonical().is_loopback()
+    }
 }
 
 impl Default for Limits {

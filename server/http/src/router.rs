@@ -37,6 +37,7 @@ use super::{
     metrics,
     response::{self, ErrorResponse},
     site::Site,
+    upload::Room,
 };
 use crate::{
     oauth::WELL_KNOWN,
@@ -44,7 +45,6 @@ use crate::{
 };
 use tabellion_mcp::{Budget, Grant, rest::RestRequest, streamable::Refusal};
 use tabellion_runtime::spec::RestOperation;
-use tokio::sync::SemaphorePermit;
 
 /// Whether the process answers.
 const ALIVE: &str = "/healthz";
@@ -234,8 +234,8 @@ async fn asked<'s>(
     address: IpAddr,
     caller: Option<Caller>,
     request: Request,
-) -> Result<(Asked, Option<SemaphorePermit<'s>>), Refusal> {
-    let budget_of = match &caller {
+) -> Result<(Asked, Option<Room<'s>>), Refusal> {
+    let budget_of: Arc<str> = match &caller {
         Some(caller) => caller.principal.identity.to_string().into(),
         None => rates::address(address),
     };
@@ -249,7 +249,7 @@ async fn asked<'s>(
     };
     let (head, body) = request.into_parts();
     let (body, permit) = if head.method == Method::POST {
-        let (body, permit) = site.uploads.receive(body).await?;
+        let (body, permit) = site.uploads.receive(body, &budget_of).await?;
         (body, Some(permit))
     } else {
         (Bytes::new(), None)

@@ -123,8 +123,7 @@ impl Site {
         headers: &HeaderMap,
         address: IpAddr,
     ) -> Result<Option<Caller>, Refusal> {
-        let is_counted = credentials::are_sent(headers)
-            && (self.limits.local_failures || !address.to_canonical().is_loopback());
+        let is_counted = credentials::are_sent(headers) && self.limits.counts(address);
         if is_counted && let Err(wait) = self.failures.allow(address) {
             let why = "too many invalid keys or tokens from your address; try again later";
             return Err(Refusal::too_many(why, wait));

@@ -53,16 +53,100 @@ async fn a_connection_beyond_the_limit_gets_503() {
         ..Limits::default()
     };
     let server = Server::new(limits).await;
-    let first = server.connect().await;
+    let mut first = server.connect().await;
+    first.write_all(call("slow", "x").as_bytes()).await.unwrap();
+    server.notes.has_begun(1).await;
     let keep = call("keep", "x");
     let said = server.says(b"").await;
     assert!(
         said.starts_with("HTTP/1.1 503 ") && said.contains("Retry-After"),
         "{said}"
     );
+    server.notes.open(1);
     drop(first);
     within(async { while status(&server.says(keep.as_bytes()).await) != "200" {} }).await;
     server.end().await;
+}
+
+#[tokio::test]
+async fn connections_without_a_whole_request_give_way() {
+    let keep = call("keep", "x");
+    for half in [
+        &[][..],
+        &keep.as_bytes()[..20],
+        &keep.as_bytes()[..keep.len() - 5],
+    ] {
+        let limits = Limits {
+            connections: 4,
+            ..Limits::default()
+        };
+        let server = Server::new(limits).await;
+        let mut busy = server.connect().await;
+        busy.write_all(call("slow", "x").as_bytes()).await.unwrap();
+        server.notes.has_begun(1).await;
+        let mut halves = vec![];
+        for _ in 0..20 {
+            let mut stream = server.connect().await;
+            // The server may have closed it already.
+            let _ = stream.write_all(half).await;
+            halves.push(stream);
+        }
+        assert_eq!(status(&server.says(keep.as_bytes()).await), "200", "{half:?}");
+        server.notes.open(1);
+        assert_eq!(status(&said(busy, b"").await), "200", "{half:?}");
+        drop(halves);
+        server.end().await;
+    }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn one_address_leaves_connections_to_others() {
+    let limits = Limits {
+        connections: 4,
+        local_failures: true,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let mut busy = vec![];
+    for number in 1..3 {
+        let mut stream = server.connect().await;
+        stream.write_all(call("slow", "x").as_bytes()).await.unwrap();
+        server.notes.has_begun(number).await;
+        busy.push(stream);
+    }
+    let keep = call("keep", "x");
+    assert_eq!(status(&server.says(keep.as_bytes()).await), "503");
+    let other = connect_from("127.0.0.2", &server).await;
+    assert_eq!(status(&said(other, keep.as_bytes()).await), "200");
+    server.notes.open(2);
+    server.end().await;
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn one_caller_leaves_room_for_the_bodies_of_others() {
+    let limits = Limits {
+        body: 32 << 10,
+        bodies: 64 << 10,
+        ..Limits::default()
+    };
+    let server = Server::new(limits).await;
+    let much = call("echo", &"x".repeat(30 << 10));
+    let mut first = server.connect().await;
+    first.write_all(&much.as_bytes()[..much.len() - 1]).await.unwrap();
+    within(async { while status(&server.says(much.as_bytes()).await) != "503" {} }).await;
+    let other = connect_from("127.0.0.2", &server).await;
+    assert_eq!(status(&said(other, much.as_bytes()).await), "200");
+    server.end().await;
+}
+
+/// Connects from another loopback address.
+#[cfg(target_os = "linux")]
+async fn connect_from(address: &str, server: &Server) -> TcpStream {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
+    socket.connect(server.address).await.unwrap()
 }
 
 #[tokio::test]
