@@ -10,6 +10,10 @@ use crate::lines;
 
 /// Collections nested deeper are refused.
 const MAX_DEPTH: usize = 64;
+/// Maximum size in bytes. The parser takes many times that, and front matter is written by people.
+const MAX_BYTES: usize = 1 << 20;
+/// Maximum number of values, each of which an anchor around it keeps once more.
+const MAX_VALUES: usize = 50_000;
 /// Maximum number of values that aliases may repeat.
 const MAX_REPEATED: usize = 10_000;
 
@@ -77,12 +81,16 @@ impl Node {
 /// If it is not one document of YAML, or has a key twice.
 pub(super) fn parse(text: &str, range: Range<usize>) -> Result<Option<Node>, FrontMatterError> {
     let yaml = &text[range.clone()];
-    let places = Places::of(yaml, range.start);
     let syntax = |at: usize, message: &str| FrontMatterError::Syntax {
         line: lines::number(text, at),
         column: 1 + text[lines::line_start(text, at)..at].chars().count(),
         message: message.into(),
     };
+    if yaml.len() > MAX_BYTES {
+        let message = format!("front matter has at most {MAX_BYTES} bytes");
+        return Err(syntax(range.start, &message));
+    }
+    let places = Places::of(yaml, range.start);
     let mut builder = Builder::new(text);
     for event in Parser::new_from_str(yaml) {
         let (event, span) =
@@ -143,6 +151,8 @@ struct Builder<'t> {
     open: Vec<Open>,
     /// Values by anchor.
     anchors: HashMap<usize, Value>,
+    /// How many values there are.
+    values: usize,
     /// How many values aliases have repeated.
     repeated: usize,
 }
@@ -154,6 +164,7 @@ impl<'t> Builder<'t> {
             root: None,
             open: vec![],
             anchors: HashMap::new(),
+            values: 0,
             repeated: 0,
         }
     }
@@ -216,6 +227,10 @@ impl<'t> Builder<'t> {
     }
 
     fn put(&mut self, node: Node, anchor: usize) -> Result<(), Why> {
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return Err(Why::Refused("there are too many values"));
+        }
         if anchor != 0 {
             self.anchors.insert(anchor, node.to_json());
         }

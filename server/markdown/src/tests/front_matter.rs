@@ -311,6 +311,19 @@ fn an_error_has_its_line() {
     let deep = format!("---\na: {}{}\n---\n", "[".repeat(100), "]".repeat(100));
     let error = FrontMatter::parse(&deep).expect_err("too deep");
     assert!(error.to_string().contains("nested too deeply"), "{error}");
+    for (text, part) in [
+        (
+            format!("---\na: [{}]\n---\n", "1,".repeat(60_000)),
+            "too many values",
+        ),
+        (
+            format!("---\na: {}\n---\n", "x".repeat(1 << 20)),
+            "at most 1048576 bytes",
+        ),
+    ] {
+        let error = FrontMatter::parse(&text).expect_err("too large");
+        assert!(error.to_string().contains(part), "{error}");
+    }
 }
 
 fn text() -> impl Strategy<Value = String> {
