@@ -143,10 +143,8 @@ impl Library {
             truncated: listing.truncated || committed.truncated,
         };
         let is_committed = |document: &LibraryPath| -> Result<bool, Failure> {
-            if !committed.truncated {
-                return Ok(committed.paths.contains(document.as_str()));
-            }
-            Ok(blocking(|| self.committed_entry(document))?.is_some())
+            let is_listed = committed.paths.contains(document.as_str());
+            Ok(is_listed || committed.truncated && blocking(|| self.committed_entry(document))?.is_some())
         };
         for path in all {
             let document = LibraryPath::of_any_file(&path).map_err(|error| invalid_path(&error))?;

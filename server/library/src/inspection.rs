@@ -171,11 +171,13 @@ impl Library {
         remove_if_there(&lock.path)
     }
 
-    /// Completes or undoes an interrupted change, and removes temporary files, as each change does first.
+    /// Completes or undoes an interrupted change, and removes temporary files, as each change does first; also if that ended the
+    /// process before.
     ///
     /// # Errors
     /// If another process is changing the library, or files can't be changed.
     pub fn recover(&self) -> Result<(), Failure> {
+        self.permit_run(BackgroundRun::Recovery);
         self.lock(super::OPEN_LOCK_TIMEOUT).map(drop)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tabellion_library::{BackgroundRun, HeldLock};
+use tabellion_library::HeldLock;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,8 +47,8 @@ pub(super) enum Fix {
     Init,
     /// Complete or undo an interrupted change, and remove temporary files.
     Recover,
-    /// Permit what ended the server before.
-    Permit(BackgroundRun),
+    /// Permit the log's cache to be written, which ended the server before.
+    PermitLogCache,
     /// Remove a lock whose program is gone.
     RemoveLock(HeldLock),
     /// Pack the objects of the repository at this path.

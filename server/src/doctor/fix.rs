@@ -38,10 +38,7 @@ fn question(folder: &Path, fix: &Fix) -> String {
     match fix {
         Fix::Init => format!("Create a git repository in `{}`", folder.display()),
         Fix::Recover => "Complete or undo the interrupted change, and remove temporary files".into(),
-        Fix::Permit(BackgroundRun::LogCache) => "Permit the server to write the log's cache again".into(),
-        Fix::Permit(BackgroundRun::Recovery) => {
-            "Try once more to complete or undo the interrupted change".into()
-        }
+        Fix::PermitLogCache => "Permit the server to write the log's cache again".into(),
         Fix::RemoveLock(lock) => format!("Remove the lock `{}`", lock.path.display()),
         Fix::Pack(top) => format!("Pack the objects with `git -C {} gc`", top.display()),
     }
@@ -58,13 +55,7 @@ fn mend(folder: &Path, fix: &Fix) -> Result<(), TerminalError> {
             Library::open(folder, options)?;
         }
         Fix::Recover => Library::inspect(folder)?.recover()?,
-        Fix::Permit(run) => {
-            let library = Library::inspect(folder)?;
-            library.permit_run(*run);
-            if *run == BackgroundRun::Recovery {
-                library.recover()?;
-            }
-        }
+        Fix::PermitLogCache => Library::inspect(folder)?.permit_run(BackgroundRun::LogCache),
         Fix::RemoveLock(lock) => Library::inspect(folder)?.remove_lock(lock)?,
         Fix::Pack(top) => {
             let ended = Command::new("git")

@@ -2,6 +2,8 @@
 
 mod approval;
 mod attacks;
+#[cfg(unix)]
+mod bombs;
 mod broken_connections;
 mod callers;
 mod concurrency;

@@ -182,7 +182,13 @@ impl Keeper {
             let _ = fs::create_dir_all(folder);
         }
         let lock = platform::try_lock_file(&beside(&self.file, "-running"))?.ok_or(BuildError::Busy)?;
-        *self.attempt.lock() = Some(self.attempts.begin().ok_or(BuildError::Failed)?);
+        let mut attempt = self.attempt.lock();
+        // Under the lock, or a step could begin after the end.
+        if self.is_stopped() {
+            return Err(BuildError::Stopped);
+        }
+        *attempt = Some(self.attempts.begin().ok_or(BuildError::Failed)?);
+        drop(attempt);
         Ok(Run {
             attempt: &self.attempt,
             _lock: lock,

@@ -192,14 +192,14 @@ pub(super) fn failed_runs(subject: &Subject) -> Vec<Finding> {
             "writing the log's cache ended the server twice and is not tried again; the log is read from git, which is slower",
             "report it, with what `git count-objects -v` says; `tabellion doctor --fix` permits it again",
         )
-        .with(Fix::Permit(run)),
+        .with(Fix::PermitLogCache),
         BackgroundRun::Recovery => Finding::red(
             "recovery-run",
             "completing or undoing an interrupted change ended the server twice and is not tried again; until it is, changes \
              are refused",
             "report it; `tabellion doctor --fix` tries once more",
         )
-        .with(Fix::Permit(run)),
+        .with(Fix::Recover),
     });
     findings.collect()
 }

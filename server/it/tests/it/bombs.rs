@@ -1,0 +1,361 @@
+//! Input that is small and costs much, or claims to: each is tried on a server that may have one gigabyte of address space.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    path::PathBuf,
+    process::{Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tabellion_conformance::{
+    Target,
+    http::{Request, Url},
+    ledger::git,
+};
+
+use crate::{
+    http,
+    support::{Library, Server, TABELLION, process},
+    terminal,
+};
+
+/// Address space of a server, in kibibytes.
+const ADDRESS_SPACE: usize = 1 << 20;
+/// Upper bound of the time for the work of the background, in unoptimized builds on a machine that is in use.
+const PATIENCE: Duration = Duration::from_secs(120);
+const MIB: usize = 1 << 20;
+
+/// Returns a command that may have little memory. Glibc's arenas take address space and no memory, so there are few.
+fn limited(command: &Command) -> Command {
+    let mut limited = Command::new("sh");
+    let script = format!("ulimit -v {ADDRESS_SPACE} && exec \"$0\" \"$@\"");
+    limited.args(["-c", &script]).arg(command.get_program());
+    limited.args(command.get_args()).env("MALLOC_ARENA_MAX", "1");
+    limited
+}
+
+/// Makes git objects by plumbing, which takes anything.
+struct Trees {
+    git: std::process::Child,
+}
+
+impl Trees {
+    fn of(library: &Library) -> Self {
+        let git = Command::new("git")
+            .arg("-C")
+            .arg(library.root())
+            .args(["mktree", "--batch"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        Self {
+            git: git.expect("git"),
+        }
+    }
+
+    /// Returns the id of the tree with these entries: mode, kind, id and name each.
+    fn tree(&mut self, entries: &[(&str, &str, &str)]) -> String {
+        let lines: String = entries
+            .iter()
+            .map(|(kind, id, name)| format!("{kind} {id}\t{name}\n"))
+            .collect();
+        let input = self.git.stdin.as_mut().expect("a pipe");
+        input
+            .write_all(format!("{lines}\n").as_bytes())
+            .expect("git reads");
+        let mut id = [0; 41];
+        let output = self.git.stdout.as_mut().expect("a pipe");
+        output.read_exact(&mut id).expect("git writes");
+        String::from_utf8_lossy(&id[..40]).into_owned()
+    }
+}
+
+impl Drop for Trees {
+    fn drop(&mut self) {
+        drop(self.git.stdin.take());
+        let _ = self.git.wait();
+    }
+}
+
+const FILE: &str = "100644 blob";
+const FOLDER: &str = "040000 tree";
+
+/// Commits a folder of `levels` nested trees, each of which has the next under each of `names`.
+fn nest(library: &Library, levels: usize, names: &[&str]) {
+    let blob = git(library.root(), &["rev-parse", "HEAD:note.md"]).expect("a note");
+    let blob = blob.trim();
+    let mut trees = Trees::of(library);
+    let mut tree = trees.tree(&[(FILE, blob, "a.md")]);
+    for _ in 0..levels {
+        let entries: Vec<_> = names.iter().map(|name| (FOLDER, tree.as_str(), *name)).collect();
+        tree = trees.tree(&entries);
+    }
+    let top = trees.tree(&[(FOLDER, &tree, "nested"), (FILE, blob, "note.md")]);
+    commit(library, &top);
+}
+
+/// Commits a tree on top of HEAD.
+fn commit(library: &Library, tree: &str) {
+    let run = |arguments: &[&str]| git(library.root(), arguments).expect("git").trim().to_owned();
+    let commit = run(&["commit-tree", "-p", "HEAD", "-m", "more", tree]);
+    run(&["update-ref", "HEAD", &commit]);
+}
+
+/// Replaces the object that `name` stands for by one whose header claims six gigabytes.
+fn claim_much(library: &Library, name: &str, kind: &str) {
+    let id = git(library.root(), &["rev-parse", name]).expect("an object");
+    let (folder, rest) = id.trim().split_at(2);
+    let path = library.path(&format!(".git/objects/{folder}/{rest}"));
+    fs::remove_file(&path).expect("a loose object");
+    fs::write(path, zlib(format!("{kind} {}\0x", 6_usize << 30).as_bytes())).expect("an object");
+}
+
+/// Returns `data` in zlib's format, stored.
+fn zlib(data: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(data.len()).expect("a short one");
+    let (a, b) = data.iter().fold((1, 0), |(a, b), byte| {
+        let a = (a + u32::from(*byte)) % 65521;
+        (a, (b + a) % 65521)
+    });
+    let block = [
+        &[0x78, 0x01, 1][..],
+        &length.to_le_bytes(),
+        &(!length).to_le_bytes(),
+        data,
+    ];
+    [&block.concat()[..], &(b << 16 | a).to_be_bytes()].concat()
+}
+
+/// A repository: what makes it of a library with the committed note `note.md`.
+type Repository = (&'static str, fn(&Library));
+
+const REPOSITORIES: [Repository; 5] = [
+    ("billions of paths", |library| nest(library, 32, &["a", "b"])),
+    ("billions of paths in the past", |library| {
+        let before = git(library.root(), &["rev-parse", "HEAD^{tree}"]).expect("a tree");
+        nest(library, 32, &["a", "b"]);
+        commit(library, before.trim());
+    }),
+    ("20,000 nested folders", |library| nest(library, 20_000, &["a"])),
+    ("a note that claims gigabytes", |library| {
+        claim_much(library, "HEAD:note.md", "blob");
+        library.put("note.md", "# Other\n");
+    }),
+    ("a tree that claims gigabytes", |library| {
+        claim_much(library, "HEAD^{tree}", "tree");
+    }),
+];
+
+fn made(make: fn(&Library)) -> Library {
+    let library = Library::with(&[("note.md", "# Note\n")]);
+    make(&library);
+    library
+}
+
+fn is_orderly(status: ExitStatus) -> bool {
+    status.code().is_some_and(|code| code < 100)
+}
+
+#[test]
+fn commands_end_in_order_whatever_the_repository() {
+    for (name, make) in REPOSITORIES {
+        let library = made(make);
+        for command in ["status", "diff", "log", "doctor"] {
+            let begun = Instant::now();
+            let mut program = Command::new(TABELLION);
+            program.args([command, "--library"]).arg(library.root());
+            let output = limited(&program).output().expect("it starts");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                is_orderly(output.status),
+                "{name}: {command}: {}: {said}",
+                output.status
+            );
+            println!("{name}: {command}: {:?}, {}", begun.elapsed(), output.status);
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_server_survives_whatever_the_repository() {
+    for (name, make) in REPOSITORIES {
+        let library = made(make);
+        for start in ["first", "second"] {
+            let begun = Instant::now();
+            let target = Target::start(&mut limited(&library.command())).expect("the server starts");
+            let mut server = Server { target };
+            server.target.initialize("2025-11-25").expect("a handshake");
+            let path = format!("{start}.md");
+            let written = server.call("write_markdown", json!({ "path": path, "content": "# New\n" }));
+            // A tree that can't be read permits no change.
+            assert_eq!(
+                written.is_err(),
+                name.starts_with("a tree"),
+                "{name}: {written:?}"
+            );
+            let read = server.call("read_markdown", json!({ "path": path }));
+            assert_eq!(read.is_err(), written.is_err(), "{name}: {read:?}");
+            if written.is_ok() {
+                wait_for_cache(&library, name);
+            }
+            let log = server.call("get_markdown_activity_log", json!({}));
+            println!(
+                "{name}: {:?}, {} MiB, log: {}",
+                begun.elapsed(),
+                peak(&server),
+                log.is_ok()
+            );
+            server.close();
+        }
+    }
+}
+
+#[test]
+fn a_run_that_ended_the_server_twice_is_not_tried_again() {
+    let library = made(|_| {});
+    let file = |name: &str| library.path(&format!(".git/tabellion/{name}"));
+    let fixed = || terminal::run(&library, &["doctor", "--fix", "--yes"], "").code;
+    let write = |server: &mut Server, path: &str| {
+        server.call("write_markdown", json!({ "path": path, "content": "# New\n" }))
+    };
+    library.put(".git/tabellion/log.sqlite-attempts", "2");
+    let mut server = library.serve();
+    write(&mut server, "a.md").expect("it works without the cache");
+    thread::sleep(Duration::from_secs(1));
+    let log = server.call("get_markdown_activity_log", json!({}));
+    assert!(log.expect("a log").to_string().contains("a.md"));
+    server.close();
+    assert!(!file("log.sqlite").exists());
+    assert_eq!(fixed(), 0);
+    let mut server = library.serve();
+    write(&mut server, "b.md").expect("a change");
+    wait_for_cache(&library, "permitted again");
+    server.close();
+    assert!(!file("log.sqlite-attempts").exists(), "a clean end is an end");
+
+    library.put(".git/tabellion/recovery-attempts", "2");
+    library.put(".git/tabellion/intent", "torn");
+    let mut server = library.serve();
+    let refused = write(&mut server, "c.md").expect_err("it is not recovered");
+    assert!(refused.message.contains("doctor --fix"), "{refused:?}");
+    server
+        .call("read_markdown", json!({ "path": "b.md" }))
+        .expect("reading works");
+    server.close();
+    assert_eq!(fixed(), 0);
+    write(&mut library.serve(), "c.md").expect("a change");
+}
+
+/// Waits until the log's cache knows the commits.
+fn wait_for_cache(library: &Library, name: &str) {
+    let file = |ending: &str| -> PathBuf { library.path(&format!(".git/tabellion/log.sqlite{ending}")) };
+    let until = Instant::now() + PATIENCE;
+    let mut still = 0;
+    while still < 5 {
+        assert!(Instant::now() < until, "{name}: the cache is never written");
+        thread::sleep(Duration::from_millis(100));
+        still = if file("").exists() && !file("-attempts").exists() {
+            still + 1
+        } else {
+            0
+        };
+    }
+}
+
+/// Returns the peak memory of a server, in mebibytes.
+fn peak(server: &Server) -> usize {
+    let id = process(&server.target);
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+    number.unwrap_or_default() >> 10
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_message_of_many_values_is_refused() {
+    let library = made(|_| {});
+    let target = Target::start(&mut limited(&library.command())).expect("the server starts");
+    let mut server = Server { target };
+    server.target.initialize("2025-11-25").expect("a handshake");
+    for (part, end) in [
+        ("[[],[]],", "0"),
+        ("{\"a\":{}},", "0"),
+        ("\"\",", "0"),
+        ("\"a\":{},", "0"),
+    ] {
+        let many = part.repeat(44 * MIB / part.len());
+        let line = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"x":[{many}{end}]}}}}"#);
+        server.target.send(&line).expect("it reads");
+        let answer = server.target.receive().expect("an answer");
+        assert_eq!(
+            answer["error"]["code"],
+            if part.starts_with("\"a") { -32700 } else { -32600 }
+        );
+    }
+    println!("{} MiB", peak(&server));
+    server.close();
+}
+
+/// Opens a session; returns the answer's status.
+fn initialize(url: &Url, client: &Value) -> u16 {
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": client,
+    } });
+    let mut request = Request::new("POST")
+        .with("Accept", "*/*")
+        .with("Content-Type", "application/json");
+    request.body = message.to_string().into_bytes();
+    request.send(url, PATIENCE).expect("an answer").status
+}
+
+#[test]
+fn idle_sessions_hold_little() {
+    let library = made(|_| {});
+    let mut command = library.command();
+    command.args(["--http", "127.0.0.1:0"]);
+    let server = http::Server::start(limited(&command).stdin(Stdio::null()));
+    let long = "x".repeat(40 * MIB);
+    for _ in 0..30 {
+        let client = json!({ "name": "t", "version": "0", "title": long });
+        let answer = initialize(&server.url(), &client);
+        assert_eq!(answer, 200);
+    }
+    let short: Value = json!({ "name": "t", "version": "0" });
+    assert_eq!(initialize(&server.url(), &short), 200);
+    assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn half_sent_requests_keep_no_one_out() {
+    let library = made(|_| {});
+    let mut command = library.command();
+    command.args(["--http", "127.0.0.1:0"]);
+    let server = http::Server::start(limited(&command).stdin(Stdio::null()));
+    let url = server.url();
+    for half in [
+        "",
+        "POST /mcp HTTP/1.1\r\nHost: local",
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+    ] {
+        let held: Vec<_> = (0..600)
+            .map(|_| {
+                let mut stream = TcpStream::connect(url.authority()).expect("a connection");
+                // The server may have closed it already.
+                let _ = stream.write_all(half.as_bytes());
+                stream
+            })
+            .collect();
+        let client = json!({ "name": "t", "version": "0" });
+        assert_eq!(initialize(&url, &client), 200, "{half:?}");
+        drop(held);
+    }
+    assert_eq!(server.terminate(), Some(0));
+}
