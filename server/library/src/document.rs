@@ -227,7 +227,7 @@ pub(super) fn look(folder: Option<&Dir>, name: &str) -> Result<FileContent, Fail
         Ok(file) => look_at(&file, name),
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(FileContent::Nothing),
         Err(OpenError::Io(error)) => Err(error).at("read", name),
-        Err(OpenError::Symlink | OpenError::Special) => Ok(FileContent::Other),
+        Err(OpenError::Symlink | OpenError::Special | OpenError::TooLarge { .. }) => Ok(FileContent::Other),
     }
 }
 

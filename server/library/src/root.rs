@@ -146,6 +146,11 @@ impl Root {
             Err(OpenError::Io(error)) => Err(FileError::io(path, error)),
             Err(OpenError::Symlink) => Err(FileError::Symlink { path: shown() }),
             Err(OpenError::Special) => Err(FileError::NotRegular { path: shown() }),
+            Err(OpenError::TooLarge { size, limit }) => Err(FileError::TooLarge {
+                path: shown(),
+                size,
+                limit,
+            }),
         }
     }
 

@@ -165,7 +165,7 @@ impl FolderError {
         let path = dir.to_string();
         match error {
             OpenError::Symlink => Self::Symlink { path },
-            OpenError::Special => Self::NotAFolder { path },
+            OpenError::Special | OpenError::TooLarge { .. } => Self::NotAFolder { path },
             OpenError::Io(source) => match source.kind() {
                 io::ErrorKind::NotFound => Self::NotFound { path },
                 io::ErrorKind::NotADirectory => Self::NotAFolder { path },
@@ -339,7 +339,7 @@ fn is_repository(dir: &Dir) -> io::Result<bool> {
 
 fn is_gone(error: &OpenError) -> bool {
     match error {
-        OpenError::Symlink | OpenError::Special => true,
+        OpenError::Symlink | OpenError::Special | OpenError::TooLarge { .. } => true,
         OpenError::Io(error) => matches!(
             error.kind(),
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory

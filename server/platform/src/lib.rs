@@ -4,6 +4,7 @@
 //! macOS (`macos.rs`) and Windows (`windows.rs`) the system guarantees this. Elsewhere (`portable.rs`) the standard library checks first and acts
 //! then, and each function says what a concurrent change can do. File locks are the same everywhere: they end with the process.
 
+mod beneath;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
@@ -17,6 +18,7 @@ pub mod parent;
 )]
 mod portable;
 mod signals;
+pub mod walk;
 #[cfg(windows)]
 mod windows;
 
@@ -24,6 +26,7 @@ use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use beneath::{create_folders, open_regular, read_regular, slashed};
 pub use signals::asked_to_end;
 
 #[cfg(target_os = "linux")]
@@ -68,6 +71,14 @@ pub enum OpenError {
     /// It can't be opened as a file: a socket, or a device without a driver.
     #[error("not a regular file")]
     Special,
+    /// It has more bytes than are read.
+    #[error("{size} bytes, more than the {limit} that are read")]
+    TooLarge {
+        /// Its size, as far as it is known.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// Any other error.
     #[error(transparent)]
     Io(#[from] io::Error),

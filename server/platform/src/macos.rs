@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -110,6 +110,25 @@ impl Dir {
             device: found.st_dev as u64,
             inode: found.st_ino.into(),
         }))
+    }
+
+    /// Returns the stat fields of this folder. Those of Unix change whenever a name in it does.
+    ///
+    /// # Errors
+    ///
+    /// If the system can't tell.
+    pub fn own_stat(&self) -> io::Result<FileStat> {
+        Ok(file_stat_in(&sys::fstat(&self.0)?))
+    }
+
+    /// Returns the target of the symbolic link with the one-segment `name`.
+    ///
+    /// # Errors
+    ///
+    /// If it is no link.
+    pub fn read_link(&self, name: &str) -> io::Result<PathBuf> {
+        let target = sys::readlinkat(&self.0, name, Vec::new())?;
+        Ok(PathBuf::from(OsStr::from_bytes(target.to_bytes())))
     }
 
     /// Returns the stat fields of the one-segment `name`, of a link itself; `None` if it does not exist.

@@ -143,6 +143,24 @@ impl Dir {
         Ok(found.and_then(|_| super::entry_id_at(&self.0.join(name))))
     }
 
+    /// Returns the stat fields of this folder. Those of Unix change whenever a name in it does.
+    ///
+    /// # Errors
+    ///
+    /// If the system can't tell.
+    pub fn own_stat(&self) -> io::Result<FileStat> {
+        Ok(super::file_stat(&fs::symlink_metadata(&self.0)?))
+    }
+
+    /// Returns the target of the symbolic link with the one-segment `name`.
+    ///
+    /// # Errors
+    ///
+    /// If it is no link.
+    pub fn read_link(&self, name: &str) -> io::Result<PathBuf> {
+        fs::read_link(self.0.join(name))
+    }
+
     /// Returns the stat fields of the one-segment `name`, of a link itself; `None` if it does not exist.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use std::mem::{offset_of, size_of};
 use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -155,6 +155,24 @@ impl Dir {
     /// If the system can't tell.
     pub fn file_id(&self, name: &str) -> io::Result<Option<FileId>> {
         Ok(self.entry(name)?.as_ref().and_then(file_id))
+    }
+
+    /// Returns the stat fields of this folder. Those of Unix change whenever a name in it does.
+    ///
+    /// # Errors
+    ///
+    /// If the system can't tell.
+    pub fn own_stat(&self) -> io::Result<FileStat> {
+        Ok(file_stat(&self.0.metadata()?))
+    }
+
+    /// Returns that links are not read: nothing follows them here.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn read_link(&self, _: &str) -> io::Result<PathBuf> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Returns the stat fields of the one-segment `name`, of a link itself; `None` if it does not exist.

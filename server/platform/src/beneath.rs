@@ -1,0 +1,168 @@
+//! The one opener for what others made: repositories, workspaces, sources, ignore files, rules, configuration.
+//!
+//! Names are resolved below a folder held open, and no segment may be a symbolic link. Only regular files are opened, without
+//! blocking, and read up to a limit. [`crate::walk`] lists such a tree. `clippy.toml` refuses the standard library's own functions, so
+//! that a path cannot bypass this by accident.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Component, Path};
+
+use super::{Dir, Kind, OpenError};
+
+/// Bound of the links that one path may lead through, where links are followed at all; Linux has the same.
+const MAX_LINKS: usize = 40;
+
+impl Dir {
+    /// Opens the regular file at `path` below this folder, as [`Dir::open_file`] does.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::open_file`]; [`OpenError::Special`] if it is a folder, pipe, socket or device.
+    pub fn open_regular(&self, path: &str) -> Result<File, OpenError> {
+        regular(self.open_file(path)?)
+    }
+
+    /// Returns the content of the regular file at `path` below this folder.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Dir::open_regular`]; [`OpenError::TooLarge`] if it has more than `limit` bytes.
+    pub fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, OpenError> {
+        read_all(self.open_regular(path)?, limit)
+    }
+
+    /// Returns the path below this folder that `path` leads to through symbolic links. Links that lead out of `within`, a path below
+    /// this folder, are refused without being looked at. The result has to be opened like any other path: if a segment has become a
+    /// link meanwhile, that is refused.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError::Symlink`] if a link leads out of `within`, or through too many others; [`OpenError::Io`] if something is missing.
+    pub fn resolve_links(&self, within: &str, path: &str) -> Result<String, OpenError> {
+        let bound: Vec<&str> = segments(within).collect();
+        let mut left: Vec<String> = segments(path).rev().map(str::to_owned).collect();
+        let mut found: Vec<String> = Vec::new();
+        let mut links = 0;
+        while let Some(segment) = left.pop() {
+            let above = found.join("/");
+            let folder = self.open_dir(if above.is_empty() { "." } else { &above })?;
+            let kind = folder.kind(&segment)?.ok_or(io::ErrorKind::NotFound);
+            if kind.map_err(io::Error::from)? != Kind::Other {
+                found.push(segment);
+                continue;
+            }
+            links += 1;
+            let target = folder.read_link(&segment).map_err(|_| OpenError::Special)?;
+            if links > MAX_LINKS || !target.is_relative() {
+                return Err(OpenError::Symlink);
+            }
+            for step in target.components().rev() {
+                match step {
+                    Component::Normal(name) => left.push(name.to_str().ok_or(OpenError::Symlink)?.to_owned()),
+                    Component::ParentDir => left.push("..".to_owned()),
+                    _ => {}
+                }
+            }
+            // Steps up come first in a target that is of use; each leads to the folder above, which is no link.
+            while left.last().is_some_and(|step| step == "..") {
+                left.pop();
+                found.pop().ok_or(OpenError::Symlink)?;
+            }
+            if left.iter().any(|step| step == "..")
+                || !found
+                    .iter()
+                    .map(String::as_str)
+                    .take(bound.len())
+                    .eq(bound.iter().copied())
+            {
+                return Err(OpenError::Symlink);
+            }
+        }
+        Ok(found.join("/"))
+    }
+}
+
+/// Opens the regular file at `path`, for files that the operator or the configuration names wherever they are. Links are followed;
+/// nothing blocks.
+///
+/// # Errors
+///
+/// As for [`Dir::open_regular`].
+pub fn open_regular(path: &Path) -> Result<File, OpenError> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    regular(options.open(path)?)
+}
+
+/// Returns the content of the file at `path`, opened as [`open_regular`] does.
+///
+/// # Errors
+///
+/// As for [`open_regular`]; [`OpenError::TooLarge`] if it has more than `limit` bytes.
+pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, OpenError> {
+    read_all(open_regular(path)?, limit)
+}
+
+/// Creates the folder at `path` and the folders above it, `levels` in all, where they are missing. What is further up must exist: a
+/// library that was moved away is not made again as an empty skeleton.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::NotFound`] if it does not; then nothing is created.
+pub fn create_folders(path: &Path, levels: usize) -> io::Result<()> {
+    let mut folders: Vec<&Path> = path.ancestors().take(levels).collect();
+    while let Some(folder) = folders.pop() {
+        match std::fs::create_dir(folder) {
+            // A link to a folder is one too.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            created => created?,
+        }
+    }
+    Ok(())
+}
+
+/// Returns a relative path with `/`, as [`Dir`] takes it; `None` if it is not UTF-8, or leads up. The path of the folder itself is `.`.
+pub fn slashed(relative: &Path) -> Option<String> {
+    let segments = relative.components().filter(|part| *part != Component::CurDir);
+    let names = segments.map(|part| match part {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    });
+    let names = names.collect::<Option<Vec<_>>>()?;
+    Some(if names.is_empty() {
+        ".".to_owned()
+    } else {
+        names.join("/")
+    })
+}
+
+fn segments(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split('/')
+        .filter(|segment| !segment.is_empty() && *segment != ".")
+}
+
+fn regular(file: File) -> Result<File, OpenError> {
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(OpenError::Special)
+    }
+}
+
+fn read_all(file: File, limit: u64) -> Result<Vec<u8>, OpenError> {
+    let size = file.metadata()?.len();
+    if size > limit {
+        return Err(OpenError::TooLarge { size, limit });
+    }
+    // One more byte than expected, so that the end is found without growing the buffer. The file may grow meanwhile.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    let size = bytes.len() as u64;
+    if size > limit {
+        return Err(OpenError::TooLarge { size, limit });
+    }
+    Ok(bytes)
+}
