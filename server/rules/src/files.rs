@@ -1,17 +1,21 @@
 //! Which files a run looks at, and reading one.
 
 use std::{
-    fs,
-    io::Read,
+    io,
     path::{Path, PathBuf},
 };
 
-use ignore::WalkBuilder;
+use tabellion_platform::{
+    Dir, Kind, OpenError, slashed,
+    walk::{Walk, WalkError},
+};
 
 /// Larger files are skipped, and said so.
 pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// Folders that a run skips, whatever the ignore rules say.
 pub const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
+/// Bound of the names that are read of one folder.
+const MAX_NAMES: usize = 100_000;
 
 /// A file that was not looked at, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,53 +43,110 @@ pub enum SkipReason {
     TooSlow,
 }
 
-/// Returns the files of a folder that git's and other ignore rules let through, sorted. Links are not followed.
-pub(crate) fn list(folder: &Path, cancelled: &(dyn Fn() -> bool + Sync)) -> Vec<PathBuf> {
-    let walk = WalkBuilder::new(folder)
-        .hidden(false)
-        .require_git(false)
-        .follow_links(false)
-        .filter_entry(|entry| {
-            let is_skipped = entry
-                .file_name()
-                .to_str()
-                .is_some_and(|name| SKIPPED_FOLDERS.contains(&name));
-            entry.depth() == 0 || !(is_skipped && entry.file_type().is_some_and(|kind| kind.is_dir()))
-        })
-        .build();
-    let entries = walk.take_while(|_| !cancelled()).flatten();
-    let files = entries.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-    let mut files: Vec<PathBuf> = files.map(ignore::DirEntry::into_path).collect();
-    files.sort();
-    files
+/// A workspace, held open: what takes its place during a run is not read, and nothing in it leads out.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    path: PathBuf,
+    dir: Dir,
 }
 
-/// Reads a file.
-pub(crate) fn read(path: &Path) -> Result<String, SkipReason> {
-    let is_file = fs::symlink_metadata(path).is_ok_and(|data| data.is_file());
-    if !is_file {
-        return Err(SkipReason::Unreadable);
+impl Workspace {
+    /// Opens the workspace at a path.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            dir: Dir::open(path)?,
+        })
     }
-    let file = fs::File::open(path).map_err(|_| SkipReason::Unreadable)?;
-    let mut bytes = Vec::new();
-    // The file may grow while it is read.
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|_| SkipReason::Unreadable)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(SkipReason::TooLarge);
+
+    /// Returns true if a path is in the workspace, whether something exists there or not.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        path.starts_with(&self.path)
     }
-    let text = String::from_utf8(bytes).map_err(|_| SkipReason::NotUtf8)?;
-    // NUL is UTF-8, but of no text.
-    if text.contains('\0') {
-        Err(SkipReason::NotUtf8)
-    } else {
-        Ok(text)
+
+    /// Returns a path relative to the workspace, with `/`, to be shown.
+    pub(crate) fn relative(&self, path: &Path) -> String {
+        relative(&self.path, path)
+    }
+
+    /// Returns what is at a path: a file or folder that no link leads to.
+    pub(crate) fn kind(&self, path: &Path) -> Option<Kind> {
+        let path = self.inner(path)?;
+        let (above, name) = path.rsplit_once('/').unwrap_or((".", &path));
+        match name {
+            "." => Some(Kind::Folder),
+            name => self.dir.open_dir(above).ok()?.kind(name).ok()?,
+        }
+    }
+
+    /// Returns the files of a folder that git's and other ignore rules let through, sorted, and what could not be looked at.
+    pub(crate) fn list(
+        &self,
+        folder: &Path,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(Vec<PathBuf>, Vec<Skipped>), WalkError> {
+        let start = self.inner(folder).ok_or(OpenError::Special)?;
+        let walk = Walk {
+            root: &self.dir,
+            start: &start,
+            takes: &|name, is_folder| !(is_folder && SKIPPED_FOLDERS.contains(&name)),
+            follows_links: false,
+            cancelled,
+        };
+        let files = walk.files()?;
+        let skipped = files.unread.into_iter().map(|(file, _)| Skipped {
+            file,
+            reason: SkipReason::Unreadable,
+        });
+        Ok((
+            files.paths.iter().map(|path| folder.join(path)).collect(),
+            skipped.collect(),
+        ))
+    }
+
+    /// Returns the names in a folder; none if there is no such folder.
+    pub(crate) fn names(&self, folder: &Path) -> Result<Vec<String>, OpenError> {
+        let mut names = Vec::new();
+        let folder = self.dir.open_dir(&self.inner(folder).ok_or(OpenError::Special)?);
+        let folder = match folder {
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
+            folder => folder?,
+        };
+        folder.entries(|name, _| {
+            if names.len() < MAX_NAMES {
+                names.extend(name.to_str().map(str::to_owned));
+            }
+        })?;
+        Ok(names)
+    }
+
+    /// Reads a file of at most `limit` bytes.
+    pub(crate) fn bytes(&self, path: &Path, limit: u64) -> Result<Vec<u8>, OpenError> {
+        self.dir.read(&self.inner(path).ok_or(OpenError::Special)?, limit)
+    }
+
+    /// Reads a source.
+    pub(crate) fn read(&self, path: &Path) -> Result<String, SkipReason> {
+        let bytes = self.bytes(path, MAX_FILE_BYTES).map_err(|error| match error {
+            OpenError::TooLarge { .. } => SkipReason::TooLarge,
+            _ => SkipReason::Unreadable,
+        })?;
+        let text = String::from_utf8(bytes).map_err(|_| SkipReason::NotUtf8)?;
+        // NUL is UTF-8, but of no text.
+        if text.contains('\0') {
+            Err(SkipReason::NotUtf8)
+        } else {
+            Ok(text)
+        }
+    }
+
+    fn inner(&self, path: &Path) -> Option<String> {
+        slashed(path.strip_prefix(&self.path).ok()?)
     }
 }
 
 /// Returns a path relative to the workspace, with `/`.
-pub(crate) fn relative(workspace: &Path, path: &Path) -> String {
+fn relative(workspace: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(workspace).unwrap_or(path);
     let parts: Vec<_> = relative
         .components()

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tabellion_platform::{Kind, walk::WalkError};
 use tabellion_syntax::Language;
 use thiserror::Error;
 
@@ -17,7 +18,7 @@ pub use crate::check::Finding;
 use crate::{
     check::{self, Source},
     context,
-    files::{self, SkipReason, Skipped},
+    files::{SkipReason, Skipped, Workspace},
     metrics::FileMetrics,
     plan::Plan,
     rule::Severity,
@@ -114,6 +115,9 @@ pub enum RunError {
         /// The names of the languages.
         known: Vec<&'static str>,
     },
+    /// The folder has more than a run looks at.
+    #[error("{0}")]
+    TooMany(String),
     /// The caller no longer wants the answer.
     #[error("cancelled")]
     Cancelled,
@@ -134,15 +138,22 @@ pub fn run(
 ) -> Result<Report, RunError> {
     let begun = Instant::now();
     let rules = set.select(selection)?;
-    let scope = scope_of(workspace, path)?;
-    let files = if scope == Scope::File {
-        vec![path.to_path_buf()]
+    let workspace = open(workspace)?;
+    let scope = scope_of(&workspace, path)?;
+    let (files, left_out) = if scope == Scope::File {
+        (vec![path.to_path_buf()], Vec::new())
     } else {
-        files::list(path, cancelled)
+        workspace.list(path, cancelled).map_err(|error| match error {
+            WalkError::Cancelled => RunError::Cancelled,
+            WalkError::Budget(_) => RunError::TooMany(error.to_string()),
+            WalkError::Open(_) => RunError::NoSuchPath {
+                path: workspace.relative(path),
+            },
+        })?
     };
     let job = Job {
         plan: Plan::new(&rules),
-        workspace,
+        workspace: &workspace,
         scope,
         modules: Modules::default(),
         cancelled,
@@ -159,6 +170,7 @@ pub fn run(
     }
     tally.cut(MAX_FINDINGS);
     tally.findings.sort();
+    tally.skipped.extend(left_out);
     tally.skipped.sort();
     Ok(Report {
         scope,
@@ -180,8 +192,9 @@ pub fn run(
 /// If there is no such file, it can't be read, or nothing is known about its language.
 pub fn analyze(workspace: &Path, path: &Path) -> Result<Analysis, RunError> {
     let begun = Instant::now();
-    let relative = files::relative(workspace, path);
-    if scope_of(workspace, path)? != Scope::File {
+    let workspace = open(workspace)?;
+    let relative = workspace.relative(path);
+    if scope_of(&workspace, path)? != Scope::File {
         return Err(RunError::NoSuchPath { path: relative });
     }
     let unknown = |path: String| {
@@ -200,7 +213,7 @@ pub fn analyze(workspace: &Path, path: &Path) -> Result<Analysis, RunError> {
         path: relative.clone(),
         reason,
     };
-    let text = files::read(path).map_err(unusable)?;
+    let text = workspace.read(path).map_err(unusable)?;
     let source = Source {
         path: &relative,
         text: &text,
@@ -218,15 +231,18 @@ pub fn analyze(workspace: &Path, path: &Path) -> Result<Analysis, RunError> {
     }
 }
 
-fn scope_of(workspace: &Path, path: &Path) -> Result<Scope, RunError> {
-    let data = std::fs::symlink_metadata(path)
-        .ok()
-        .filter(|_| path.starts_with(workspace));
-    match data {
-        Some(data) if data.is_file() => Ok(Scope::File),
-        Some(data) if data.is_dir() => Ok(Scope::Project),
+fn open(workspace: &Path) -> Result<Workspace, RunError> {
+    Workspace::open(workspace).map_err(|_| RunError::NoSuchPath {
+        path: workspace.display().to_string(),
+    })
+}
+
+fn scope_of(workspace: &Workspace, path: &Path) -> Result<Scope, RunError> {
+    match workspace.kind(path) {
+        Some(Kind::File) => Ok(Scope::File),
+        Some(Kind::Folder) => Ok(Scope::Project),
         _ => Err(RunError::NoSuchPath {
-            path: files::relative(workspace, path),
+            path: workspace.relative(path),
         }),
     }
 }
@@ -234,7 +250,7 @@ fn scope_of(workspace: &Path, path: &Path) -> Result<Scope, RunError> {
 /// What the threads of a run share.
 struct Job<'run> {
     plan: Plan<'run>,
-    workspace: &'run Path,
+    workspace: &'run Workspace,
     scope: Scope,
     modules: Modules,
     cancelled: &'run (dyn Fn() -> bool + Sync),
@@ -267,9 +283,9 @@ impl Job<'_> {
     }
 
     fn check(&self, file: &Path, tally: &mut Tally) {
-        let path = files::relative(self.workspace, file);
+        let path = self.workspace.relative(file);
         let language = Language::of_path(file);
-        let checked = files::read(file).and_then(|text| {
+        let checked = self.workspace.read(file).and_then(|text| {
             let is_test = match language {
                 Some(Language::Rust) => self.modules.is_test_file(self.workspace, file),
                 _ => context::is_test_path(language, &path),

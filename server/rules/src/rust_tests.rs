@@ -2,21 +2,20 @@
 
 use std::{
     collections::HashMap,
-    fs,
     path::{Path, PathBuf},
     sync::{LazyLock, Mutex, PoisonError},
 };
 
 use regex::{Captures, Regex};
+use tabellion_platform::Kind;
 use tabellion_syntax::Language;
 
 use crate::{
-    context, files,
+    context,
+    files::Workspace,
     flat::{FlatTree, Index},
 };
 
-/// A module file that declares others is read up to this size.
-const MAX_BYTES: u64 = 1024 * 1024;
 /// Modules nested deeper in files are not followed.
 const MAX_DEPTH: usize = 32;
 
@@ -131,8 +130,8 @@ pub(crate) struct Modules {
 
 impl Modules {
     /// Returns whether the file at `path`, below `workspace`, is a module that is declared for tests alone, or is below one.
-    pub(crate) fn is_test_file(&self, workspace: &Path, path: &Path) -> bool {
-        let relative = files::relative(workspace, path);
+    pub(crate) fn is_test_file(&self, workspace: &Workspace, path: &Path) -> bool {
+        let relative = workspace.relative(path);
         if context::is_test_path(Some(Language::Rust), &relative) {
             return true;
         }
@@ -146,15 +145,18 @@ impl Modules {
             };
             let parents: Vec<PathBuf> = parents
                 .into_iter()
-                .filter(|parent| parent.starts_with(workspace) && *parent != module)
+                .filter(|parent| workspace.has(parent) && *parent != module)
                 .collect();
             if parents
                 .iter()
-                .any(|parent| self.test_modules(parent).contains(&name))
+                .any(|parent| self.test_modules(workspace, parent).contains(&name))
             {
                 return true;
             }
-            match parents.into_iter().find(|parent| parent.is_file()) {
+            match parents
+                .into_iter()
+                .find(|parent| workspace.kind(parent) == Some(Kind::File))
+            {
                 Some(parent) => module = parent,
                 None => return false,
             }
@@ -162,10 +164,10 @@ impl Modules {
         false
     }
 
-    fn test_modules(&self, file: &Path) -> Vec<String> {
+    fn test_modules(&self, workspace: &Workspace, file: &Path) -> Vec<String> {
         let mut known = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         let read = || {
-            declared_for_tests(file)
+            declared_for_tests(workspace, file)
                 .filter(|(path, _)| path.is_none())
                 .map(|(_, name)| name)
                 .collect()
@@ -174,20 +176,17 @@ impl Modules {
     }
 
     /// Returns whether a file of the same folder declares this one for tests, with `#[path]`.
-    fn is_placed_for_tests(&self, workspace: &Path, file: &Path) -> bool {
-        let Some(folder) = file.parent().filter(|folder| folder.starts_with(workspace)) else {
+    fn is_placed_for_tests(&self, workspace: &Workspace, file: &Path) -> bool {
+        let Some(folder) = file.parent().filter(|folder| workspace.has(folder)) else {
             return false;
         };
         let mut known = self.placed.lock().unwrap_or_else(PoisonError::into_inner);
         let placed = known.entry(folder.to_path_buf()).or_insert_with(|| {
-            let entries = fs::read_dir(folder)
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(|entry| entry.path());
+            let names = workspace.names(folder).unwrap_or_default();
+            let entries = names.into_iter().map(|name| folder.join(name));
             let sources = entries.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
             let placed = sources.flat_map(|source| {
-                declared_for_tests(&source)
+                declared_for_tests(workspace, &source)
                     .filter_map(|(path, _)| path)
                     .collect::<Vec<_>>()
             });
@@ -198,13 +197,8 @@ impl Modules {
 }
 
 /// Returns the modules that a file declares for tests alone, each with the path that its declaration gives.
-fn declared_for_tests(file: &Path) -> impl Iterator<Item = (Option<String>, String)> {
-    let is_small = fs::symlink_metadata(file).is_ok_and(|data| data.is_file() && data.len() <= MAX_BYTES);
-    let text = if is_small {
-        fs::read_to_string(file).unwrap_or_default()
-    } else {
-        String::new()
-    };
+fn declared_for_tests(workspace: &Workspace, file: &Path) -> impl Iterator<Item = (Option<String>, String)> {
+    let text = workspace.read(file).unwrap_or_default();
     let declared = |declaration: Captures<'_>| {
         let attributes = &declaration[1];
         let path = PATH.captures(attributes).map(|path| path[1].to_owned());

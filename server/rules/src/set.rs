@@ -2,14 +2,16 @@
 
 use std::{
     collections::BTreeSet,
-    fmt, fs,
+    fmt,
     path::Path,
     sync::{Arc, LazyLock},
 };
 
+use tabellion_platform::OpenError;
 use thiserror::Error;
 
 use crate::{
+    files::Workspace,
     rule::{Category, Rule},
     rule_file::{self, EXTENSIONS, MAX_BYTES, Problem, RuleFile},
 };
@@ -127,12 +129,20 @@ impl RuleSet {
     pub fn of_workspace(workspace: &Path) -> Self {
         let mut set = Self::built_in();
         let mut taken = BTreeSet::new();
-        let (names, problem) = rule_files(workspace);
+        let folder = workspace.join(FOLDER);
+        let workspace = match Workspace::open(workspace) {
+            Ok(workspace) => workspace,
+            Err(cause) => {
+                set.errors.push(error(FOLDER, unreadable(&cause.into())));
+                return set;
+            }
+        };
+        let (names, problem) = rule_files(&workspace, &folder);
         set.errors.extend(problem.map(|problem| error(FOLDER, problem)));
         for name in names {
             let file = format!("{FOLDER}/{name}");
-            let read = read_file(&workspace.join(FOLDER).join(&name), &name)
-                .and_then(|file| set.add(file, &mut taken));
+            let read =
+                read_file(&workspace, &folder.join(&name), &name).and_then(|file| set.add(file, &mut taken));
             set.errors.extend(read.err().map(|problem| error(&file, problem)));
         }
         set.rules.sort_by(|one, other| one.id.cmp(&other.id));
@@ -239,32 +249,15 @@ fn error(file: &str, problem: Problem) -> RuleFileError {
 }
 
 /// Returns the names of the rule files of a workspace, sorted, and what is wrong with their folder. Links are not followed.
-fn rule_files(workspace: &Path) -> (Vec<String>, Option<Problem>) {
-    let above = workspace.join(".mcb");
-    let folder = workspace.join(FOLDER);
-    let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink());
-    if is_link(&above) || is_link(&folder) {
-        return (
-            Vec::new(),
-            Some(Problem::new(
-                1,
-                "is a link, which is not followed; make it a folder",
-            )),
-        );
-    }
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (Vec::new(), None),
-        Err(error) => {
-            return (
-                Vec::new(),
-                Some(Problem::new(1, format!("can't be read: {error}"))),
-            );
+fn rule_files(workspace: &Workspace, folder: &Path) -> (Vec<String>, Option<Problem>) {
+    let names = match workspace.names(folder) {
+        Ok(names) => names.into_iter(),
+        Err(OpenError::Symlink) => {
+            let problem = Problem::new(1, "is a link, which is not followed; make it a folder");
+            return (Vec::new(), Some(problem));
         }
+        Err(error) => return (Vec::new(), Some(unreadable(&error))),
     };
-    let names = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| extension(name).is_some()).collect();
     names.sort();
     let problem = (names.len() > MAX_FILES).then(|| {
@@ -285,22 +278,23 @@ fn extension(name: &str) -> Option<&str> {
     EXTENSIONS.contains(&extension).then_some(extension)
 }
 
-fn read_file(path: &Path, name: &str) -> Result<RuleFile, Problem> {
-    let data =
-        fs::symlink_metadata(path).map_err(|error| Problem::new(1, format!("can't be read: {error}")))?;
-    if !data.is_file() {
-        return Err(Problem::new(1, "is no regular file; put the rule here itself"));
-    }
-    if data.len() > MAX_BYTES as u64 {
-        return Err(Problem::new(
-            1,
-            format!(
-                "a rule file has at most {MAX_BYTES} bytes; this one has {}",
-                data.len()
+fn unreadable(error: &OpenError) -> Problem {
+    Problem::new(1, format!("can't be read: {error}"))
+}
+
+fn read_file(workspace: &Workspace, path: &Path, name: &str) -> Result<RuleFile, Problem> {
+    let bytes = workspace
+        .bytes(path, MAX_BYTES as u64)
+        .map_err(|error| match error {
+            OpenError::Symlink | OpenError::Special => {
+                Problem::new(1, "is no regular file; put the rule here itself")
+            }
+            OpenError::TooLarge { size, limit } => Problem::new(
+                1,
+                format!("a rule file has at most {limit} bytes; this one has {size}"),
             ),
-        ));
-    }
-    let bytes = fs::read(path).map_err(|error| Problem::new(1, format!("can't be read: {error}")))?;
+            error => unreadable(&error),
+        })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();

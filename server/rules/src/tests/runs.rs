@@ -260,3 +260,36 @@ fn an_analysis_needs_a_file_of_a_known_language() {
         );
     }
 }
+
+/// What a clone may have in place of a file of rules: the run goes on without it, and does not wait.
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_not_read() {
+    for name in [
+        ".ignore",
+        ".gitignore",
+        "sub/.gitignore",
+        ".mcb/rules/a.toml",
+        "lib.rs",
+        ".mcb",
+    ] {
+        for kind in ["pipe", "device", "large"] {
+            let folder = workspace(&[("a.rs", BAD)]);
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            match kind {
+                "pipe" => {
+                    let made = std::process::Command::new("mkfifo").arg(&path).status();
+                    assert!(made.expect("it runs").success());
+                }
+                "device" => std::os::unix::fs::symlink("/dev/zero", &path).expect("a link"),
+                _ => {
+                    let file = fs::File::create(&path).expect("a file");
+                    file.set_len(6_000_000_000).expect("it has holes");
+                }
+            }
+            let report = run_in(&folder, "", &["QUAL001"]).expect("a report");
+            assert_eq!(places(&report).len(), 1, "{kind} as {name}");
+        }
+    }
+}

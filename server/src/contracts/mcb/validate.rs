@@ -256,6 +256,7 @@ fn failure(error: RunError, selection: &Selection) -> Failure {
             .with("pointer", "/path"),
         RunError::Unusable { .. } => invalid("path", "/path", message),
         RunError::UnknownLanguage { .. } => invalid("language", "/path", message),
+        RunError::TooMany(_) => Failure::new(FailureKind::TooLarge, message),
         RunError::Cancelled => Failure::new(FailureKind::Busy, message),
     }
 }
