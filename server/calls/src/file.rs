@@ -8,7 +8,7 @@ use std::{
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use tabellion_platform::{for_owner_alone, lock_file};
+use tabellion_platform::{create_folders, for_owner_alone, lock_file};
 use tabellion_runtime::{Failure, FailureKind};
 
 use crate::clock;
@@ -60,7 +60,7 @@ pub(crate) fn set_up(path: &Path) -> Result<(), Failure> {
         Failure::new(FailureKind::Io, message).with_source(error)
     };
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(at)?;
+        create_folders(folder, 2).map_err(at)?;
     }
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");

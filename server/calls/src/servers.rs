@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fs, io, path::PathBuf};
 
-use tabellion_platform::{FileLock, try_lock_file};
+use tabellion_platform::{FileLock, create_folders, try_lock_file};
 use uuid::Uuid;
 
 use crate::file;
@@ -18,7 +18,7 @@ pub(crate) struct Server {
 impl Server {
     /// Joins the servers in `folder`.
     pub(crate) fn join(folder: PathBuf) -> io::Result<Self> {
-        fs::create_dir_all(&folder)?;
+        create_folders(&folder, 1)?;
         let id = Uuid::new_v4().to_string();
         let path = folder.join(&id);
         file::create(&path)?;

@@ -1,10 +1,27 @@
 //! The git attributes of a file that affect the bytes git stores.
 
-use gix::{attrs::State, config::Snapshot, index, worktree::stack::state::attributes::Source};
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+};
+
+use gix::{
+    attrs::{
+        Search, Source, State,
+        search::{MetadataCollection, Outcome},
+    },
+    config::Snapshot,
+    glob::pattern::Case,
+};
+use tabellion_platform::{Dir, OpenError, read_regular};
 use tabellion_runtime::Failure;
 
-use super::failures::InRepository;
+use super::failures::{InRepository, refused};
 
+const WHAT: &str = "the attributes";
+const FILE: &str = ".gitattributes";
+/// Size limit of an attributes file. Git's own is 100 MiB.
+const MAX_FILE_BYTES: u64 = 16 << 20;
 const NAMES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
 
 /// The attributes of a file.
@@ -22,18 +39,48 @@ impl Attributes {
     /// Returns the attributes of the file at `path`, relative to the top of the repository.
     ///
     /// # Errors
-    /// If an attributes file can't be read.
+    /// If an attributes file can't be read, or is a pipe or device. As for git, a link in the working tree has none.
     pub(super) fn of(git: &gix::Repository, path: &str) -> Result<Self, Failure> {
-        const WHAT: &str = "the attributes";
-        let no_index = index::State::new(git.object_hash());
-        let mut stack = git
-            .attributes_only(&no_index, Source::WorktreeThenIdMapping)
-            .reading(WHAT)?;
-        let mut found = stack.selected_attribute_matches(NAMES);
-        stack
-            .at_path(path, None)
-            .reading(WHAT)?
-            .matching_attributes(&mut found);
+        let mut names = MetadataCollection::default();
+        // Without files it has git's own macros, and nothing that can fail.
+        let search = Search::new_globals(None::<PathBuf>, &mut Vec::new(), &mut names);
+        let mut search = search.reading(WHAT)?;
+        let mut add = |text: Option<Vec<u8>>, folder: Option<&str>| {
+            let Some(text) = text else { return Ok(()) };
+            let source = Path::new(folder.unwrap_or_default()).join(FILE);
+            let base = folder.map(|_| Path::new(""));
+            let has_macros = folder.is_none_or(str::is_empty);
+            search
+                .add_patterns_buffer(&text, source, base, &mut names, has_macros)
+                .map(drop)
+                .reading(WHAT)
+        };
+        // From the weakest to the strongest.
+        for file in of_host(git) {
+            add(
+                present(read_regular(&file, MAX_FILE_BYTES), &file.to_string_lossy())?,
+                None,
+            )?;
+        }
+        let top = Dir::open(git.workdir().unwrap_or(git.git_dir())).reading(WHAT)?;
+        for (end, _) in path.match_indices('/') {
+            let folder = path[..end].rsplit_once('/').map_or("", |(above, _)| above);
+            add(in_folder(&top, folder)?, Some(folder))?;
+        }
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        add(in_folder(&top, folder)?, Some(folder))?;
+        let common = Dir::open(git.common_dir()).reading(WHAT)?;
+        add(
+            present(common.read("info/attributes", MAX_FILE_BYTES), "info/attributes")?,
+            None,
+        )?;
+        let case = match git.config_snapshot().boolean("core.ignoreCase") {
+            Some(true) => Case::Fold,
+            _ => Case::Sensitive,
+        };
+        let mut found = Outcome::default();
+        found.initialize_with_selection(&names, NAMES);
+        search.pattern_matching_relative_path(path.into(), case, Some(false), &mut found);
         let mut states = found
             .iter_selected()
             .map(|found| found.assignment.state.to_owned());
@@ -69,6 +116,51 @@ impl Attributes {
             .boolean_by("filter", Some(name), "required")
             .is_ok_and(|required| required == Some(true));
         (runs("clean") || runs("process") || is_required).then(|| format!("filter={name}"))
+    }
+}
+
+/// Returns the attributes files of the host: of git's installation, the system and the user.
+fn of_host(git: &gix::Repository) -> Vec<PathBuf> {
+    let mut variable = |name: &str| (!name.starts_with("GIT_")).then(|| env::var_os(name)).flatten();
+    let mut files: Vec<PathBuf> = [Source::GitInstallation, Source::System]
+        .into_iter()
+        .filter_map(|source| source.storage_location(&mut variable))
+        .collect();
+    let configured = git.config_snapshot().trusted_path("core.attributesFile");
+    files.extend(
+        configured
+            .ok()
+            .flatten()
+            .or_else(|| Source::Git.storage_location(&mut variable)),
+    );
+    files
+}
+
+fn in_folder(top: &Dir, folder: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let file = if folder.is_empty() {
+        FILE.to_owned()
+    } else {
+        format!("{folder}/{FILE}")
+    };
+    present(top.read(&file, MAX_FILE_BYTES), &file)
+}
+
+/// Returns what was read of the file called `name`, if it is there.
+fn present(read: Result<Vec<u8>, OpenError>, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+    match read {
+        Ok(text) => Ok(Some(text)),
+        Err(OpenError::Symlink) => Ok(None),
+        Err(OpenError::Io(error))
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(refused(format!(
+            "the attributes file `{name}` says what git makes of files beside it, and can't be read: {error}; remove or replace it"
+        ))),
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
 };
 
 use gix::ObjectId;
+use tabellion_platform::create_folders;
 use tabellion_runtime::{Failure, StoreError};
 
 use super::{
@@ -46,7 +47,7 @@ impl BranchMove {
     pub(super) fn prepare(repository: &Repository, branch: &str, next: ObjectId) -> Result<Self, Failure> {
         let [_, files] = locks(repository, branch);
         let folder = files.target.parent().expect("a branch is in a folder").to_owned();
-        fs::create_dir_all(&folder).at("create", &folder)?;
+        create_folders(&folder, branch.matches('/').count()).at("create", &folder)?;
         let mut lock = files.prepare()?;
         lock.write(format!("{next}\n").as_bytes())?;
         Ok(Self { lock })
@@ -128,20 +129,18 @@ pub(super) fn log(
         lines.push_str(&format!("{before} {commit} {line}\n"));
         before = *commit;
     }
-    for log in [
-        repository.git_dir().join("logs/HEAD"),
-        repository.common_dir().join("logs").join(branch),
-    ] {
+    for (folder, name) in [(repository.git_dir(), "HEAD"), (repository.common_dir(), branch)] {
+        let log = folder.join("logs").join(name);
         if repository.keeps_logs() || log.exists() {
-            append_once(&log, &lines).at("write", &log)?;
+            append_once(&log, 1 + name.matches('/').count(), &lines).at("write", &log)?;
         }
     }
     Ok(())
 }
 
-fn append_once(log: &Path, lines: &str) -> io::Result<()> {
+fn append_once(log: &Path, levels: usize, lines: &str) -> io::Result<()> {
     if let Some(folder) = log.parent() {
-        fs::create_dir_all(folder)?;
+        create_folders(folder, levels)?;
     }
     let mut file = OpenOptions::new()
         .read(true)

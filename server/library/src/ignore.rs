@@ -3,8 +3,7 @@
 //! gix matches the rules, with a translation of git's own matcher; `.ignore` and `.rgignore` have no effect. Two unusual
 //! forms of a rule match less than in git: a `**` glued to other characters (`a**/**`), and `//`.
 
-use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,9 +12,12 @@ use gix_ignore::glob::search::Pattern;
 use gix_ignore::glob::search::pattern::List;
 use gix_ignore::search::Ignore;
 
-use super::root::{MAX_FILE_BYTES, Root};
+use super::root::Root;
 use crate::path::LibraryDir;
-use tabellion_platform::{self as platform, Dir};
+use tabellion_platform::{self as platform, Dir, read_regular};
+
+/// Size limit of a file of rules. Git's own is 100 MiB.
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Where git's rules for a library are. The files are read again for each walk.
 #[derive(Clone, Debug)]
@@ -28,7 +30,7 @@ struct Repository {
     work_dir: PathBuf,
     /// The library's folder in the work tree, `/`-separated; empty if it is the whole work tree.
     library: String,
-    info_exclude: PathBuf,
+    common_dir: PathBuf,
     excludes_file: Option<PathBuf>,
     case: Case,
 }
@@ -60,7 +62,7 @@ impl IgnoreRules {
         let repository = Repository {
             library: segments.ok_or_else(outside)?.join("/"),
             work_dir,
-            info_exclude: common_dir.join("info/exclude"),
+            common_dir: common_dir.to_owned(),
             excludes_file,
             case: if ignore_case { Case::Fold } else { Case::Sensitive },
         };
@@ -100,10 +102,17 @@ impl IgnoreRules {
             return Some(scope);
         };
         scope.case = repository.case;
-        // From the weakest to the strongest. Unreadable files have no rules, as in git.
-        for file in repository.excludes_file.iter().chain([&repository.info_exclude]) {
-            scope.add("", fs::File::open(file).ok());
-        }
+        // From the weakest to the strongest. Unreadable files have no rules, as in git; and so have pipes and devices.
+        let configured = repository.excludes_file.as_ref();
+        scope.add(
+            "",
+            configured.and_then(|file| read_regular(file, MAX_FILE_BYTES).ok()),
+        );
+        let common = Dir::open(&repository.common_dir).ok();
+        scope.add(
+            "",
+            common.and_then(|dir| dir.read("info/exclude", MAX_FILE_BYTES).ok()),
+        );
         let mut above = String::new();
         let work_dir = Dir::open(&repository.work_dir).ok();
         for segment in repository
@@ -112,10 +121,10 @@ impl IgnoreRules {
             .filter(|segment| !segment.is_empty())
         {
             let rules = format!("{above}.gitignore");
-            scope.add(
-                &above,
-                work_dir.as_ref().and_then(|dir| dir.open_file(&rules).ok()),
-            );
+            let text = work_dir
+                .as_ref()
+                .and_then(|dir| dir.read(&rules, MAX_FILE_BYTES).ok());
+            scope.add(&above, text);
             above.push_str(segment);
             if scope.matches(&above, true) {
                 return None;
@@ -156,16 +165,13 @@ impl Scope {
         } else {
             format!("{}{}/", self.library, dir.as_str())
         };
-        scope.add(&base, handle.open_entry(".gitignore").ok());
+        scope.add(&base, handle.read(".gitignore", MAX_FILE_BYTES).ok());
         scope
     }
 
-    /// Adds the rules in `file`, which apply below the folder `base` of the work tree (with a trailing `/`).
-    fn add(&mut self, base: &str, file: Option<fs::File>) {
-        let mut text = Vec::new();
-        if file.is_none_or(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut text).is_err()) {
-            return;
-        }
+    /// Adds the rules in `text`, which apply below the folder `base` of the work tree (with a trailing `/`).
+    fn add(&mut self, base: &str, text: Option<Vec<u8>>) {
+        let Some(text) = text else { return };
         let patterns = Ignore::default().bytes_to_patterns(&text, Path::new(""));
         if !patterns.is_empty() {
             let base = (!base.is_empty()).then(|| base.into());

@@ -1,7 +1,7 @@
 //! A library's folder and its repository, and the operations that reading and changing share.
 
 use std::{
-    fs,
+    io,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicBool, mpsc},
     thread,
@@ -9,7 +9,7 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_platform::{FileLock, lock_file, try_lock_file};
+use tabellion_platform::{FileLock, create_folders, lock_file, try_lock_file};
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{
@@ -123,9 +123,21 @@ impl WorkingTree {
         Ok(lock)
     }
 
+    /// Returns the failure of a library whose folder is not where it was.
+    fn gone(&self) -> Failure {
+        let folder = self.root.path().display();
+        let message = format!(
+            "`{folder}` is no longer a library with a repository; move it back, or start the server with its new place"
+        );
+        Failure::new(FailureKind::Io, message).with("rule", "library_gone")
+    }
+
     fn lock_path(&self) -> Result<PathBuf, Failure> {
         let own = self.repository.own("");
-        fs::create_dir_all(&own).at("create", &own)?;
+        create_folders(&own, 1).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => self.gone(),
+            _ => Err::<(), _>(error).at("create", &own).unwrap_err(),
+        })?;
         Ok(self.repository.own("lock"))
     }
 }

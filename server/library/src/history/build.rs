@@ -20,7 +20,7 @@ use super::{
     changes::{self, Touched},
     is_entry,
 };
-use tabellion_platform::{FileId, file_id_at, try_lock_file};
+use tabellion_platform::{FileId, create_folders, file_id_at, try_lock_file};
 
 /// Created after the tables are filled, which is faster.
 const INDEXES: &str = "CREATE UNIQUE INDEX walk_id ON walk (id);
@@ -107,7 +107,7 @@ impl Builder {
     pub(super) fn open(file: &Path) -> Result<Self, BuildError> {
         if let Some(folder) = file.parent() {
             // If the folder can't be created, neither can the file; that error is reported.
-            let _ = fs::create_dir_all(folder);
+            let _ = create_folders(folder, 1);
         }
         let _opening = try_lock_file(&beside(file, "-opening"))?.ok_or(BuildError::Busy)?;
         if !file.exists() {

@@ -9,5 +9,6 @@ mod racy;
 mod refusals;
 pub(crate) mod support;
 mod together;
+mod untrusted;
 #[cfg(target_os = "linux")]
 mod writers;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
-use tabellion_platform::{for_owner_alone, lock_file};
+use tabellion_platform::{create_folders, for_owner_alone, lock_file};
 
 use crate::CatalogueError;
 
@@ -55,7 +55,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, CatalogueError> {
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(CatalogueError::at(folder))?;
+        create_folders(folder, 2).map_err(CatalogueError::at(folder))?;
     }
     create(&lock).map_err(CatalogueError::at(&lock))?;
     let _held = lock_file(&lock).map_err(CatalogueError::at(&lock))?;

@@ -7,6 +7,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use tabellion_platform::create_folders;
+
 /// The folder of exports. It is created with the first one.
 #[derive(Debug, Clone)]
 pub struct ExportFiles {
@@ -25,7 +27,7 @@ impl ExportFiles {
     /// # Errors
     /// If it can't be created, or exists.
     pub fn create(&self, name: &str) -> io::Result<(PathBuf, File)> {
-        fs::create_dir_all(&self.folder)?;
+        create_folders(&self.folder, 3)?;
         self.remove_expired()?;
         let path = self.folder.join(name);
         let file = File::create_new(&path)?;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tabellion_platform::for_owner_alone;
+use tabellion_platform::{create_folders, for_owner_alone};
 
 /// Bytes of a secret.
 pub const SECRET_BYTES: usize = 32;
@@ -55,7 +55,7 @@ impl SecretFile {
         getrandom::fill(&mut secret).map_err(io::Error::other)?;
         getrandom::fill(&mut suffix).map_err(io::Error::other)?;
         if let Some(folder) = self.0.parent() {
-            fs::create_dir_all(folder)?;
+            create_folders(folder, 2)?;
         }
         let new = self
             .0

@@ -1,0 +1,71 @@
+//! What a clone may have in place of git's own files, and a library that is moved away.
+
+use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
+
+use super::support::{Bench, change, make, path, refusal};
+
+fn put(kind: &str, at: &Path) {
+    let _ = fs::remove_file(at);
+    fs::create_dir_all(at.parent().unwrap()).unwrap();
+    match kind {
+        "pipe" => assert!(Command::new("mkfifo").arg(at).status().unwrap().success()),
+        "device" => symlink("/dev/zero", at).unwrap(),
+        _ => fs::File::create(at).unwrap().set_len(6_000_000_000).unwrap(),
+    }
+}
+
+/// Each of these blocked all writers, or took all memory.
+#[test]
+fn rules_and_attributes_that_are_no_regular_files_block_nothing() {
+    for name in [
+        ".gitignore",
+        "notes/.gitignore",
+        ".git/info/exclude",
+        "elsewhere",
+        "notes/.gitattributes",
+        ".git/info/attributes",
+    ] {
+        for kind in ["pipe", "device", "large"] {
+            let shown = format!("{kind} as {name}");
+            let bench = Bench::new();
+            let at = bench.path(name);
+            put(kind, &at);
+            for option in ["core.excludesFile", "core.attributesFile"]
+                .iter()
+                .filter(|_| name == "elsewhere")
+            {
+                bench.git(&["config", option, at.to_str().unwrap()]);
+            }
+            let library = bench.library();
+            library.read(&path("plan.md")).unwrap();
+            // Without its attributes, it is not known what git would keep of a file.
+            if let Err(error) = make(&library, &change("notes/a.md", Some("new\r\n"))) {
+                let said = format!("{error:?}");
+                assert!(said.contains("the attributes file"), "{shown}: {said}");
+            }
+            make(&library, &change("plan.md", Some("new plan\n")))
+                .map(drop)
+                .unwrap_or_else(|error| {
+                    assert!(
+                        name.contains("info/attributes") || name == "elsewhere",
+                        "{shown}: {error:?}"
+                    );
+                });
+        }
+    }
+}
+
+#[test]
+fn a_library_that_was_moved_away_is_not_made_again() {
+    let bench = Bench::new();
+    let library = bench.library();
+    make(&library, &change("plan.md", Some("new plan\n"))).unwrap();
+    let (folder, moved) = (bench.path(""), bench.path("").with_extension("moved"));
+    fs::rename(&folder, &moved).unwrap();
+    let failure = refusal(&library, &change("plan.md", Some("newer plan\n")));
+    assert_eq!(failure.data["rule"], "library_gone", "{failure}");
+    assert!(!folder.exists(), "{failure}");
+    fs::rename(&moved, &folder).unwrap();
+    make(&library, &change("plan.md", Some("newest plan\n"))).unwrap();
+    bench.assert_sound();
+}
