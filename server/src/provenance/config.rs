@@ -3,15 +3,18 @@
 //! Other tables of the file belong to other programs. It is read once, when the server starts.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use serde_json::{Map, Value};
+use tabellion_platform::{Dir, OpenError};
 use tabellion_runtime::spec::{ProvenanceField, ProvenancePlace, ProvenanceType};
 
 /// Name of the file.
 const FILE: &str = ".mcp-context.toml";
+/// Size limit of the file.
+const MAX_BYTES: u64 = 1 << 20;
 /// Name of the table.
 const TABLE: &str = "provenance";
 
@@ -24,7 +27,7 @@ pub(crate) enum ConfigError {
         /// The file.
         path: PathBuf,
         /// The system's error.
-        source: io::Error,
+        source: OpenError,
     },
     /// It is not TOML.
     #[error("`{}` is not TOML: {source}", path.display())]
@@ -62,9 +65,9 @@ impl Config {
         if fields.is_empty() {
             return Ok(config);
         }
-        let of_workspace = of_workspace(workspace).into_iter();
-        for path in of_workspace.chain(folders.iter().map(|folder| folder.join(FILE))) {
-            for (field, value) in table(&path, fields)? {
+        let of_workspace = of_workspace(workspace).map(Path::to_owned);
+        for folder in of_workspace.into_iter().chain(folders.iter().cloned()) {
+            for (field, value) in table(&folder, fields)? {
                 config.0.entry(field).or_insert(value);
             }
         }
@@ -77,12 +80,11 @@ impl Config {
     }
 }
 
-/// Returns the nearest file in `folder` or a folder above it, up to the top of its work tree.
-fn of_workspace(folder: &Path) -> Option<PathBuf> {
+/// Returns `folder` or the nearest folder above it that has the file, up to the top of its work tree.
+fn of_workspace(folder: &Path) -> Option<&Path> {
     for folder in folder.ancestors() {
-        let path = folder.join(FILE);
-        if path.symlink_metadata().is_ok() {
-            return Some(path);
+        if folder.join(FILE).symlink_metadata().is_ok() {
+            return Some(folder);
         }
         if folder.join(".git").symlink_metadata().is_ok() {
             return None;
@@ -91,11 +93,13 @@ fn of_workspace(folder: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Returns the fields in a file; none if there is no file.
-fn table(path: &Path, fields: &[&ProvenanceField]) -> Result<Map<String, Value>, ConfigError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Map::new()),
+/// Returns the fields in a folder's file; none if there is no file.
+fn table(folder: &Path, fields: &[&ProvenanceField]) -> Result<Map<String, Value>, ConfigError> {
+    let path = &folder.join(FILE);
+    let read = Dir::open(folder).map_err(OpenError::from);
+    let text = match read.and_then(|folder| folder.read(FILE, MAX_BYTES)) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(Map::new()),
         Err(source) => {
             let path = path.to_owned();
             return Err(ConfigError::Io { path, source });

@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 
 const fn field(
@@ -99,5 +101,42 @@ fn a_wrong_configuration_is_refused_with_its_file() {
     ] {
         let error = read(&[("data", text)]).expect_err(text);
         assert!(error.starts_with(expected), "{text}: {error}");
+    }
+}
+
+/// What a clone may have as its configuration: none is waited for, read without bound, or repeated in an error.
+#[cfg(unix)]
+#[test]
+fn only_a_regular_file_of_the_folder_itself_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let outside = folder.path().join("outside");
+    fs::write(&outside, "secret line").expect("a file");
+    let path = folder.path().join("ws").join(FILE);
+    fs::create_dir_all(folder.path().join("ws/.git")).expect("folders");
+    let link = |target: &Path| std::os::unix::fs::symlink(target, &path).expect("a link");
+    for kind in ["pipe", "device", "outside", "large"] {
+        match kind {
+            "pipe" => assert!(
+                std::process::Command::new("mkfifo")
+                    .arg(&path)
+                    .status()
+                    .expect("it runs")
+                    .success()
+            ),
+            "device" => link(Path::new("/dev/zero")),
+            "outside" => link(&outside),
+            _ => fs::File::create(&path)
+                .and_then(|file| file.set_len(6_000_000_000))
+                .expect("a file with holes"),
+        }
+        let fields: Vec<_> = FIELDS.iter().collect();
+        let error = Config::read(&folder.path().join("ws"), &[], &fields)
+            .expect_err(kind)
+            .to_string();
+        assert!(
+            error.contains(FILE) && !error.contains("secret"),
+            "{kind}: {error}"
+        );
+        fs::remove_file(&path).expect("removed");
     }
 }
