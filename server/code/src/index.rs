@@ -375,7 +375,7 @@ impl Run {
     /// Brings the collection up to what a tree has, a transaction for each step.
     fn bring_up(&self, connection: &Connection, tree: &dyn Tree, stop: &Stop) -> Result<Outcome, CodeError> {
         let collection = self.collection;
-        let entries = tree.entries()?;
+        let entries = tree.entries(stop)?;
         let known = write::files(connection, collection)?;
         self.index.write(connection, stop, |transaction| {
             let sql = "UPDATE collection SET total = ? WHERE number = ?";
@@ -430,7 +430,7 @@ impl Run {
 struct Unlisted(String);
 
 impl Tree for Unlisted {
-    fn entries(&self) -> Result<Vec<Entry>, CodeError> {
+    fn entries(&self, _: &Stop) -> Result<Vec<Entry>, CodeError> {
         Err(CodeError::Listing(self.0.clone()))
     }
 

@@ -34,7 +34,8 @@ impl Stop {
         self.0.store(true, Relaxed);
     }
 
-    pub(crate) fn is_asked(&self) -> bool {
+    /// Returns whether the run is to end.
+    pub fn is_asked(&self) -> bool {
         self.0.load(Relaxed)
     }
 }

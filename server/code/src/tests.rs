@@ -31,7 +31,7 @@ impl Texts {
 }
 
 impl Tree for Texts {
-    fn entries(&self) -> Result<Vec<Entry>, CodeError> {
+    fn entries(&self, _: &Stop) -> Result<Vec<Entry>, CodeError> {
         let entry = |(branch, path): &(String, String)| Entry {
             branch: branch.clone(),
             path: path.clone(),
@@ -301,7 +301,7 @@ fn a_run_that_stopped_or_died_is_interrupted_and_one_at_a_time_runs() {
         bench.index.status("c").unwrap().unwrap().state,
         State::Interrupted
     );
-    let missing = Folder::new(bench.folder.path().join("missing"), Selection::default());
+    let missing = Folder::new(bench.folder.path(), "missing", Selection::default());
     assert!(
         other
             .begin("c", "third")
@@ -431,7 +431,9 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
         ..Selection::default()
     };
     let of = |selection: &Selection| {
-        let entries = Folder::new(&root, selection.clone()).entries().unwrap();
+        let entries = Folder::new(&root, "", selection.clone())
+            .entries(&Stop::default())
+            .unwrap();
         entries
             .into_iter()
             .map(|entry| entry.path)
@@ -469,10 +471,12 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
         assert_eq!(of(&selection), expected, "{selection:?}");
     }
     // The root is taken by whatever name.
-    let entries = Folder::new(root.join("target"), all.clone()).entries().unwrap();
+    let entries = Folder::new(root.join("target"), "", all.clone())
+        .entries(&Stop::default())
+        .unwrap();
     assert_eq!(entries.len(), 1);
     let bench = Bench::new();
-    assert_eq!(bench.run(&Folder::new(&root, all)), (5, 0, 1));
+    assert_eq!(bench.run(&Folder::new(&root, "", all)), (5, 0, 1));
 }
 
 #[cfg(unix)]
@@ -487,10 +491,11 @@ fn links_are_followed_if_asked_and_never_out_of_the_folder() {
     std::os::unix::fs::symlink("../b.rs", root.join("out.rs")).unwrap();
     std::os::unix::fs::symlink("..", root.join("up")).unwrap();
     let bench = Bench::new();
-    bench.run(&Folder::new(&root, Selection::default()));
+    bench.run(&Folder::new(&root, "", Selection::default()));
     assert_eq!(bench.paths("inside outside", &[]), ["a.rs"]);
     bench.run(&Folder::new(
         &root,
+        "",
         Selection {
             follow_symlinks: true,
             ..Selection::default()
@@ -591,4 +596,115 @@ fn a_path_can_be_anything_that_a_folder_has() {
         };
         assert!(selection.ignores(folder).is_ok(), "{pattern}");
     }
+}
+
+/// What a clone may have in place of a file of rules or of a source: the run goes on without it, and does not wait.
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_not_read() {
+    for name in [
+        ".ignore",
+        ".gitignore",
+        "sub/.gitignore",
+        ".git/info/exclude",
+        "a.rs",
+        "sub",
+    ] {
+        for kind in ["pipe", "device", "large"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(folder.path().join("b.rs"), "fn inside() {}").unwrap();
+            match kind {
+                "pipe" => assert!(
+                    std::process::Command::new("mkfifo")
+                        .arg(&path)
+                        .status()
+                        .unwrap()
+                        .success()
+                ),
+                "device" => std::os::unix::fs::symlink("/dev/zero", &path).unwrap(),
+                _ => fs::File::create(&path).unwrap().set_len(6_000_000_000).unwrap(),
+            }
+            let bench = Bench::new();
+            bench.run(&Folder::new(folder.path(), "", Selection::default()));
+            assert_eq!(bench.paths("inside", &[]), ["b.rs"], "{kind} as {name}");
+        }
+    }
+}
+
+/// A folder is exchanged for a link to one outside after the files were listed, before they are read.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_becomes_a_link_during_a_run_leads_nowhere() {
+    struct Exchanging<'t>(Folder, &'t Path);
+    impl Tree for Exchanging<'_> {
+        fn entries(&self, stop: &Stop) -> Result<Vec<Entry>, CodeError> {
+            let entries = self.0.entries(stop)?;
+            fs::rename(self.1.join("ws/zz"), self.1.join("ws/old")).unwrap();
+            std::os::unix::fs::symlink(self.1.join("outside"), self.1.join("ws/zz")).unwrap();
+            Ok(entries)
+        }
+
+        fn read(&self, entry: &Entry) -> io::Result<Vec<u8>> {
+            self.0.read(entry)
+        }
+    }
+    for follow_symlinks in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("ws/zz/a.rs", "fn inside() {}"),
+            ("outside/a.rs", "fn outside() {}"),
+        ] {
+            fs::create_dir_all(folder.path().join(path).parent().unwrap()).unwrap();
+            fs::write(folder.path().join(path), text).unwrap();
+        }
+        let selection = Selection {
+            follow_symlinks,
+            ..Selection::default()
+        };
+        let bench = Bench::new();
+        let tree = Exchanging(
+            Folder::new(folder.path().join("ws"), "", selection),
+            folder.path(),
+        );
+        assert_eq!(bench.run(&tree), (0, 0, 1), "{follow_symlinks}");
+        assert!(bench.paths("outside", &[]).is_empty());
+    }
+}
+
+/// Links that lead out are not looked at, so that no count tells what is there; and those that lead around end.
+#[cfg(unix)]
+#[test]
+fn links_reveal_nothing_of_what_is_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    for path in ["ws/in/a.rs", "ws/beside/b.rs", "outside/c.rs"] {
+        fs::create_dir_all(at(path).parent().unwrap()).unwrap();
+        fs::write(at(path), "fn x() {}").unwrap();
+    }
+    for (link, target) in [
+        ("ws/in/out", "../../outside".to_owned()),
+        ("ws/in/file.rs", "../../outside/c.rs".to_owned()),
+        ("ws/in/absolute", at("outside").display().to_string()),
+        ("ws/in/beside", "../beside".to_owned()),
+        ("ws/in/through", "again/../../../outside".to_owned()),
+        ("ws/in/self", "self".to_owned()),
+        ("ws/in/around", ".".to_owned()),
+        ("ws/in/again", "here".to_owned()),
+        ("ws/in/here/up", "..".to_owned()),
+    ] {
+        fs::create_dir_all(at(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, at(link)).unwrap();
+    }
+    fs::write(at("ws/in/here/d.rs"), "fn x() {}").unwrap();
+    let selection = Selection {
+        follow_symlinks: true,
+        ..Selection::default()
+    };
+    let entries = Folder::new(at("ws"), "in", selection)
+        .entries(&Stop::default())
+        .unwrap();
+    let paths: Vec<_> = entries.iter().map(|entry| entry.path.as_str()).collect();
+    assert_eq!(paths, ["a.rs", "again/d.rs", "here/d.rs"]);
 }

@@ -1,14 +1,18 @@
 //! What can be indexed: the files of a folder, or anything that lists and reads texts.
 
 use std::{
-    fs::File,
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
-use ignore::{WalkBuilder, gitignore::GitignoreBuilder};
+use ignore::gitignore::GitignoreBuilder;
+use tabellion_platform::{
+    Dir, slashed,
+    walk::{Walk, WalkError},
+};
 
-use crate::CodeError;
+use crate::{CodeError, Stop};
 
 /// Folders that hold what was made or fetched, not written; skipped unless they are named.
 const SKIPPED: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
@@ -26,11 +30,11 @@ pub struct Entry {
 
 /// Files to be indexed.
 pub trait Tree: Sync {
-    /// Lists the files.
+    /// Lists the files. Asks `stop` often.
     ///
     /// # Errors
-    /// If they can't be listed, so that none is taken for removed.
-    fn entries(&self) -> Result<Vec<Entry>, CodeError>;
+    /// If they can't be listed, or not all of them, so that none is taken for removed; [`CodeError::Ended`] if it was stopped.
+    fn entries(&self, stop: &Stop) -> Result<Vec<Entry>, CodeError>;
 
     /// Reads a file.
     ///
@@ -100,81 +104,78 @@ impl Selection {
     }
 }
 
-/// The files of a folder that its ignore rules let through.
+/// The files of a folder that its ignore rules let through, opened below the workspace that it is in.
 pub struct Folder {
-    root: PathBuf,
+    workspace: PathBuf,
+    /// The folder's path in the workspace.
+    start: PathBuf,
     selection: Selection,
+    /// The workspace, once a run has begun: what takes its place meanwhile is not read.
+    held: OnceLock<Dir>,
 }
 
 impl Folder {
-    /// Makes a tree of a folder. `root` is without links.
-    pub fn new(root: impl Into<PathBuf>, selection: Selection) -> Self {
+    /// Makes a tree of the folder at `start`, a path below `workspace`.
+    pub fn new(workspace: impl Into<PathBuf>, start: impl Into<PathBuf>, selection: Selection) -> Self {
         Self {
-            root: root.into(),
+            workspace: workspace.into(),
+            start: start.into(),
             selection,
+            held: OnceLock::new(),
         }
+    }
+
+    /// Returns the workspace, held open, and the folder's path in it.
+    fn open(&self) -> io::Result<(&Dir, String)> {
+        let start = slashed(&self.start).ok_or(io::ErrorKind::InvalidFilename)?;
+        if let Some(held) = self.held.get() {
+            return Ok((held, start));
+        }
+        let opened = Dir::open(&self.workspace)?;
+        Ok((self.held.get_or_init(|| opened), start))
     }
 }
 
 impl Tree for Folder {
-    fn entries(&self) -> Result<Vec<Entry>, CodeError> {
-        std::fs::read_dir(&self.root).map_err(CodeError::at(&self.root))?;
-        let ignored = self.selection.ignores(&self.root)?;
-        let left_out = self.selection.exclude_dirs.clone();
-        let mut walk = WalkBuilder::new(&self.root);
-        walk.hidden(false)
-            .require_git(false)
-            .follow_links(self.selection.follow_symlinks)
-            .filter_entry(move |entry| {
-                let name = entry.file_name().to_string_lossy();
-                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-                let skipped = SKIPPED.contains(&&*name) || left_out.iter().any(|folder| *folder == name);
-                // The root is taken by whatever name.
-                entry.depth() == 0 || name != ".git" && !(is_folder && skipped)
-            });
-        let mut entries = vec![];
-        for entry in walk.build() {
-            // A folder that can't be listed is left out; the rest is taken.
-            let Ok(entry) = entry else { continue };
-            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-                continue;
-            }
-            let Ok(path) = entry.path().strip_prefix(&self.root) else {
-                continue;
-            };
-            let Some(path) = path.to_str() else { continue };
-            let path = path.replace(std::path::MAIN_SEPARATOR, "/");
-            if self.selection.wants(&path) && !ignored(&path) {
-                entries.push(Entry {
-                    branch: String::new(),
-                    path,
-                    blob: None,
-                });
-            }
+    fn entries(&self, stop: &Stop) -> Result<Vec<Entry>, CodeError> {
+        let folder = self.workspace.join(&self.start);
+        let (root, start) = self.open().map_err(CodeError::at(&folder))?;
+        let ignored = self.selection.ignores(&folder)?;
+        let walk = Walk {
+            root,
+            start: &start,
+            takes: &|name, is_folder| {
+                let skipped =
+                    || SKIPPED.contains(&name) || self.selection.exclude_dirs.iter().any(|it| it == name);
+                name != ".git" && !(is_folder && skipped())
+            },
+            follows_links: self.selection.follow_symlinks,
+            cancelled: &|| stop.is_asked(),
+        };
+        let files = walk.files().map_err(|error| match error {
+            WalkError::Cancelled => CodeError::Ended,
+            error => CodeError::Listing(format!("{}: {error}", folder.display())),
+        })?;
+        for (path, error) in &files.unread {
+            tracing::warn!(path, %error, "an ignore file or folder is left out");
         }
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(entries)
+        let entry = |path| Entry {
+            branch: String::new(),
+            path,
+            blob: None,
+        };
+        let wanted = |path: &String| self.selection.wants(path) && !ignored(path);
+        Ok(files.paths.into_iter().filter(wanted).map(entry).collect())
     }
 
     fn read(&self, entry: &Entry) -> io::Result<Vec<u8>> {
-        let path = self.root.join(&entry.path);
-        // A link that was followed may lead anywhere; what is outside is not read.
-        if self.selection.follow_symlinks && !path.canonicalize()?.starts_with(&self.root) {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "it is outside of the folder",
-            ));
+        let (root, start) = self.open()?;
+        let mut path = format!("{start}/{}", entry.path);
+        if self.selection.follow_symlinks {
+            path = root.resolve_links(&start, &path).map_err(io::Error::other)?;
         }
-        let file = File::open(&path)?;
-        let limit = self.selection.max_file_size;
-        let mut bytes = Vec::with_capacity(file.metadata()?.len().min(limit) as usize);
-        file.take(limit + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > limit {
-            return Err(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                format!("it has more than {limit} bytes"),
-            ));
-        }
-        Ok(bytes)
+        let path = path.strip_prefix("./").unwrap_or(&path);
+        root.read(path, self.selection.max_file_size)
+            .map_err(io::Error::other)
     }
 }

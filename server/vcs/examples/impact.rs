@@ -15,7 +15,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let go_on = || false;
 
     let begun = Instant::now();
-    let repository = GitRepository::open(&workspaces, &workspaces.folder(".")?, &go_on)?;
+    let at = workspaces.folder(".")?;
+    GitRepository::read(&workspaces, &at, &go_on, Box::<dyn Error>::from, |repository| {
+        report(repository, (base, target), begun)
+    })
+}
+
+fn report(
+    repository: &GitRepository,
+    (base, target): (&str, &str),
+    begun: Instant,
+) -> Result<(), Box<dyn Error>> {
+    let go_on = || false;
     println!("opened in {:?}", begun.elapsed());
 
     let begun = Instant::now();

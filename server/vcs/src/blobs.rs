@@ -13,8 +13,13 @@ use crate::{
     revision::Revision,
 };
 
-/// Depth limit of trees, and of submodules in submodules.
-const MAX_DEPTH: usize = 1024;
+/// Depth limit of trees, and of submodules in submodules. Git's own is 2048.
+pub(crate) const MAX_DEPTH: usize = 1024;
+
+/// Bound of the files and folders of one answer, and of the bytes of their paths that are still to come. A folder that is in a commit
+/// under many names counts each time.
+pub(crate) const MAX_FILES: usize = 1_000_000;
+pub(crate) const MAX_PATH_BYTES: usize = 256 << 20;
 
 /// A regular file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +51,8 @@ pub struct Blobs<'r> {
     cancelled: &'r dyn Fn() -> bool,
     /// What is still to come, the next one last.
     pending: Vec<Pending>,
+    path_bytes: usize,
+    seen: usize,
     skipped: Vec<String>,
 }
 
@@ -81,8 +88,35 @@ impl GitRepository {
             submodules,
             cancelled,
             pending: vec![root],
+            path_bytes: 0,
+            seen: 0,
             skipped: Vec::new(),
         })
+    }
+}
+
+impl GitRepository {
+    /// Returns an error if a walk through trees has seen more than it may.
+    pub(crate) fn check_budget(&self, files: usize, path_bytes: usize) -> Result<(), VcsError> {
+        if files <= MAX_FILES && path_bytes <= MAX_PATH_BYTES {
+            return Ok(());
+        }
+        let what = format!(
+            "has more than {MAX_FILES} files and folders to look at, or paths of more than {MAX_PATH_BYTES} bytes"
+        );
+        Err(VcsError::Budget {
+            path: self.path().to_owned(),
+            what,
+        })
+    }
+
+    /// Returns the error that folders are nested too deep.
+    pub(crate) fn too_deep(&self) -> VcsError {
+        let what = format!("has more than {MAX_DEPTH} folders in one another");
+        VcsError::Budget {
+            path: self.path().to_owned(),
+            what,
+        }
     }
 }
 
@@ -113,10 +147,10 @@ impl Blobs<'_> {
 
     /// Adds the entries of a tree to what is to come.
     fn open(&mut self, at: &Pending) -> Result<(), VcsError> {
-        if at.depth > MAX_DEPTH {
-            return Ok(());
-        }
         let repository = self.repository(at.repository);
+        if at.depth > MAX_DEPTH {
+            return Err(repository.too_deep());
+        }
         let unreadable = |error: gix::Error| repository.damaged("a folder of a commit", &error);
         let tree = repository.git.find_tree(at.id).map_err(unreadable)?;
         let mut below = Vec::new();
@@ -136,6 +170,9 @@ impl Blobs<'_> {
             });
         }
         drop(tree);
+        self.seen += below.len();
+        self.path_bytes += below.iter().map(|entry| entry.path.len()).sum::<usize>();
+        self.first.check_budget(self.seen, self.path_bytes)?;
         self.pending.extend(below.into_iter().rev());
         Ok(())
     }
@@ -143,6 +180,7 @@ impl Blobs<'_> {
     /// Adds the files of a submodule to what is to come, if it can be read.
     fn open_submodule(&mut self, at: &Pending) -> Result<(), VcsError> {
         if let Some((repository, tree)) = self.submodule(at)? {
+            self.first.seal.borrow_mut().extend(&repository.seal.borrow());
             self.others.push(repository);
             self.pending.push(Pending {
                 path: at.path.clone(),
@@ -202,6 +240,7 @@ impl Iterator for Blobs<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while let Some(at) = self.pending.pop() {
+            self.path_bytes = self.path_bytes.saturating_sub(at.path.len());
             if let Err(error) = check(self.cancelled) {
                 self.pending.clear();
                 return Some(Err(error));
@@ -213,6 +252,7 @@ impl Iterator for Blobs<'_> {
                 EntryKind::Blob | EntryKind::BlobExecutable => return Some(self.blob(at)),
             };
             if let Err(error) = opened {
+                self.pending.clear();
                 return Some(Err(error));
             }
         }

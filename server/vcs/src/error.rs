@@ -30,7 +30,10 @@ pub enum VcsError {
         remedy: &'static str,
     },
     /// Something of the repository is not what git puts there: a pipe, a link in place of a file that has paths.
-    #[error("`{name}` in the git folder of `{}` is not a regular file, or is too large; remove it", path.display())]
+    #[error(
+        "`{name}` in the git folder of `{}` is a link, a pipe or a device, or is too large; put what it stands for in its place, or remove it",
+        path.display()
+    )]
     Special {
         /// The repository.
         path: PathBuf,
@@ -101,6 +104,17 @@ pub enum VcsError {
         /// What is allowed.
         limit: u64,
     },
+    /// There is more than is looked at.
+    #[error("the repository at `{}` {what}; nothing of it was answered", path.display())]
+    Budget {
+        /// The repository.
+        path: PathBuf,
+        /// What there is too much of, and how much is looked at.
+        what: String,
+    },
+    /// The repository changed each time that it was read.
+    #[error("the repository at `{}` keeps changing while it is read; try again when the other program has ended", .0.display())]
+    Changing(PathBuf),
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
@@ -124,6 +138,8 @@ impl VcsError {
             Self::Unrelated { .. } => "revisions_unrelated",
             Self::Query(_) => "query_invalid",
             Self::TooLarge { .. } => "too_large",
+            Self::Budget { .. } => "repository_too_large",
+            Self::Changing(_) => "repository_changing",
             Self::Cancelled => "cancelled",
         }
     }

@@ -6,7 +6,10 @@ use sha1::{Digest, Sha1};
 
 use tabellion_platform as platform;
 
-use crate::repository::isolated;
+use crate::{
+    repository::{GitRepository, Layout},
+    workspaces::Workspaces,
+};
 
 /// Name of a repository's first work tree.
 const MAIN: &str = "main";
@@ -35,7 +38,13 @@ pub fn facts(folder: &Path) -> WorkspaceFacts {
     let top = folder
         .ancestors()
         .find(|folder| folder.join(".git").symlink_metadata().is_ok());
-    let opened = top.and_then(|top| Some((top, isolated().open(top).ok()?.to_thread_local())));
+    // The operator starts the server here; git's folder may be anywhere, and is judged all the same.
+    let anywhere = folder.ancestors().last().unwrap_or(&folder);
+    let opened = top.and_then(|top| {
+        let workspaces = Workspaces::new(&[anywhere.to_owned()], anywhere).ok()?;
+        let opened = GitRepository::open_at(&workspaces, top, Layout::WorkTree, &|| false).ok()?;
+        Some((top, opened.git))
+    });
     let Some((top, git)) = opened else {
         return WorkspaceFacts {
             project: name_of(&folder),

@@ -14,6 +14,7 @@ mod impact;
 mod repositories;
 mod repository;
 mod revision;
+mod seal;
 mod search;
 mod workspaces;
 
@@ -27,6 +28,7 @@ pub use self::{
     checkout::Checkout,
     commits::CommitEntry,
     compare::{FileChange, FileStatus, LineRange, TreeComparison, line_ranges},
+    content::Objects,
     error::VcsError,
     facts::{WorkspaceFacts, facts},
     impact::{Dependent, FileImpact, Impact, MAX_DEPENDENTS},

@@ -1,12 +1,14 @@
 //! Which repositories are in a folder.
 
-use std::{fs, path::Path};
+use std::{io, path::Path};
+
+use tabellion_platform::{Dir, Kind, slashed};
 
 use crate::{
     error::{VcsError, check},
     facts::repository_id,
     repository::{GitRepository, Layout},
-    workspaces::{WorkspacePath, Workspaces},
+    workspaces::{WorkspacePath, WorkspacePathError, Workspaces},
 };
 
 /// How deep below a folder repositories are looked for.
@@ -54,14 +56,47 @@ pub fn repositories(
 ) -> Result<RepositoryList, VcsError> {
     let mut list = RepositoryList::default();
     let mut folders = 0;
-    look(
-        workspaces,
-        folder.path(),
-        REPOSITORY_DEPTH,
-        &mut folders,
-        &mut list,
-        cancelled,
-    )?;
+    let unreadable = |error: io::Error| WorkspacePathError::Io {
+        path: folder.path().display().to_string(),
+        source: error,
+    };
+    let root = Dir::open(folder.root()).map_err(unreadable)?;
+    let mut pending = vec![(folder.path().to_owned(), REPOSITORY_DEPTH)];
+    while let Some((at, depth)) = pending.pop() {
+        check(cancelled)?;
+        folders += 1;
+        if folders > MAX_FOLDERS {
+            list.truncated = true;
+            break;
+        }
+        let layout = Layout::of(&at);
+        if let Some(layout) = layout {
+            match summary(workspaces, &at, layout, cancelled) {
+                Ok(summary) => list.repositories.push(summary),
+                Err(VcsError::Cancelled) => return Err(VcsError::Cancelled),
+                Err(error) => list.unreadable.push((at.display().to_string(), error)),
+            }
+        }
+        if depth == 0 || layout == Some(Layout::Bare) {
+            continue;
+        }
+        // A folder that can't be read has no repositories for this process.
+        let relative = at.strip_prefix(folder.root()).ok().and_then(slashed);
+        let Some(open) = relative.and_then(|path| root.open_dir(&path).ok()) else {
+            continue;
+        };
+        let mut below = Vec::new();
+        let _ = open.entries(|name, kind| {
+            if kind == Kind::Folder
+                && below.len() < MAX_FOLDERS
+                && !SKIPPED.iter().any(|skipped| name == *skipped)
+            {
+                below.push((at.join(name), depth - 1));
+            }
+        });
+        below.sort_unstable_by(|one, other| other.0.cmp(&one.0));
+        pending.append(&mut below);
+    }
     let is_itself = |(path, _): &mut (String, VcsError)| *path == folder.path().display().to_string();
     if list.repositories.is_empty()
         && let Some((_, error)) = list.unreadable.pop_if(is_itself)
@@ -71,46 +106,6 @@ pub fn repositories(
     Ok(list)
 }
 
-fn look(
-    workspaces: &Workspaces,
-    folder: &Path,
-    depth: usize,
-    folders: &mut usize,
-    list: &mut RepositoryList,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<(), VcsError> {
-    check(cancelled)?;
-    *folders += 1;
-    if *folders > MAX_FOLDERS {
-        list.truncated = true;
-        return Ok(());
-    }
-    let layout = Layout::of(folder);
-    if let Some(layout) = layout {
-        match summary(workspaces, folder, layout, cancelled) {
-            Ok(summary) => list.repositories.push(summary),
-            Err(VcsError::Cancelled) => return Err(VcsError::Cancelled),
-            Err(error) => list.unreadable.push((folder.display().to_string(), error)),
-        }
-    }
-    if depth == 0 || layout == Some(Layout::Bare) {
-        return Ok(());
-    }
-    // A folder that can't be read has no repositories for this process.
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-    let is_skipped = |entry: &fs::DirEntry| SKIPPED.iter().any(|name| entry.file_name() == *name);
-    let mut below: Vec<_> = entries
-        .filter(|entry| is_folder(entry) && !is_skipped(entry))
-        .map(|entry| entry.path())
-        .collect();
-    below.sort_unstable();
-    for folder in below {
-        look(workspaces, &folder, depth - 1, folders, list, cancelled)?;
-    }
-    Ok(())
-}
-
 fn summary(
     workspaces: &Workspaces,
     folder: &Path,
@@ -118,7 +113,12 @@ fn summary(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<RepositorySummary, VcsError> {
     let repository = GitRepository::open_at(workspaces, folder, layout, cancelled)?;
-    repository.summary()
+    let summary = repository.summary()?;
+    if repository.seal.borrow().holds() {
+        Ok(summary)
+    } else {
+        Err(VcsError::Changing(folder.to_owned()))
+    }
 }
 
 impl GitRepository {

@@ -2,60 +2,104 @@
 //!
 //! Nothing configured runs, and only the repository's own configuration is read, without what it includes.
 //!
-//! A repository can refer to other places of the host: a `.git` file, `commondir`, alternates, symbolic links in git's folder. Each is
-//! resolved before the repository is opened, and must be in a workspace. There is one exception: git's folder of a linked work tree,
+//! A repository can refer to other places of the host: a `.git` file, `commondir`, alternates. Each is resolved before the repository is
+//! opened, and must be in a workspace. Symbolic links and pipes are refused wherever something is read. There is one exception: git's folder of a linked work tree,
 //! if it says in turn that this is its work tree. Only someone who can write to the other repository can make it say so, as
 //! `git worktree add` does.
 
 use std::{
+    cell::RefCell,
     collections::HashSet,
-    fs,
-    io::Read,
-    path::{Path, PathBuf},
+    ffi::OsStr,
+    io,
+    path::{Component, Path, PathBuf},
 };
 
 use gix::{
     open::{Options, Permissions},
     sec::Trust,
 };
-use tabellion_platform as platform;
+use tabellion_platform::{self as platform, Dir, Kind, OpenError};
 
 use crate::{
     error::{VcsError, check, with_causes},
+    seal::Seal,
     workspaces::{WorkspacePath, Workspaces},
 };
 
 /// Size limit of the files `.git`, `commondir` and `gitdir`, which have a path each, and of `alternates`.
 const MAX_LINK_BYTES: u64 = 64 * 1024;
 
+/// Size limits of other files of git that are read whole.
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
+const MAX_PACKED_BYTES: u64 = 256 << 20;
+
 /// Size of the cache of trees and commits of an open repository.
 const OBJECT_CACHE_BYTES: usize = 16 * 1024 * 1024;
 
-/// What is never read of git's folder, so that it may lead anywhere.
-const NEVER_READ: [&str; 8] = [
-    "branches",
-    "hooks",
-    "index",
-    "info",
-    "lfs",
-    "logs",
-    "modules",
-    "worktrees",
+/// What is read of git's folder. Whatever else is there may lead anywhere.
+const READ: [&str; 9] = [
+    "HEAD",
+    "commondir",
+    "config",
+    "config.worktree",
+    "gitdir",
+    "objects",
+    "packed-refs",
+    "refs",
+    "shallow",
 ];
+
+/// Bound of the entries of git's folder that are judged. Without packs, each object is one.
+const MAX_ENTRIES: usize = 1_000_000;
+
+/// Bound of the folders that are judged, all of which are looked at again after an answer.
+const MAX_FOLDERS: usize = 100_000;
+
+/// Bound of the folders of objects that a repository borrows from, directly or not. Git's own is 5 in a chain.
+const MAX_ALTERNATES: usize = 64;
+
+/// Size limit of any object, whatever its header claims.
+const MAX_OBJECT_BYTES: u64 = 128 << 20;
+
+/// How often a repository is read again that changes while it is read.
+const MAX_TRIES: usize = 8;
 
 /// An open repository, for reading.
 #[derive(Debug)]
 pub struct GitRepository {
     pub(crate) git: gix::Repository,
     path: PathBuf,
+    pub(crate) seal: RefCell<Seal>,
 }
 
 impl GitRepository {
-    /// Opens the repository whose work tree contains `at`, or the bare repository there.
+    /// Returns what `work` finds in the repository whose work tree contains `at`, or in the bare repository there. If git's folder
+    /// changed meanwhile, what was found does not count, and `work` begins again.
     ///
     /// # Errors
-    /// If there is none in the workspace, or a part of it is outside of the workspaces, or it can't be read.
-    pub fn open(
+    /// If there is none in the workspace, or a part of it is outside of the workspaces, or it can't be read; what `work` fails with;
+    /// [`VcsError::Changing`] if the repository changes all the time.
+    pub fn read<T, E>(
+        workspaces: &Workspaces,
+        at: &WorkspacePath,
+        cancelled: &dyn Fn() -> bool,
+        fail: impl Fn(VcsError) -> E,
+        mut work: impl FnMut(&Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        for _ in 0..MAX_TRIES {
+            let repository = Self::open(workspaces, at, cancelled).map_err(&fail)?;
+            let found = work(&repository);
+            if repository.seal.borrow().holds() {
+                return found;
+            }
+            check(cancelled).map_err(&fail)?;
+        }
+        Err(fail(VcsError::Changing(at.path().to_owned())))
+    }
+
+    /// Opens the repository whose work tree contains `at`, or the bare repository there.
+    pub(crate) fn open(
         workspaces: &Workspaces,
         at: &WorkspacePath,
         cancelled: &dyn Fn() -> bool,
@@ -74,8 +118,17 @@ impl GitRepository {
         layout: Layout,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Self, VcsError> {
-        let folders = Folders::of(workspaces, top, layout)?;
-        folders.check(cancelled)?;
+        for _ in 0..MAX_TRIES {
+            let folders = Folders::of(workspaces, top, layout)?;
+            let seal = folders.check(cancelled)?;
+            if seal.is_settled() {
+                return Self::open_judged(top, &folders, seal);
+            }
+        }
+        Err(VcsError::Changing(top.to_owned()))
+    }
+
+    fn open_judged(top: &Path, folders: &Folders<'_>, seal: Seal) -> Result<Self, VcsError> {
         let options = isolated().open_path_as_is(true);
         let git = options
             .open(&folders.git)
@@ -93,6 +146,7 @@ impl GitRepository {
         Ok(Self {
             git,
             path: top.to_owned(),
+            seal: seal.into(),
         })
     }
 
@@ -147,10 +201,11 @@ impl Layout {
 }
 
 /// Options for opening a repository of which only its own files are read.
-pub(crate) fn isolated() -> Options {
+fn isolated() -> Options {
     Options::default()
         .permissions(Permissions::isolated())
         .with(Trust::Full)
+        .config_overrides([format!("gitoxide.objects.allocLimit={MAX_OBJECT_BYTES}")])
 }
 
 fn cant_open(top: &Path, error: &dyn std::error::Error) -> VcsError {
@@ -206,11 +261,12 @@ impl<'w> Folders<'w> {
         };
         // An error is the same whether something outside exists or not.
         let resolve = |path: &Path| platform::canonicalize(path).map_err(|_| outside());
-        let entry = resolve(&entry)?;
-        if !workspaces.contain(&entry) {
-            return Err(outside());
-        }
-        let git = if entry.is_dir() {
+        let is_folder = match entry.symlink_metadata() {
+            Ok(found) if found.is_dir() => true,
+            Ok(found) if found.is_file() => false,
+            _ => return Err(folders.special(".git".to_owned())),
+        };
+        let git = if is_folder {
             entry.clone()
         } else {
             let text = folders.read_link(&entry)?.unwrap_or_default();
@@ -222,7 +278,14 @@ impl<'w> Folders<'w> {
             return Err(outside());
         }
         let common = match folders.read_link(&git.join("commondir"))? {
-            Some(text) => resolve(&git.join(text.trim()))?,
+            Some(text) => {
+                let given = git.join(text.trim());
+                let common = resolve(&given)?;
+                if without_steps_up(&given) != common {
+                    return Err(folders.special("commondir".to_owned()));
+                }
+                common
+            }
             None => git.clone(),
         };
         let linked = folders.is_linked(&entry, &git, &common)?;
@@ -243,94 +306,130 @@ impl<'w> Folders<'w> {
         }
     }
 
-    fn resolve(&self, path: &Path) -> Result<PathBuf, VcsError> {
-        platform::canonicalize(path).map_err(|error| VcsError::Damaged {
+    fn special(&self, name: String) -> VcsError {
+        VcsError::Special {
             path: self.top.clone(),
-            what: "the git folder",
-            message: error.to_string(),
+            name,
+        }
+    }
+
+    /// Returns the folder below which a path without links is opened, if it may be read: a workspace, or the repository of a linked work
+    /// tree.
+    fn root_of(&self, path: &Path) -> Option<&Path> {
+        let common = (self.linked && path.starts_with(&self.common)).then_some(self.common.as_path());
+        self.workspaces.root_of(path).map(PathBuf::as_path).or(common)
+    }
+
+    /// Checks that everything that is read of the repository is in the workspaces, and that no link is among it. Returns the folders.
+    fn check(&self, cancelled: &dyn Fn() -> bool) -> Result<Seal, VcsError> {
+        let mut seal = Seal::default();
+        let mut entries = 0;
+        // Of the entry `.git`, in case that it is a file.
+        self.open(&mut seal, &self.top)?;
+        let mut pending = vec![(self.common.clone(), Part::Top)];
+        if self.git != self.common {
+            pending.push((self.git.clone(), Part::Top));
+        }
+        let mut objects = vec![self.common.join("objects")];
+        let mut borrowed = HashSet::from([objects[0].clone()]);
+        loop {
+            while let Some((path, part)) = pending.pop() {
+                check(cancelled)?;
+                let folder = self.open(&mut seal, &path)?;
+                let (mut files, mut below, mut special) = (Vec::new(), Vec::new(), None);
+                let listed = folder.entries(|name, kind| {
+                    entries += 1;
+                    if entries > MAX_ENTRIES || part == Part::Top && !READ.iter().any(|read| name == *read) {
+                        return;
+                    }
+                    match kind {
+                        Kind::File if part == Part::Objects => {}
+                        Kind::File => files.push(name.to_owned()),
+                        Kind::Folder if part == Part::Objects || name == "objects" => {
+                            below.push((path.join(name), Part::Objects));
+                        }
+                        Kind::Folder => below.push((path.join(name), Part::References)),
+                        Kind::Other => special = Some(name.to_owned()),
+                    }
+                });
+                listed.map_err(|error| self.unreadable(&error))?;
+                for name in files {
+                    if !is_small(&folder, &name) {
+                        special = Some(name);
+                    }
+                }
+                if let Some(special) = special {
+                    return Err(self.special(self.name_of(&path.join(special))));
+                }
+                pending.append(&mut below);
+                if entries > MAX_ENTRIES || seal.len() > MAX_FOLDERS {
+                    let what = format!(
+                        "has more than {MAX_ENTRIES} files or {MAX_FOLDERS} folders in its git folder"
+                    );
+                    return Err(self.too_much(what));
+                }
+            }
+            let Some(folder) = objects.pop() else { break };
+            for alternate in self.alternates(&folder)? {
+                if borrowed.insert(alternate.clone()) {
+                    pending.push((alternate.clone(), Part::Objects));
+                    objects.push(alternate);
+                }
+            }
+            if borrowed.len() > MAX_ALTERNATES {
+                let what = format!("borrows objects from more than {MAX_ALTERNATES} others");
+                return Err(self.too_much(what));
+            }
+        }
+        // It was read before its folder was looked at, and will be once more.
+        let common = self.read_link(&self.git.join("commondir"))?;
+        let common = common.map_or(self.git.clone(), |text| {
+            without_steps_up(&self.git.join(text.trim()))
+        });
+        if common != self.common {
+            return Err(VcsError::Changing(self.top.clone()));
+        }
+        Ok(seal)
+    }
+
+    fn open(&self, seal: &mut Seal, path: &Path) -> Result<Dir, VcsError> {
+        let root = self.root_of(path);
+        let root = root.ok_or_else(|| {
+            self.outside(
+                format!("`{}`", self.name_of(path)),
+                "add its folder with `--workspace`",
+            )
+        })?;
+        seal.open(root, path).map_err(|error| match error {
+            OpenError::Symlink => self.special(self.name_of(path)),
+            error => self.unreadable(&error),
         })
     }
 
-    /// Returns true if a path without links may be read.
-    fn permit(&self, path: &Path) -> bool {
-        self.workspaces.contain(path) || self.linked && path.starts_with(&self.common)
-    }
-
-    /// Checks that everything that is read of the repository is in the workspaces.
-    fn check(&self, cancelled: &dyn Fn() -> bool) -> Result<(), VcsError> {
-        let mut seen = HashSet::new();
-        self.check_folder(&self.common, &NEVER_READ, &mut seen, cancelled)?;
-        if self.git != self.common {
-            self.check_folder(&self.git, &NEVER_READ, &mut seen, cancelled)?;
-        }
-        let objects = self.resolve(&self.common.join("objects"))?;
-        self.check_alternates(&objects, &mut seen, cancelled)
-    }
-
-    /// Checks a folder and the folders below it, each once.
-    fn check_folder(
-        &self,
-        folder: &Path,
-        except: &[&str],
-        seen: &mut HashSet<PathBuf>,
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<(), VcsError> {
-        check(cancelled)?;
-        if !seen.insert(folder.to_owned()) {
-            return Ok(());
-        }
-        let unreadable = |error: std::io::Error| VcsError::Damaged {
+    fn unreadable(&self, error: &dyn std::error::Error) -> VcsError {
+        VcsError::Damaged {
             path: self.top.clone(),
             what: "the git folder",
             message: error.to_string(),
-        };
-        for entry in fs::read_dir(folder).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
-            let name = entry.file_name();
-            if except.iter().any(|except| name == *except) {
-                continue;
-            }
-            let mut path = entry.path();
-            let mut kind = entry.file_type().map_err(unreadable)?;
-            if kind.is_symlink() {
-                // Git ignores a link to nothing too.
-                let Ok(target) = platform::canonicalize(&path) else {
-                    continue;
-                };
-                if !self.permit(&target) {
-                    let what = format!("`{}`", self.name_of(&path));
-                    let remedy = "replace the symbolic link by what it leads to";
-                    return Err(self.outside(what, remedy));
-                }
-                kind = target.metadata().map_err(unreadable)?.file_type();
-                path = target;
-            }
-            if kind.is_dir() {
-                self.check_folder(&path, &[], seen, cancelled)?;
-            } else if !kind.is_file() {
-                return Err(VcsError::Special {
-                    path: self.top.clone(),
-                    name: self.name_of(&path),
-                });
-            }
         }
-        Ok(())
     }
 
-    /// Checks the folders of objects that `objects` borrows from, and those that these borrow from.
-    fn check_alternates(
-        &self,
-        objects: &Path,
-        seen: &mut HashSet<PathBuf>,
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<(), VcsError> {
+    fn too_much(&self, what: String) -> VcsError {
+        VcsError::Budget {
+            path: self.top.clone(),
+            what,
+        }
+    }
+
+    /// Returns the folders of objects that `objects` borrows from. Each must be without links, since git follows them.
+    fn alternates(&self, objects: &Path) -> Result<Vec<PathBuf>, VcsError> {
         let Some(text) = self.read_link(&objects.join("info/alternates"))? else {
-            return Ok(());
+            return Ok(Vec::new());
         };
-        for line in text
+        let lines = text
             .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        {
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let found = lines.take(MAX_ALTERNATES + 1).map(|line| {
             let remedy = "add their folder with `--workspace`, or copy them with `git repack -a -d` and remove \
                           `objects/info/alternates`";
             let outside = || self.outside("objects".to_owned(), remedy);
@@ -338,21 +437,23 @@ impl<'w> Folders<'w> {
             if line.starts_with('"') {
                 return Err(outside());
             }
-            let alternate = platform::canonicalize(&objects.join(line)).map_err(|_| outside())?;
-            if !self.permit(&alternate) {
+            let given = objects.join(line);
+            let alternate = platform::canonicalize(&given).map_err(|_| outside())?;
+            if self.root_of(&alternate).is_none() {
                 return Err(outside());
             }
-            if !seen.contains(&alternate) {
-                self.check_folder(&alternate, &[], seen, cancelled)?;
-                self.check_alternates(&alternate, seen, cancelled)?;
+            // Git takes the way that is written there.
+            if without_steps_up(&given) != alternate {
+                return Err(self.special("objects/info/alternates".to_owned()));
             }
-        }
-        Ok(())
+            Ok(alternate)
+        });
+        found.collect()
     }
 
     /// Returns true if `git` is the folder of a linked work tree in the repository `common`, and says that its work tree has `entry`.
     fn is_linked(&self, entry: &Path, git: &Path, common: &Path) -> Result<bool, VcsError> {
-        if git.parent() != Some(&common.join("worktrees")) || !entry.is_file() {
+        if git.parent() != Some(&common.join("worktrees")) || entry == git {
             return Ok(false);
         }
         let back = self.read_link(&git.join("gitdir"))?;
@@ -363,22 +464,18 @@ impl<'w> Folders<'w> {
     /// Returns the text of a small file with paths; `None` if there is none. It may be no link, since git would read the file that it
     /// leads to; and no pipe, which git would wait for.
     fn read_link(&self, path: &Path) -> Result<Option<String>, VcsError> {
-        let special = || VcsError::Special {
-            path: self.top.clone(),
-            name: self.name_of(path),
-        };
-        let Ok(found) = path.symlink_metadata() else {
-            return Ok(None);
-        };
-        if !found.is_file() || found.len() > MAX_LINK_BYTES {
+        let special = || self.special(self.name_of(path));
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
+        else {
             return Err(special());
+        };
+        // It tells where git's folder is, so that it is read before that is judged.
+        let read = Dir::open(folder).map_err(OpenError::from);
+        match read.and_then(|folder| folder.read(name, MAX_LINK_BYTES)) {
+            Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| special()),
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(_) => Err(special()),
         }
-        let mut bytes = Vec::new();
-        let file = fs::File::open(path).map_err(|_| special())?;
-        file.take(MAX_LINK_BYTES)
-            .read_to_end(&mut bytes)
-            .map_err(|_| special())?;
-        String::from_utf8(bytes).map(Some).map_err(|_| special())
     }
 
     fn name_of(&self, path: &Path) -> String {
@@ -387,6 +484,40 @@ impl<'w> Folders<'w> {
             .or_else(|_| path.strip_prefix(&self.git));
         name.unwrap_or(path).display().to_string()
     }
+}
+
+/// A part of git's folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Top,
+    References,
+    Objects,
+}
+
+/// Returns true if git's file has a size that can be read whole, as git does. Of a branch it is an id.
+fn is_small(folder: &Dir, name: &OsStr) -> bool {
+    let limit = match name.to_str() {
+        Some("packed-refs") => MAX_PACKED_BYTES,
+        Some("config" | "config.worktree" | "shallow") => MAX_CONFIG_BYTES,
+        Some(_) => MAX_LINK_BYTES,
+        // Names of branches may be in any encoding. They are listed, and never opened by name.
+        None => return true,
+    };
+    let file = name.to_str().and_then(|name| folder.open_entry(name).ok());
+    file.and_then(|file| file.metadata().ok())
+        .is_some_and(|found| found.len() <= limit)
+}
+
+/// Returns a path without its segments `..`, as it is if no folder in it is a link.
+fn without_steps_up(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// Returns true if git's folder is where a linked work tree has it.

@@ -1,6 +1,9 @@
 #[cfg(unix)]
 use std::os::unix::fs::symlink;
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::*;
 use crate::testing::{GO_ON, Playground, commit, git};
@@ -231,32 +234,32 @@ const WITH_LINKS: &[Case] = &[
             symlink(other.join(".git"), place.path("ws/repo/.git")).expect("a link");
             place.path("ws/repo")
         },
-        Some("repository_outside"),
+        Some("repository_special"),
     ),
     (
         "a link to objects outside",
         |place| replaced(place, "objects"),
-        Some("repository_outside"),
+        Some("repository_special"),
     ),
     (
         "a link to references outside",
         |place| replaced(place, "refs"),
-        Some("repository_outside"),
+        Some("repository_special"),
     ),
     (
         "a link to a branch outside",
         |place| replaced(place, "refs/heads/main"),
-        Some("repository_outside"),
+        Some("repository_special"),
     ),
     (
         "a link to HEAD outside",
         |place| replaced(place, "HEAD"),
-        Some("repository_outside"),
+        Some("repository_special"),
     ),
     (
         "a link to the configuration outside",
         |place| replaced(place, "config"),
-        Some("repository_outside"),
+        Some("repository_special"),
     ),
     ("a link to hooks outside", |place| replaced(place, "hooks"), None),
     (
@@ -291,6 +294,80 @@ const WITH_LINKS: &[Case] = &[
             top
         },
         Some("repository_special"),
+    ),
+    (
+        "a link to objects inside",
+        |place| {
+            let top = place.init("ws/repo");
+            fs::rename(top.join(".git/objects"), top.join("moved")).expect("moved");
+            symlink("../moved", top.join(".git/objects")).expect("a link");
+            top
+        },
+        Some("repository_special"),
+    ),
+    (
+        "alternates through a link",
+        |place| {
+            let other = place.init("ws/other");
+            symlink(&other, place.path("ws/link")).expect("a link");
+            let top = place.init("ws/repo");
+            let alternates = format!("{}/.git/objects\n", place.path("ws/link").display());
+            fs::write(top.join(".git/objects/info/alternates"), alternates).expect("a file");
+            top
+        },
+        Some("repository_special"),
+    ),
+    (
+        "a device as packed references",
+        |place| {
+            let top = place.init("ws/repo");
+            symlink("/dev/zero", top.join(".git/packed-refs")).expect("a link");
+            top
+        },
+        Some("repository_special"),
+    ),
+    (
+        "a branch with 6 GB",
+        |place| {
+            let top = place.init("ws/repo");
+            let branch = fs::File::create(top.join(".git/refs/heads/large")).expect("a file");
+            branch.set_len(6_000_000_000).expect("it has holes");
+            top
+        },
+        Some("repository_special"),
+    ),
+    (
+        "6,000 links, one to the next",
+        |place| {
+            let top = place.init("ws/repo");
+            for number in 0..6000 {
+                let folder = top.join(format!("chain/{number}"));
+                fs::create_dir_all(&folder).expect("a folder");
+                symlink(format!("../{}", number + 1), folder.join("next")).expect("a link");
+            }
+            symlink("../../chain/0", top.join(".git/refs/chain")).expect("a link");
+            top
+        },
+        Some("repository_special"),
+    ),
+    (
+        "8,000 alternates, one of the next",
+        |place| {
+            let top = place.init("ws/repo");
+            let objects = |number| match number {
+                0 => top.join(".git/objects"),
+                number => place.path(&format!("ws/chain/{number}")),
+            };
+            for number in 0..8000 {
+                let info = objects(number).join("info");
+                fs::create_dir_all(&info).expect("folders");
+                let next = format!("{}\n", objects(number + 1).display());
+                fs::write(info.join("alternates"), next).expect("a file");
+            }
+            fs::create_dir_all(objects(8000)).expect("a folder");
+            top
+        },
+        Some("repository_too_large"),
     ),
 ];
 
@@ -416,4 +493,179 @@ fn a_clone_that_lacks_something_is_told_how_to_get_it() {
     repository
         .compare(&revision("topic"), &revision("main"), GO_ON)
         .expect("a whole clone has all of it");
+}
+
+/// Writes an object as it is, without compression: its header may claim anything. Returns its id.
+fn write_object(top: &Path, id: &str, header: &str, content: &[u8]) -> String {
+    let data = [header.as_bytes(), b"\0", content].concat();
+    let (mut a, mut b) = (1_u32, 0_u32);
+    for byte in &data {
+        a = (a + u32::from(*byte)) % 65521;
+        b = (b + a) % 65521;
+    }
+    let size = (data.len() as u16).to_le_bytes();
+    let negated = (!(data.len() as u16)).to_le_bytes();
+    let stream = [
+        &[0x78, 0x01, 0x01][..],
+        &size,
+        &negated,
+        &data,
+        &(b << 16 | a).to_be_bytes(),
+    ]
+    .concat();
+    let folder = top.join(".git/objects").join(&id[..2]);
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join(&id[2..]), stream).expect("an object");
+    id.to_owned()
+}
+
+/// Returns how much memory the process has had at most, in bytes.
+fn peak_memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<u64>().ok())
+        .unwrap_or(0)
+        * 1024
+}
+
+#[test]
+fn a_header_that_claims_6_gb_costs_nothing() {
+    let place = Playground::new();
+    let top = place.init("ws/repo");
+    let ids = ["commit", "tree", "tag", "blob"].map(|kind| {
+        let id = format!("{}{}", "ab".repeat(19), kind.len()) + "0";
+        write_object(&top, &id[..40], &format!("{kind} 6000000000"), b"short")
+    });
+    let tree = git(&top, &["rev-parse", "HEAD^{tree}"]);
+    let bytes = |id: &str| gix::ObjectId::from_hex(id.as_bytes()).expect("an id");
+    let repository = place.open("repo").expect("a repository");
+    for id in &ids {
+        assert!(repository.revision(id).is_err(), "{id}");
+        assert!(repository.tree_of(bytes(id)).is_err(), "{id}");
+        let compared = crate::compare::tree::differences(&repository, bytes(&tree), bytes(id), GO_ON);
+        assert!(compared.is_err(), "{id}");
+    }
+    assert!(peak_memory() < 1 << 30, "{} MiB", peak_memory() >> 20);
+}
+
+#[test]
+fn a_commit_with_4_billion_paths_is_refused_within_a_budget() {
+    use std::io::Write;
+    let place = Playground::new();
+    let top = place.init("ws/repo");
+    let blob = git(&top, &["rev-parse", "HEAD:file"]);
+    let mut entries = format!("100644 blob {blob}\ta\n100644 blob {blob}\tb\n");
+    let mut tree = String::new();
+    for _ in 0..32 {
+        let mut made = std::process::Command::new("git")
+            .arg("mktree")
+            .current_dir(&top)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("git runs");
+        made.stdin
+            .take()
+            .expect("a pipe")
+            .write_all(entries.as_bytes())
+            .expect("written");
+        let made = made.wait_with_output().expect("it ends");
+        tree = String::from_utf8(made.stdout).expect("an id").trim().to_owned();
+        entries = format!("040000 tree {tree}\ta\n040000 tree {tree}\tb\n");
+    }
+    let bomb = git(&top, &["commit-tree", "-p", "HEAD", "-m", "bomb", &tree]);
+    git(&top, &["branch", "bomb", &bomb]);
+    let repository = place.open("repo").expect("a repository");
+    let revision = |name| repository.revision(name).expect("a branch");
+    let compared = repository
+        .compare(&revision("main"), &revision("bomb"), GO_ON)
+        .map(drop);
+    let searched = repository
+        .search(&revision("bomb"), "nothing", 1, GO_ON)
+        .map(drop);
+    for result in [compared, searched] {
+        assert_eq!(
+            result.expect_err("it is too large").rule(),
+            "repository_too_large"
+        );
+    }
+    assert!(peak_memory() < 1 << 30, "{} MiB", peak_memory() >> 20);
+}
+
+/// Another program exchanges a part of git's folder after it was judged, and undoes it before the answer.
+#[cfg(unix)]
+#[test]
+fn a_git_folder_that_is_exchanged_while_it_is_read_reveals_nothing() {
+    let place = Playground::new();
+    let outside = place.init("outside/repo");
+    commit(&outside, &[("secret", Some("outside line\n"))], "secret");
+    let top = place.init("ws/repo");
+    commit(&top, &[("own", Some("inside line\n"))], "own");
+    let at = place.workspaces.folder("repo").expect("a folder");
+    for names in [
+        &["/repo/.git"][..],
+        &["/repo/.git/objects", "/repo/.git/refs"],
+        &["/repo/.git/objects", "/repo/.git/refs/heads/main"],
+        &["/repo"],
+    ] {
+        let paths = |name: &&str| {
+            [
+                format!("ws{name}"),
+                format!("ws{name}-aside"),
+                format!("outside{name}"),
+            ]
+            .map(|path| place.path(&path))
+        };
+        let mut tries = 0;
+        let found = GitRepository::read(
+            &place.workspaces,
+            &at,
+            GO_ON,
+            |error| error,
+            |repository| {
+                tries += 1;
+                if tries == 1 {
+                    for [there, aside, other] in names.iter().map(paths) {
+                        fs::rename(&there, aside).expect("moved away");
+                        symlink(other, there).expect("a link");
+                    }
+                }
+                let found = repository.search(&repository.revision("main")?, "line", 10, GO_ON);
+                if tries == 1 {
+                    for [there, aside, _] in names.iter().map(paths).rev() {
+                        fs::remove_file(&there).expect("removed");
+                        fs::rename(aside, there).expect("moved back");
+                    }
+                    let revealed = found.as_ref().expect("it was exchanged");
+                    assert_eq!(
+                        revealed.lines[0].snippet, "outside line",
+                        "{names:?}: nothing was tried"
+                    );
+                }
+                found
+            },
+        );
+        let lines = found.expect("it can be read once it rests").lines;
+        assert_eq!((tries, &*lines[0].snippet), (2, "inside line"), "{names:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_git_folder_that_never_rests_is_an_error() {
+    let place = Playground::new();
+    let top = place.init("ws/repo");
+    let at = place.workspaces.folder("repo").expect("a folder");
+    let found = GitRepository::read(
+        &place.workspaces,
+        &at,
+        GO_ON,
+        |error| error,
+        |_| {
+            fs::write(top.join(".git/ORIG_HEAD"), "").expect("a file");
+            fs::remove_file(top.join(".git/ORIG_HEAD")).expect("removed");
+            Ok(())
+        },
+    );
+    assert_eq!(found.expect_err("it changes").rule(), "repository_changing");
 }

@@ -137,7 +137,7 @@ impl Workspaces {
     }
 
     /// Returns the innermost workspace that a path without links is in.
-    fn root_of(&self, resolved: &Path) -> Option<&PathBuf> {
+    pub(crate) fn root_of(&self, resolved: &Path) -> Option<&PathBuf> {
         let around = self.roots.iter().filter(|root| resolved.starts_with(root));
         around.max_by_key(|root| root.as_os_str().len())
     }
@@ -256,11 +256,7 @@ impl WorkspacePath {
     pub fn open(&self) -> Result<File, OpenError> {
         let relative = self.relative().to_str();
         let relative = relative.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;
-        let file = Dir::open(&self.root)?.open_file(relative)?;
-        if !file.metadata()?.is_file() {
-            return Err(OpenError::Special);
-        }
-        Ok(file)
+        Dir::open(&self.root)?.open_regular(relative)
     }
 }
 

@@ -45,6 +45,7 @@ mod words;
 
 use std::sync::{Arc, Weak};
 
+use serde_json::Value;
 use tabellion_contracts::mcb::{
     AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
     CallProvenance, GetRunsRequest, IndexClearRequest, IndexClearResponse, IndexGitIndexRequest,
@@ -68,7 +69,10 @@ use tabellion_contracts::mcb::{
 };
 use tabellion_meaning::{Installed, Meaning, Models};
 use tabellion_records::Records;
-use tabellion_runtime::{Contract, ReadCx, Rows, Staged, Store, WriteCx, rows::RowError};
+use tabellion_runtime::{
+    BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, Failure, ReadCx, Rejection, Rows, Staged,
+    Store, WriteCx, rows::RowError,
+};
 use tabellion_vcs::Workspaces;
 
 use crate::data::Derived;
@@ -142,9 +146,38 @@ fn over(
     let memory = Memory {
         index,
         code,
-        workspaces,
+        workspaces: Arc::clone(&workspaces),
     };
-    Arc::new(Service::new(memory, store))
+    let service = Service::new(memory, store);
+    Arc::new(ReadingAhead { service, workspaces })
+}
+
+/// The contract, which reads a repository that a call is to index before the call takes its turn to write.
+struct ReadingAhead {
+    service: Service<Memory>,
+    workspaces: Arc<Workspaces>,
+}
+
+impl Contract for ReadingAhead {
+    fn spec(&self) -> &'static ContractSpec {
+        self.service.spec()
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a CallContext,
+        tool: &'a str,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<tabellion_runtime::Answer, Rejection>> {
+        Box::pin(async move {
+            let work = self.service.call(call, tool, arguments.clone());
+            code::start::with_repository(call, &self.workspaces, (tool, &arguments), work).await
+        })
+    }
+
+    fn error_for(&self, failure: Failure) -> ErrorAnswer {
+        self.service.error_for(failure)
+    }
 }
 
 /// The implementation. The store has the rows.
@@ -534,10 +567,7 @@ impl Mcb for Memory {
         cx: &WriteCx<'_, Rows>,
         req: VcsIndexRepositoryRequest,
     ) -> Change<VcsIndexRepositoryResponse> {
-        let id = repositories::id(cx, &self.workspaces, &req.repo_id, &req.repo_path).await?;
-        code::start::repository(cx, &self.code, id, req)
-            .await
-            .map_err(refused)
+        code::start::repository(cx, &self.code, req).await
     }
 
     async fn vcs_list_repositories(

@@ -64,15 +64,15 @@ pub(super) async fn compare(
     workspaces: &Workspaces,
     req: VcsCompareBranchesRequest,
 ) -> Answer<VcsCompareBranchesResponse> {
-    let repository = open(cx, workspaces, &req.repo_id, &req.repo_path).await?;
-    let comparison = blocking(|| {
+    let comparison = read(cx, workspaces, &req.repo_id, &req.repo_path, |repository| {
         compared(
             cx,
-            &repository,
+            repository,
             req.base_branch.as_deref(),
             req.target_branch.as_deref(),
         )
-    })?;
+    })
+    .await?;
     let limit = size(req.limit);
     note_cut(cx, comparison.files.len() > limit, comparison.files.len() as u64);
     let files = comparison.files.iter().take(limit).map(|file| ComparedFile {
@@ -99,7 +99,6 @@ pub(super) async fn search(
     workspaces: &Workspaces,
     req: VcsSearchBranchRequest,
 ) -> Answer<VcsSearchBranchResponse> {
-    let repository = open(cx, workspaces, &req.repo_id, &req.repo_path).await?;
     if let (Some(target), Some(base)) = (&req.target_branch, &req.base_branch)
         && target != base
     {
@@ -108,11 +107,12 @@ pub(super) async fn search(
         return Err(invalid("one_branch", "/base_branch", message.into()).into());
     }
     let name = req.target_branch.as_deref().or(req.base_branch.as_deref());
-    let (revision, found) = blocking(|| {
-        let revision = revision(&repository, name, "/target_branch")?;
+    let (id, revision, found) = read(cx, workspaces, &req.repo_id, &req.repo_path, |repository| {
+        let revision = revision(repository, name, "/target_branch")?;
         let found = repository.search(&revision, &req.query, size(req.limit), &|| cx.is_cancelled());
-        Ok::<_, Failure>((revision, found.map_err(failure)?))
-    })?;
+        Ok((repository.id(), revision, found.map_err(failure)?))
+    })
+    .await?;
     note_cut(cx, found.total > found.lines.len() as u64, found.total);
     let results: Vec<_> = found
         .lines
@@ -124,7 +124,7 @@ pub(super) async fn search(
         })
         .collect();
     Ok(VcsSearchBranchResponse {
-        repository_id: repository.id(),
+        repository_id: id,
         branch: revision.name,
         query: req.query,
         count: results.len() as u64,
@@ -138,18 +138,18 @@ pub(super) async fn impact(
     workspaces: &Workspaces,
     req: VcsAnalyzeImpactRequest,
 ) -> Answer<VcsAnalyzeImpactResponse> {
-    let repository = open(cx, workspaces, &req.repo_id, &req.repo_path).await?;
     let limit = size(req.limit);
-    let (comparison, impact) = blocking(|| {
+    let (comparison, impact) = read(cx, workspaces, &req.repo_id, &req.repo_path, |repository| {
         let comparison = compared(
             cx,
-            &repository,
+            repository,
             req.base_branch.as_deref(),
             req.target_branch.as_deref(),
         )?;
         let impact = repository.impact(&comparison, limit, &|| cx.is_cancelled());
-        Ok::<_, Failure>((comparison, impact.map_err(failure)?))
-    })?;
+        Ok((comparison, impact.map_err(failure)?))
+    })
+    .await?;
     let is_cut = comparison.files.len() > limit
         || impact
             .files
@@ -230,34 +230,40 @@ async fn wanted(cx: &ReadCx<'_, Rows>, id: &str) -> Answer<Option<Wanted>> {
     }))
 }
 
-/// Returns the id of the repository at a path, if it is the one that `repo_id` stands for.
-pub(super) async fn id(
+/// Checks that the repository with an id, at a path, is the one that `repo_id` stands for.
+pub(super) async fn check_id(cx: &ReadCx<'_, Rows>, asked: &str, id: &str, path: &Path) -> Answer<()> {
+    let wanted = wanted(cx, asked).await?;
+    Ok(is_wanted(wanted.as_ref(), id, path)?)
+}
+
+fn is_wanted(wanted: Option<&Wanted>, id: &str, path: &Path) -> Result<(), Failure> {
+    let here = path.to_string_lossy();
+    if wanted.is_none_or(|wanted| wanted.id == id || wanted.path.as_deref() == Some(&*here)) {
+        return Ok(());
+    }
+    let message = format!("repo_id is not the repository at repo_path; that is {id}");
+    Err(invalid(NO_SUCH, "/repo_id", message))
+}
+
+/// Returns what `work` finds in the repository at a path, if it is the one that `repo_id` stands for.
+async fn read<T>(
     cx: &ReadCx<'_, Rows>,
     workspaces: &Workspaces,
     id: &str,
     path: &str,
-) -> Answer<String> {
-    let repository = open(cx, workspaces, id, path).await?;
-    Ok(blocking(|| repository.id()))
-}
-
-/// Opens the repository at a path, if it is the one that `repo_id` stands for.
-async fn open(cx: &ReadCx<'_, Rows>, workspaces: &Workspaces, id: &str, path: &str) -> Answer<GitRepository> {
-    let repository = blocking(|| {
-        let at = workspaces.folder(path)?;
-        GitRepository::open(workspaces, &at, &|| cx.is_cancelled())
+    mut work: impl FnMut(&GitRepository) -> Result<T, Failure>,
+) -> Answer<T> {
+    let wanted = wanted(cx, id).await?;
+    let found = blocking(|| {
+        let at = workspaces.folder(path).map_err(|error| failure(error.into()))?;
+        GitRepository::read(workspaces, &at, &|| cx.is_cancelled(), failure, |repository| {
+            if wanted.is_some() {
+                is_wanted(wanted.as_ref(), &repository.id(), repository.path())?;
+            }
+            work(repository)
+        })
     });
-    let repository = repository.map_err(failure)?;
-    let Some(wanted) = wanted(cx, id).await? else {
-        return Ok(repository);
-    };
-    let found = blocking(|| repository.id());
-    let here = repository.path().to_string_lossy();
-    if wanted.id == found || wanted.path.as_deref() == Some(&*here) {
-        return Ok(repository);
-    }
-    let message = format!("repo_id is not the repository at repo_path; that is {found}");
-    Err(invalid(NO_SUCH, "/repo_id", message).into())
+    Ok(found?)
 }
 
 /// Compares two branches: with the default one if no base is named, and the one that is checked out if no target is.
@@ -304,7 +310,8 @@ fn failure(error: VcsError) -> Failure {
         | VcsError::NotACommit(_)
         | VcsError::Unrelated { .. } => invalid(NO_SUCH, "/base_branch", message),
         VcsError::Query(_) => invalid("query", "/query", message),
-        VcsError::TooLarge { .. } => Failure::new(FailureKind::TooLarge, message),
+        VcsError::TooLarge { .. } | VcsError::Budget { .. } => Failure::new(FailureKind::TooLarge, message),
+        VcsError::Changing(_) => Failure::new(FailureKind::Busy, message),
         VcsError::Cancelled => Failure::new(FailureKind::Io, "the call was cancelled"),
         VcsError::Damaged { .. } => {
             // Where it is, and what is wrong with it, is for the log.

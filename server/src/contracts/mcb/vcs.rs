@@ -7,7 +7,7 @@ use tabellion_vcs::{Checkout, GitRepository, Workspaces};
 /// nothing of other folders of the machine.
 pub(super) fn context(path: &str, workspaces: &Workspaces) -> Option<VcsContext> {
     let at = workspaces.folder(path).ok()?;
-    let repository = GitRepository::open(workspaces, &at, &|| false).ok()?;
-    let Checkout { branch, commit } = repository.checkout().ok()?;
+    let read = GitRepository::read(workspaces, &at, &|| false, |error| error, GitRepository::checkout);
+    let Checkout { branch, commit } = read.ok()?;
     Some(VcsContext { branch, commit })
 }

@@ -10,12 +10,10 @@ use gix::{
 };
 
 use crate::{
+    blobs::MAX_DEPTH,
     error::{VcsError, check},
     repository::GitRepository,
 };
-
-/// Depth limit of trees. Git's own is 2048.
-const MAX_DEPTH: usize = 1024;
 
 /// A file in a tree: regular, a symbolic link, or the commit of a submodule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,31 +44,69 @@ pub(crate) fn differences(
     new: ObjectId,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Vec<Difference>, VcsError> {
-    let mut walk = Walk {
-        repository,
-        cancelled,
-        path: BString::default(),
-        found: Vec::new(),
+    let walk = Walk { repository };
+    let file = |id| {
+        Some(TreeFile {
+            id,
+            kind: EntryKind::Tree,
+        })
     };
-    walk.trees(Some(old), Some(new), 0)?;
-    Ok(walk.found)
+    let mut found = Vec::new();
+    // What is still to come, the next one last.
+    let mut pending = vec![Pair {
+        path: BString::default(),
+        old: file(old),
+        new: file(new),
+        depth: 0,
+    }];
+    let (mut seen, mut path_bytes) = (0, 0);
+    while let Some(pair) = pending.pop() {
+        check(cancelled)?;
+        let kind = pair.old.or(pair.new).map(|side| side.kind);
+        if pair.old == pair.new {
+            continue;
+        }
+        if kind != Some(EntryKind::Tree) {
+            found.push(Difference {
+                path: pair.path,
+                old: pair.old,
+                new: pair.new,
+            });
+            continue;
+        }
+        if pair.depth > MAX_DEPTH {
+            return Err(repository.too_deep());
+        }
+        // Of all that differ, the paths stay in memory.
+        let from = pending.len();
+        walk.open(&pair, &mut pending)?;
+        seen += pending.len() - from;
+        path_bytes += pending[from..].iter().map(|pair| pair.path.len()).sum::<usize>();
+        repository.check_budget(seen, path_bytes)?;
+        pending[from..].reverse();
+    }
+    Ok(found)
+}
+
+/// Two entries of the same path, of which one may be missing. Both are trees or neither is.
+struct Pair {
+    path: BString,
+    old: Option<TreeFile>,
+    new: Option<TreeFile>,
+    depth: usize,
 }
 
 struct Walk<'a> {
     repository: &'a GitRepository,
-    cancelled: &'a dyn Fn() -> bool,
-    /// Path of the folder, with a slash at its end.
-    path: BString,
-    found: Vec<Difference>,
 }
 
 impl Walk<'_> {
-    fn trees(&mut self, old: Option<ObjectId>, new: Option<ObjectId>, depth: usize) -> Result<(), VcsError> {
-        check(self.cancelled)?;
-        if old == new || depth > MAX_DEPTH {
-            return Ok(());
-        }
-        let (old, new) = (self.read(old)?, self.read(new)?);
+    /// Adds the pairs of entries in two trees to `pairs`, but for those that are the same.
+    fn open(&self, at: &Pair, pairs: &mut Vec<Pair>) -> Result<(), VcsError> {
+        let (old, new) = (
+            self.read(at.old.map(|tree| tree.id))?,
+            self.read(at.new.map(|tree| tree.id))?,
+        );
         let (old, new) = (self.entries(&old)?, self.entries(&new)?);
         let (mut old, mut new) = (&old[..], &new[..]);
         loop {
@@ -80,47 +116,32 @@ impl Walk<'_> {
                 (None, Some(_)) => std::cmp::Ordering::Greater,
                 (Some(old), Some(new)) => old.cmp(new),
             };
-            let take = |entries: &mut &[EntryRef<'_>], is_next: bool| {
+            let mut name = None;
+            let mut take = |entries: &mut &[EntryRef<'_>], is_next: bool| {
                 let (first, rest) = entries.split_first().filter(|_| is_next)?;
-                let first = (first.filename.to_owned(), first.mode.kind(), first.oid.to_owned());
+                name.get_or_insert_with(|| first.filename.to_owned());
                 *entries = rest;
-                Some(first)
+                Some(TreeFile {
+                    id: first.oid.to_owned(),
+                    kind: first.mode.kind(),
+                })
             };
-            let before = take(&mut old, order.is_le());
-            let after = take(&mut new, order.is_ge());
-            self.entry(before, after, depth)?;
-        }
-    }
-
-    /// Compares two entries of the same name, of which one may be missing. Both are trees or neither is.
-    fn entry(
-        &mut self,
-        old: Option<(BString, EntryKind, ObjectId)>,
-        new: Option<(BString, EntryKind, ObjectId)>,
-        depth: usize,
-    ) -> Result<(), VcsError> {
-        let Some((name, kind, _)) = old.as_ref().or(new.as_ref()) else {
-            return Ok(());
-        };
-        let (folder, is_tree) = (self.path.len(), *kind == EntryKind::Tree);
-        self.path.extend_from_slice(name);
-        if is_tree {
-            self.path.push(b'/');
-            let id = |entry: &Option<(BString, EntryKind, ObjectId)>| entry.as_ref().map(|(_, _, id)| *id);
-            self.trees(id(&old), id(&new), depth + 1)?;
-        } else {
-            let file = |(_, kind, id)| TreeFile { id, kind };
-            let (old, new) = (old.map(file), new.map(file));
-            if old != new {
-                self.found.push(Difference {
-                    path: self.path.clone(),
-                    old,
-                    new,
-                });
+            let (before, after) = (take(&mut old, order.is_le()), take(&mut new, order.is_ge()));
+            let (false, Some(name)) = (before == after, name) else {
+                continue;
+            };
+            let mut path = at.path.clone();
+            if !path.is_empty() {
+                path.push(b'/');
             }
+            path.extend_from_slice(&name);
+            pairs.push(Pair {
+                path,
+                old: before,
+                new: after,
+                depth: at.depth + 1,
+            });
         }
-        self.path.truncate(folder);
-        Ok(())
     }
 
     fn read(&self, tree: Option<ObjectId>) -> Result<Vec<u8>, VcsError> {

@@ -90,12 +90,12 @@ fn unusable(error: CodeError) -> Failure {
     }
 }
 
-/// Returns the refusal of a path or repository.
-fn not_usable(pointer: &str, error: &VcsError) -> RowError {
+/// Returns the name of the rule that a path or repository breaks.
+fn rule(error: &VcsError) -> &'static str {
     match error {
         VcsError::UnknownRevision { .. } | VcsError::AmbiguousRevision(_) | VcsError::NotACommit(_) => {
-            invalid("no_such", pointer, error.to_string())
+            "no_such"
         }
-        _ => invalid("path", pointer, error.to_string()),
+        _ => "path",
     }
 }

@@ -1,14 +1,14 @@
 //! `[git]` in `.mcp-context.toml` of the workspace: which branches are indexed, and how deep.
 
-use std::{fs, path::Path};
+use std::{io, path::Path};
 
 use serde::Deserialize;
-use tabellion_runtime::rows::RowError;
-
-use super::super::values::invalid;
+use tabellion_platform::{Dir, OpenError, slashed};
 
 /// Name of the file.
 const FILE: &str = ".mcp-context.toml";
+/// Size limit of the file.
+const MAX_BYTES: u64 = 1 << 20;
 /// How many commits are indexed where nothing says so.
 const DEPTH: u64 = 50;
 
@@ -41,21 +41,27 @@ struct File {
 }
 
 impl GitSettings {
-    /// Reads the file at the top of a work tree; without one, all is as by default.
+    /// Reads the file at the top of a work tree, below the workspace `root`; without one, all is as by default.
     ///
     /// # Errors
-    /// If it is not TOML, or a key has a value of another type.
-    pub(super) fn read(top: &Path) -> Result<Self, RowError> {
-        let Ok(text) = fs::read_to_string(top.join(FILE)) else {
-            return Ok(Self::default());
+    /// If it is a link or no regular file, is not TOML, or a key has a value of another type.
+    pub(super) fn read(root: &Path, top: &Path) -> Result<Self, String> {
+        let path = top
+            .strip_prefix(root)
+            .ok()
+            .and_then(|top| slashed(&top.join(FILE)));
+        let read = Dir::open(root).map_err(OpenError::from);
+        let read = read.and_then(|root| root.read(&path.unwrap_or_default(), MAX_BYTES));
+        let bytes = match read {
+            Ok(bytes) => bytes,
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Err(format!("`{FILE}` can't be read: {error}")),
         };
-        let file: File = toml::from_str(&text).map_err(|error| {
-            invalid(
-                "settings",
-                "/path",
-                format!("`[git]` of `{FILE}` can't be used: {}", error.message()),
-            )
-        })?;
+        let text = String::from_utf8_lossy(&bytes);
+        let file: File = toml::from_str(&text)
+            .map_err(|error| format!("`[git]` of `{FILE}` can't be used: {}", error.message()))?;
         Ok(file.git)
     }
 }

@@ -8,18 +8,21 @@ use tabellion_contracts::mcb::{
     IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest,
     IndexStartResponse, VcsIndexRepositoryRequest, VcsIndexRepositoryResponse,
 };
-use tabellion_runtime::{Failure, FailureKind, Row, Rows, Staged, WriteCx, rows::RowError};
+use tabellion_runtime::{CallContext, Failure, FailureKind, Row, Rows, Staged, WriteCx, rows::RowError};
 use tabellion_vcs::{GitRepository, Submodules, VcsError, Workspaces};
+use tokio::task_local;
 
 use super::{
     super::{
+        ToolError,
         call::{Call, entity, stage},
+        refused, repositories,
         values::{invalid, text},
         words::blocking,
     },
-    COLLECTION, Indexer, NAME, OPERATION_ID, PROJECT_ID, collection, collections, not_usable, refuse_token,
+    COLLECTION, Indexer, NAME, OPERATION_ID, PROJECT_ID, collection, collections, refuse_token, rule,
     settings::GitSettings,
-    trees::{self, Request},
+    trees::Request,
     unusable,
 };
 
@@ -92,8 +95,8 @@ pub(in super::super) async fn git_index(
         .path
         .or_else(|| Call::of(cx).provenance.text("repo_path").map(String::from));
     let path = path.ok_or(RowError::Missing { field: "path" })?;
-    let listed = blocking(|| Listed::read(indexer.workspaces(), &path, None))
-        .map_err(|error| error.refusal("/path"))?;
+    let listed =
+        listed(cx, indexer.workspaces(), &Asked::branch(path)).map_err(|error| error.refusal("/path"))?;
     let mut ignore_patterns = listed.settings.ignore_patterns.clone();
     ignore_patterns.extend(req.ignore_patterns.unwrap_or_default());
     let wanted = Wanted {
@@ -127,22 +130,23 @@ pub(in super::super) async fn git_index(
     begin(cx, indexer, planned, answer)
 }
 
-/// Indexes branches of a repository that the caller has named, `id` being the one that it has.
+/// Indexes branches of a repository that the caller has named.
 pub(in super::super) async fn repository(
     cx: &WriteCx<'_, Rows>,
     indexer: &Indexer,
-    id: String,
     req: VcsIndexRepositoryRequest,
+) -> Result<Staged<VcsIndexRepositoryResponse, Rows>, ToolError> {
+    let listed = listed(cx, indexer.workspaces(), &Asked::repository(&req))
+        .map_err(|error| refused(error.refusal("/repo_path")))?;
+    repositories::check_id(cx, &req.repo_id, &listed.id, &listed.path).await?;
+    planned(cx, indexer, &listed).await.map_err(refused)
+}
+
+async fn planned(
+    cx: &WriteCx<'_, Rows>,
+    indexer: &Indexer,
+    listed: &Listed,
 ) -> Result<Staged<VcsIndexRepositoryResponse, Rows>, RowError> {
-    let asked = req.branches.filter(|branches| !branches.is_empty());
-    let listed = blocking(|| Listed::read(indexer.workspaces(), &req.repo_path, asked))
-        .map_err(|error| error.refusal("/repo_path"))?;
-    let depth = if req.include_commits {
-        req.depth.unwrap_or(listed.settings.depth)
-    } else {
-        0
-    };
-    let counted = blocking(|| listed.count(depth)).map_err(|error| not_usable("/repo_path", &error))?;
     let wanted = Wanted {
         name: named(None, &listed.path, None),
         path: &listed.path,
@@ -154,19 +158,19 @@ pub(in super::super) async fn repository(
             max_file_size: MAX_BLOB,
             follow_symlinks: false,
             branches: listed.branches.clone(),
-            depth,
+            depth: listed.depth,
         },
     };
     let planned = plan(cx, indexer, &wanted).await?;
     let answer = VcsIndexRepositoryResponse {
         operation_id: planned.operation.clone(),
-        repository_id: id,
+        repository_id: listed.id.clone(),
         path: told(wanted.path),
         default_branch: listed.default_branch.clone(),
         branches_found: listed.found.clone(),
         branches: wanted.request.branches,
-        total_files: counted.0,
-        commits_indexed: counted.1,
+        total_files: listed.files,
+        commits_indexed: listed.commits,
         state: State::Indexing.word().into(),
     };
     begin(cx, indexer, planned, answer)
@@ -278,77 +282,157 @@ fn told(path: &Path) -> String {
     path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
+/// What a call says of a repository.
+#[derive(Debug, Clone, PartialEq)]
+struct Asked {
+    path: String,
+    branches: Option<Vec<String>>,
+    /// Whether files and commits are counted, and of how many commits the messages are taken, if the caller says that.
+    counts: Option<(bool, Option<u64>)>,
+}
+
+impl Asked {
+    fn branch(path: String) -> Self {
+        Self {
+            path,
+            branches: None,
+            counts: None,
+        }
+    }
+
+    fn repository(req: &VcsIndexRepositoryRequest) -> Self {
+        Self {
+            path: req.repo_path.clone(),
+            branches: req.branches.clone().filter(|branches| !branches.is_empty()),
+            counts: Some((req.include_commits, req.depth)),
+        }
+    }
+
+    /// Returns what a call asks for, by its arguments as they came; `None` if it does not name a repository to be indexed.
+    fn of(tool: &str, arguments: &Value) -> Option<Self> {
+        let mut arguments = arguments.clone();
+        let action = arguments.as_object_mut()?.remove("action")?;
+        match (tool, action.as_str()?) {
+            ("index", "git_index") => Some(Self::branch(arguments.get("path")?.as_str()?.to_owned())),
+            ("vcs", "index_repository") => Some(Self::repository(&serde_json::from_value(arguments).ok()?)),
+            _ => None,
+        }
+    }
+}
+
+task_local! {
+    /// What was read for the call of this task before it took the store's turn to write.
+    static READ_AHEAD: (Asked, Result<Listed, Refused>);
+}
+
+/// Makes a call. The repository that it names is read first: others can write meanwhile.
+pub(in super::super) async fn with_repository<T>(
+    call: &CallContext,
+    workspaces: &Workspaces,
+    (tool, arguments): (&str, &Value),
+    work: impl Future<Output = T>,
+) -> T {
+    let Some(asked) = Asked::of(tool, arguments) else {
+        return work.await;
+    };
+    let read = blocking(|| Listed::read(workspaces, &asked, &|| call.is_cancelled()));
+    READ_AHEAD.scope((asked, read), work).await
+}
+
+/// Returns what was read ahead; reads it now if the path came from elsewhere than the arguments.
+fn listed(cx: &WriteCx<'_, Rows>, workspaces: &Workspaces, asked: &Asked) -> Result<Listed, Refused> {
+    let ahead = READ_AHEAD.try_with(|(read, listed)| (read == asked).then(|| listed.clone()));
+    match ahead.ok().flatten() {
+        Some(listed) => listed,
+        None => blocking(|| Listed::read(workspaces, asked, &|| cx.is_cancelled())),
+    }
+}
+
 /// A repository, and which of its branches are wanted.
+#[derive(Debug, Clone)]
 struct Listed {
-    repository: GitRepository,
     path: std::path::PathBuf,
+    id: String,
     settings: GitSettings,
     found: Vec<String>,
     default_branch: Option<String>,
     branches: Vec<String>,
+    /// Number of commits of each branch whose messages are taken.
+    depth: u64,
+    /// Number of files and of commits in all branches that are wanted, if they were to be counted.
+    files: u64,
+    commits: u64,
 }
 
 /// Why a repository can't be indexed.
-enum Unlisted {
-    Repository(VcsError),
-    Settings(RowError),
+#[derive(Debug, Clone)]
+enum Refused {
+    Repository { rule: &'static str, message: String },
+    Settings(String),
 }
 
-impl Unlisted {
+impl Refused {
     fn refusal(self, pointer: &str) -> RowError {
         match self {
-            Self::Repository(error) => not_usable(pointer, &error),
-            Self::Settings(error) => error,
+            Self::Repository { rule, message } => invalid(rule, pointer, message),
+            Self::Settings(message) => invalid("settings", "/path", message),
         }
     }
 }
 
-impl From<VcsError> for Unlisted {
+impl From<VcsError> for Refused {
     fn from(error: VcsError) -> Self {
-        Self::Repository(error)
+        let (rule, message) = (rule(&error), error.to_string());
+        Self::Repository { rule, message }
     }
 }
 
 impl Listed {
-    /// Opens the repository at a path. Branches are those that are asked for, else those of the settings, else the default one.
-    fn read(workspaces: &Workspaces, path: &str, asked: Option<Vec<String>>) -> Result<Self, Unlisted> {
-        let folder = workspaces.folder(path).map_err(VcsError::from)?;
-        let repository = trees::open(workspaces, folder.path())?;
-        let path = repository.path().to_owned();
-        let settings = GitSettings::read(&path).map_err(Unlisted::Settings)?;
-        let default_branch = repository.default_branch()?;
-        let mut branches = asked.unwrap_or_else(|| settings.branches.clone());
-        if branches.is_empty() {
-            branches.extend(default_branch.clone());
-        }
-        if branches.is_empty() {
-            return Err(VcsError::NoCommits(path).into());
-        }
-        for branch in &branches {
-            repository.revision(branch)?;
-        }
-        Ok(Self {
-            found: repository.branches()?,
-            repository,
-            path,
-            settings,
-            default_branch,
-            branches,
-        })
-    }
-
-    /// Returns the number of files and of commits in all branches that are wanted.
-    fn count(&self, depth: u64) -> Result<(u64, u64), VcsError> {
-        let (mut files, mut commits) = (0, 0);
-        for branch in &self.branches {
-            let revision = self.repository.revision(branch)?;
-            for blob in self.repository.blobs(&revision, Submodules::Skip, &|| false)? {
-                blob?;
-                files += 1;
+    /// Reads the repository at a path. Branches are those that are asked for, else those of the settings, else the default one.
+    fn read(workspaces: &Workspaces, asked: &Asked, cancelled: &dyn Fn() -> bool) -> Result<Self, Refused> {
+        let at = workspaces.folder(&asked.path).map_err(VcsError::from)?;
+        GitRepository::read(workspaces, &at, cancelled, Refused::from, |repository| {
+            let path = repository.path().to_owned();
+            let settings = GitSettings::read(at.root(), &path).map_err(Refused::Settings)?;
+            let default_branch = repository.default_branch()?;
+            let mut branches = asked
+                .branches
+                .clone()
+                .unwrap_or_else(|| settings.branches.clone());
+            if branches.is_empty() {
+                branches.extend(default_branch.clone());
             }
-            let depth = usize::try_from(depth).unwrap_or(usize::MAX);
-            commits += self.repository.commits(&revision, depth, &|| false)?.len() as u64;
-        }
-        Ok((files, commits))
+            if branches.is_empty() {
+                return Err(VcsError::NoCommits(path).into());
+            }
+            let depth = match asked.counts {
+                Some((true, depth)) => depth.unwrap_or(settings.depth),
+                _ => 0,
+            };
+            let (mut files, mut commits) = (0, 0);
+            for branch in &branches {
+                let revision = repository.revision(branch)?;
+                if asked.counts.is_none() {
+                    continue;
+                }
+                for blob in repository.blobs(&revision, Submodules::Skip, cancelled)? {
+                    blob?;
+                    files += 1;
+                }
+                let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+                commits += repository.commits(&revision, depth, cancelled)?.len() as u64;
+            }
+            Ok(Self {
+                id: repository.id(),
+                path,
+                settings,
+                found: repository.branches()?,
+                default_branch,
+                branches,
+                depth,
+                files,
+                commits,
+            })
+        })
     }
 }

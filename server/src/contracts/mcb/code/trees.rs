@@ -1,15 +1,12 @@
 //! Where the files of a collection come from, as its row says.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::PathBuf};
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tabellion_code::{CodeError, Entry, Folder, Selection, Tree, commit_path};
+use tabellion_code::{CodeError, Entry, Folder, Selection, Stop, Tree, commit_path};
 use tabellion_runtime::Row;
-use tabellion_vcs::{GitRepository, Submodules, VcsError, Workspaces};
+use tabellion_vcs::{GitRepository, Objects, Submodules, VcsError, WorkspacePath, Workspaces};
 
 use super::super::values::text;
 
@@ -56,7 +53,7 @@ pub(super) fn tree(row: &Row, workspaces: &Workspaces) -> Result<Box<dyn Tree>, 
         .folder(path)
         .map_err(|error| listing(error.to_string()))?;
     Ok(if request.branches.is_empty() {
-        Box::new(Folder::new(folder.path(), request.selection()))
+        Box::new(Folder::new(folder.root(), folder.relative(), request.selection()))
     } else {
         Box::new(Branches {
             path: folder.path().to_owned(),
@@ -72,38 +69,37 @@ struct Branches {
     path: PathBuf,
     workspaces: Workspaces,
     request: Request,
-    /// Repositories that no thread uses at the moment: one is for one thread at a time.
-    open: Mutex<Vec<GitRepository>>,
+    /// Objects that no thread reads at the moment: those that one has opened are for one thread at a time.
+    open: Mutex<Vec<Objects>>,
 }
 
 impl Branches {
-    fn with<T>(&self, work: impl FnOnce(&GitRepository) -> Result<T, VcsError>) -> Result<T, VcsError> {
+    fn content(&self, id: &[u8; 20]) -> Result<Vec<u8>, VcsError> {
         let idle = self.open.lock().pop();
-        let repository = match idle {
-            Some(repository) => repository,
-            None => open(&self.workspaces, &self.path)?,
+        let objects = match idle {
+            Some(objects) => objects,
+            None => Objects::open(&self.workspaces, &self.at()?, &|| false)?,
         };
-        let result = work(&repository);
-        self.open.lock().push(repository);
+        let result = objects.content(id, self.request.max_file_size);
+        self.open.lock().push(objects);
         result
+    }
+
+    fn at(&self) -> Result<WorkspacePath, VcsError> {
+        Ok(self.workspaces.folder(&self.path.to_string_lossy())?)
     }
 }
 
-/// Opens the repository at a path.
-pub(super) fn open(workspaces: &Workspaces, path: &Path) -> Result<GitRepository, VcsError> {
-    let at = workspaces.folder(&path.to_string_lossy())?;
-    GitRepository::open(workspaces, &at, &|| false)
-}
-
 impl Tree for Branches {
-    fn entries(&self) -> Result<Vec<Entry>, CodeError> {
+    fn entries(&self, stop: &Stop) -> Result<Vec<Entry>, CodeError> {
         let selection = self.request.selection();
         let ignored = selection.ignores(&self.path)?;
-        let listed = self.with(|repository| {
+        let cancelled = || stop.is_asked();
+        let list = |repository: &GitRepository| {
             let mut entries = vec![];
             for branch in &self.request.branches {
                 let revision = repository.revision(branch)?;
-                for blob in repository.blobs(&revision, Submodules::Skip, &|| false)? {
+                for blob in repository.blobs(&revision, Submodules::Skip, &cancelled)? {
                     let blob = blob?;
                     if selection.wants(&blob.path) && !ignored(&blob.path) {
                         entries.push(Entry {
@@ -114,7 +110,7 @@ impl Tree for Branches {
                     }
                 }
                 let depth = usize::try_from(self.request.depth).unwrap_or(usize::MAX);
-                for commit in repository.commits(&revision, depth, &|| false)? {
+                for commit in repository.commits(&revision, depth, &cancelled)? {
                     entries.push(Entry {
                         branch: branch.clone(),
                         path: commit_path(&commit.id.to_string()),
@@ -123,16 +119,18 @@ impl Tree for Branches {
                 }
             }
             Ok(entries)
-        });
-        listed.map_err(|error| CodeError::Listing(error.to_string()))
+        };
+        let listed = self
+            .at()
+            .and_then(|at| GitRepository::read(&self.workspaces, &at, &cancelled, |error| error, list));
+        listed.map_err(|error| match error {
+            VcsError::Cancelled => CodeError::Ended,
+            error => CodeError::Listing(error.to_string()),
+        })
     }
 
     fn read(&self, entry: &Entry) -> io::Result<Vec<u8>> {
-        let Some(id) = entry.blob else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
-        let limit = self.request.max_file_size;
-        let found = self.with(|repository| repository.content(&id, limit));
-        found.map_err(io::Error::other)
+        let id = entry.blob.ok_or(io::ErrorKind::InvalidInput)?;
+        self.content(&id).map_err(io::Error::other)
     }
 }
