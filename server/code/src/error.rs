@@ -12,6 +12,12 @@ pub enum CodeError {
     /// The run was asked to end. What it had committed stays.
     #[error("the run was ended")]
     Ended,
+    /// The process ended each time that it ran.
+    #[error(
+        "the server ended twice while it indexed this, so it is not tried again by itself; begin a run anew, and leave out what may \
+         have ended it (`exclude_dirs`, `ignore_patterns`)"
+    )]
+    Abandoned,
     /// A filter has no meaning.
     #[error("{0}")]
     Filter(String),

@@ -15,7 +15,7 @@ use crate::CodeError;
 /// SQLite application id of an index of code.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tblc");
 /// Version of the tables, of chunks and of terms: an index of a different version is emptied.
-const FORMAT: i32 = 5;
+const FORMAT: i32 = 6;
 /// How long a writer waits for another, until it looks whether it is still to write.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes to which the write-ahead log is cut after a large transaction.
@@ -25,7 +25,7 @@ const CREATE: &str = "
     CREATE TABLE collection (
         number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, generation INTEGER NOT NULL, operation TEXT NOT NULL,
         state TEXT NOT NULL, total INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL,
-        started_at INTEGER NOT NULL, finished_at INTEGER, error TEXT
+        started_at INTEGER NOT NULL, finished_at INTEGER, error TEXT, deaths INTEGER NOT NULL
     ) STRICT;
     CREATE TABLE segment (
         number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, chunks INTEGER NOT NULL, words BLOB NOT NULL,

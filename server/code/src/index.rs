@@ -21,6 +21,9 @@ use crate::{
     write,
 };
 
+/// How often the process of a run may end before the run does, without a file stored in between, until the run counts as failed: what it
+/// reads may be what ends the process.
+const MAX_DEATHS: i64 = 2;
 /// How long a run waits for those that look whether it runs.
 const LOOKED_AT: Duration = Duration::from_secs(2);
 
@@ -191,13 +194,15 @@ impl CodeIndex {
     /// Begins a run of a collection: from now on its state is `indexing`, until the run is done or dropped. `operation` names it.
     ///
     /// # Errors
-    /// [`CodeError::Busy`] if a run of it goes on, here or in another process.
+    /// [`CodeError::Busy`] if a run of it goes on, here or in another process; [`CodeError::Abandoned`] if the process that ran this
+    /// operation ended twice before the run did: its state is `failed` then, until a run of a different name.
     pub fn begin(self: &Arc<Self>, key: &str, operation: &str) -> Result<Run, CodeError> {
         self.with(|connection| {
             let held = self.lock(connection, key)?;
             let collection = self.write(connection, &Stop::default(), |transaction| {
                 insert(transaction, key, operation)
             })?;
+            let collection = collection.ok_or(CodeError::Abandoned)?;
             let index = Arc::clone(self);
             Ok(Run {
                 index,
@@ -394,6 +399,8 @@ impl Run {
                         outcome.changed += changed as u64;
                         write::add(transaction, collection, segment)?;
                         write::touch(transaction, collection)?;
+                        let sql = "UPDATE collection SET deaths = 0 WHERE number = ?";
+                        transaction.prepare_cached(sql)?.execute([collection])?;
                         (changed + unchanged, 0)
                     }
                     Step::Unchanged(unchanged) => (unchanged, 0),
@@ -439,14 +446,24 @@ impl Tree for Unlisted {
     }
 }
 
-/// Makes or resets the row of a run. Its lock is held.
-fn insert(connection: &Connection, key: &str, operation: &str) -> Result<i64, CodeError> {
-    let sql = "INSERT INTO collection (key, generation, operation, state, total, done, failed, started_at)
-               VALUES (?1, 1, ?2, 'indexing', 0, 0, 0, ?3)
-               ON CONFLICT (key) DO UPDATE SET operation = ?2, state = 'indexing', total = 0, done = 0, failed = 0,
+/// Makes or resets the row of a run; `None` if it has failed, since its process ended too often. Its lock is held: a row that says
+/// `indexing` is that of a process that ended.
+fn insert(connection: &Connection, key: &str, operation: &str) -> Result<Option<i64>, CodeError> {
+    let sql = "INSERT INTO collection (key, generation, operation, state, total, done, failed, started_at, deaths)
+               VALUES (?1, 1, ?2, 'indexing', 0, 0, 0, ?3, 0)
+               ON CONFLICT (key) DO UPDATE SET
+                   deaths = CASE WHEN operation <> ?2 THEN 0 WHEN state = 'indexing' THEN deaths + 1 ELSE deaths END,
+                   operation = ?2, state = 'indexing', total = 0, done = 0, failed = 0,
                    started_at = ?3, finished_at = NULL, error = NULL
-               RETURNING number";
-    Ok(connection.query_row(sql, params![key, operation, now()], |row| row.get(0))?)
+               RETURNING number, deaths";
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+    let (number, deaths) = connection.query_row(sql, params![key, operation, now()], row)?;
+    if deaths < MAX_DEATHS {
+        return Ok(Some(number));
+    }
+    let sql = "UPDATE collection SET state = 'failed', error = ?, finished_at = ? WHERE number = ?";
+    connection.execute(sql, params![CodeError::Abandoned.to_string(), now(), number])?;
+    Ok(None)
 }
 
 fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, CodeError> {

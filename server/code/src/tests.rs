@@ -598,6 +598,45 @@ fn a_path_can_be_anything_that_a_folder_has() {
     }
 }
 
+#[test]
+fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
+    let bench = Bench::new();
+    let state = || {
+        let status = bench.index.status("c").unwrap().unwrap();
+        (status.state, status.error.is_some())
+    };
+    // A run that is dropped leaves what one leaves whose process ended.
+    for _ in 0..2 {
+        drop(bench.index.begin("c", "first").unwrap());
+        assert_eq!(state(), (State::Interrupted, false));
+    }
+    for _ in 0..2 {
+        let begun = bench.index.begin("c", "first").map(drop);
+        assert!(matches!(begun, Err(CodeError::Abandoned)), "{begun:?}");
+        assert_eq!(state(), (State::Failed, true));
+    }
+    let anew = bench.index.begin("c", "second").unwrap();
+    let stop = Stop::default();
+    stop.stop();
+    // One that was asked to end is no such run.
+    let ended = anew.finish(&Texts::of(&[("a.rs", "fn a() {}")]), &stop);
+    assert!(
+        matches!(ended, Err(CodeError::Ended | CodeError::Busy)),
+        "{ended:?}"
+    );
+    drop(bench.index.begin("c", "second").unwrap());
+    drop(bench.index.begin("c", "second").unwrap());
+    // A file that is stored is progress: the next process has something else to do.
+    let texts = Texts::of(&[("a.rs", "fn a() {}")]);
+    bench
+        .index
+        .begin("c", "third")
+        .unwrap()
+        .finish(&texts, &Stop::default())
+        .unwrap();
+    assert_eq!(state(), (State::Idle, false));
+}
+
 /// What a clone may have in place of a file of rules or of a source: the run goes on without it, and does not wait.
 #[cfg(unix)]
 #[test]
