@@ -15,6 +15,10 @@
 //! | [`tabellion_clients`] | configuration files of MCP clients |
 //! | [`tabellion_http`] | sockets, limits, API keys, access tokens, TLS |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
 // Printing macros panic on a closed stream; `console` does not. Standard output is reserved for the protocol.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 

@@ -1,14 +1,9 @@
 //! The SQLite file: made and opened.
 
-use std::{
-    fs::{self, OpenOptions},
-    io,
-    path::Path,
-    time::Duration,
-};
+use std::{fs, io, path::Path, time::Duration};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use tabellion_platform::{create_folders, for_owner_alone, lock_file};
+use tabellion_platform::{create_folders, create_own, lock_file};
 use tabellion_runtime::{Failure, FailureKind};
 
 use crate::clock;
@@ -64,9 +59,9 @@ pub(crate) fn set_up(path: &Path) -> Result<(), Failure> {
     }
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");
-    create(&lock).map_err(at)?;
+    create_own(&lock).map_err(at)?;
     let _held = lock_file(&lock).map_err(at)?;
-    create(path).map_err(at)?;
+    create_own(path).map_err(at)?;
     let made = match tables(path) {
         Err(error) if is_damage(&error) => {
             put_aside(path).map_err(at)?;
@@ -98,7 +93,7 @@ fn put_aside(path: &Path) -> io::Result<()> {
     for extension in ["db-wal", "db-shm"] {
         let _ = fs::remove_file(path.with_extension(extension));
     }
-    create(path)
+    create_own(path)
 }
 
 /// The owner of a file.
@@ -157,14 +152,6 @@ pub(crate) fn connect(path: &Path, durability: Durability) -> rusqlite::Result<C
         "PRAGMA synchronous = {synchronous}; PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -2048"
     ))?;
     Ok(connection)
-}
-
-/// Creates the file if it is missing. SQLite gives its other files the same permissions.
-pub(crate) fn create(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    for_owner_alone(&mut options);
-    options.open(path).map(drop)
 }
 
 fn is_damage(error: &rusqlite::Error) -> bool {

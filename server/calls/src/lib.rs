@@ -8,6 +8,11 @@
 //! | `servers` | which of the servers that share the file live |
 //! | `file`, `clock` | the SQLite file; the time |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod clock;
 mod execution;
 mod file;

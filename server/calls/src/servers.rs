@@ -2,10 +2,8 @@
 
 use std::{collections::HashSet, fs, io, path::PathBuf};
 
-use tabellion_platform::{FileLock, create_folders, try_lock_file};
+use tabellion_platform::{FileLock, create_folders, create_own, try_lock_file};
 use uuid::Uuid;
-
-use crate::file;
 
 /// This process among the servers that share a file.
 #[derive(Debug)]
@@ -21,7 +19,7 @@ impl Server {
         create_folders(&folder, 1)?;
         let id = Uuid::new_v4().to_string();
         let path = folder.join(&id);
-        file::create(&path)?;
+        create_own(&path)?;
         let lock = try_lock_file(&path)?;
         Ok(Self { folder, id, lock })
     }

@@ -117,7 +117,7 @@ impl File {
             return Err(FileError::TooLarge { path, size });
         }
         let mut bytes = vec![];
-        let file = fs::File::open(&real).map_err(failed("read", path))?;
+        let file = platform::open_regular(&real).map_err(|error| failed("read", path)(error.into()))?;
         file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(read)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -136,7 +136,7 @@ impl File {
         if let Ok(File { text: Some(text), .. }) = Self::read(&self.beside(BACKUP)) {
             return Some(Origin::File(text));
         }
-        let note = fs::read_to_string(self.beside(CREATED)).ok()?;
+        let note = platform::read_text(&self.beside(CREATED)).ok()?;
         serde_json::from_str(&note).ok().map(Origin::Nothing)
     }
 
@@ -253,7 +253,7 @@ fn replace(path: &Path, text: &str, like: Option<&PathBuf>) -> Result<(), FileEr
 /// Makes a new name durable, where the system can. The content is durable already.
 fn sync_folder(folder: &Path) {
     #[cfg(unix)]
-    let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
+    let _ = platform::open_to_sync(folder).and_then(|folder| folder.sync_all());
     #[cfg(not(unix))]
     let _ = folder;
 }

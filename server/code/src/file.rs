@@ -1,14 +1,9 @@
 //! The SQLite file: made, opened, and made anew if it is damaged or of a different version.
 
-use std::{
-    fs::{self, OpenOptions},
-    io,
-    path::Path,
-    time::Duration,
-};
+use std::{fs, io, path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags};
-use tabellion_platform::{for_owner_alone, lock_file};
+use tabellion_platform::{create_own, lock_file};
 
 use crate::CodeError;
 
@@ -45,9 +40,9 @@ const CREATE: &str = "
 pub(crate) fn open(path: &Path) -> Result<Connection, CodeError> {
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");
-    create(&lock).map_err(CodeError::at(&lock))?;
+    create_own(&lock).map_err(CodeError::at(&lock))?;
     let _held = lock_file(&lock).map_err(CodeError::at(&lock))?;
-    create(path).map_err(CodeError::at(path))?;
+    create_own(path).map_err(CodeError::at(path))?;
     match existing(path) {
         Ok(Some(connection)) => Ok(connection),
         Ok(None) => anew(path),
@@ -94,7 +89,7 @@ fn anew(path: &Path) -> Result<Connection, CodeError> {
             _ => {}
         }
     }
-    create(path).map_err(CodeError::at(path))?;
+    create_own(path).map_err(CodeError::at(path))?;
     let mut connection = connect(path)?;
     connection.execute_batch("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL")?;
     let transaction = connection.transaction()?;
@@ -104,12 +99,4 @@ fn anew(path: &Path) -> Result<Connection, CodeError> {
     ))?;
     transaction.commit()?;
     Ok(connection)
-}
-
-/// Creates the file if it is missing, for its owner alone. SQLite gives its other files the same permissions.
-pub(crate) fn create(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    for_owner_alone(&mut options);
-    options.open(path).map(drop)
 }

@@ -215,7 +215,7 @@ impl CodeIndex {
     /// Takes the lock of a collection's runs, which ends with the process.
     fn lock(&self, connection: &Connection, key: &str) -> Result<FileLock, CodeError> {
         let path = self.lock_path(key);
-        file::create(&path).map_err(CodeError::at(&path))?;
+        tabellion_platform::create_own(&path).map_err(CodeError::at(&path))?;
         let begun = Instant::now();
         loop {
             if let Some(lock) = try_lock_file(&path).map_err(CodeError::at(&path))? {

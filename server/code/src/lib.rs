@@ -12,6 +12,11 @@
 //! | `columns`, `search`, `ranking` | what is kept in memory; a search; the formula, with its reasons |
 //! | `file` | the SQLite file |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod columns;
 mod corpus;
 mod error;

@@ -8,6 +8,11 @@
 //! all clients together may hold is bounded ([`Limits`]). [`serve`] shuts down gracefully: it accepts nothing more and
 //! finishes what is in flight.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod connection;
 mod credentials;
 mod downloads;

@@ -127,8 +127,8 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    std::fs::read(path).map_err(|error| TlsError::Io {
+    tabellion_platform::read_regular(path, tabellion_platform::MAX_OWN_BYTES).map_err(|error| TlsError::Io {
         path: path.display().to_string(),
-        error,
+        error: error.into(),
     })
 }

@@ -4,6 +4,11 @@
 //!
 //! Cargo builds a package's own programs for its tests, and tells them where they are.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "these are examples and subjects of tests"
+)]
+
 #[path = "../../../codegen/examples/bulletin/server.rs"]
 mod bulletin;
 #[path = "../../../codegen/examples/desk/server.rs"]

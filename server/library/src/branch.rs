@@ -9,7 +9,7 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_platform::create_folders;
+use tabellion_platform::{create_folders, open_to_write, read_text};
 use tabellion_runtime::{Failure, StoreError};
 
 use super::{
@@ -90,7 +90,7 @@ pub(super) fn move_back(
     next: ObjectId,
 ) -> Result<(), Failure> {
     let [_, files] = locks(repository, branch);
-    let at = fs::read_to_string(&files.target).unwrap_or_default();
+    let at = read_text(&files.target).unwrap_or_default();
     if ObjectId::from_hex(at.trim_end().as_bytes()).ok() != Some(next) {
         return Ok(());
     }
@@ -142,11 +142,7 @@ fn append_once(log: &Path, levels: usize, lines: &str) -> io::Result<()> {
     if let Some(folder) = log.parent() {
         create_folders(folder, levels)?;
     }
-    let mut file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .open(log)?;
+    let mut file = open_to_write(log, OpenOptions::new().read(true).append(true).create(true))?;
     let length = file.metadata()?.len();
     let mut last = Vec::new();
     file.seek(SeekFrom::Start(length.saturating_sub(lines.len() as u64)))?;

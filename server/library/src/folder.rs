@@ -129,11 +129,11 @@ fn is_missing(error: &io::Error) -> bool {
 fn similar(path: &Path, nearest: &Path) -> Option<PathBuf> {
     let mut names = path.strip_prefix(nearest).ok()?.iter();
     let wanted = names.next()?.to_str()?;
-    let folders = fs::read_dir(nearest).ok()?.flatten();
+    let folders = tabellion_platform::names(nearest).ok()?.into_iter();
     let (_, mut found) = folders
-        .filter_map(|entry| {
-            let distance = distance(wanted, entry.file_name().to_str()?)?;
-            Some((distance, entry.path()))
+        .filter_map(|name| {
+            let distance = distance(wanted, name.to_str()?)?;
+            Some((distance, nearest.join(name)))
         })
         .filter(|(_, folder)| folder.is_dir())
         .min()?;

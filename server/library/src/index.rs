@@ -2,13 +2,16 @@
 
 use std::{fs, path::Path};
 
-use tabellion_platform::{FileStat, Timestamp, file_stat};
+use tabellion_platform::{FileStat, Timestamp, file_stat, read_regular};
 use tabellion_runtime::Failure;
 
 use super::{
     failures::{At, refused},
     index_file::{self, IndexError},
 };
+
+/// Size limit of git's index: that of some millions of files.
+pub(super) const MAX_BYTES: u64 = 512 << 20;
 
 /// Git's index, and the identity of its file.
 #[derive(Debug)]
@@ -26,7 +29,9 @@ impl Index {
         loop {
             let stat = IndexStat::of(path)?;
             let bytes = match stat.0 {
-                Some(_) => fs::read(path).at("read", path)?,
+                Some(_) => read_regular(path, MAX_BYTES)
+                    .map_err(std::io::Error::from)
+                    .at("read", path)?,
                 None => index_file::empty(),
             };
             if stat.is_at(path)? {

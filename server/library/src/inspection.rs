@@ -2,10 +2,12 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
+    ffi::OsString,
+    io,
     path::{Path, PathBuf},
 };
 
+use tabellion_platform::{names, read_regular, read_text};
 use tabellion_runtime::Failure;
 
 use super::{
@@ -103,7 +105,8 @@ impl Library {
     /// # Errors
     /// If it can't be read.
     pub fn index_version(&self) -> io::Result<Option<Result<u32, String>>> {
-        let bytes = match fs::read(self.working_tree.repository.index()) {
+        let index = self.working_tree.repository.index();
+        let bytes = match read_regular(&index, super::index::MAX_BYTES).map_err(io::Error::from) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             bytes => bytes?,
         };
@@ -127,7 +130,7 @@ impl Library {
             if !intent::is_under_way(&tree.repository) {
                 return Ok(Interrupted::Nothing);
             }
-            let text = fs::read_to_string(tree.repository.own(INTENT)).unwrap_or_default();
+            let text = read_text(&tree.repository.own(INTENT)).unwrap_or_default();
             let Some(intent) = Intent::parse(&text) else {
                 return Ok(Interrupted::Record);
             };
@@ -245,9 +248,12 @@ const MAX_DEPTH: usize = 64;
 const MAX_REF_DEPTH: usize = 16;
 
 fn names_in(folder: &Path) -> Vec<(String, PathBuf)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let named = |entry: fs::DirEntry| Some((entry.file_name().into_string().ok()?, entry.path()));
-    entries.filter_map(named).collect()
+    let named = |name: OsString| Some((name.clone().into_string().ok()?, folder.join(name)));
+    names(folder)
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(named)
+        .collect()
 }
 
 fn is_folder(path: &Path) -> bool {

@@ -32,6 +32,11 @@
 //! | `blocking` | blocking calls in an asynchronous runtime |
 //! | `failures` | errors of the system and of git, as failures |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod attempts;
 mod attributes;
 mod blocking;

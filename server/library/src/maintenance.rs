@@ -4,7 +4,7 @@
 //! Takes no lock of the library: changes and reading continue meanwhile. Does nothing if git is not installed.
 
 use std::{
-    env, fs,
+    env,
     process::{Command, Stdio},
     sync::{
         Arc,
@@ -14,6 +14,7 @@ use std::{
 };
 
 use gix::ObjectId;
+use tabellion_platform::names;
 
 use super::repository::Repository;
 
@@ -51,7 +52,7 @@ fn is_due(repository: &Repository) -> bool {
         .integer("gc.auto")
         .unwrap_or(DEFAULT_LIMIT);
     let sample = repository.objects().join(format!("{SAMPLE:02x}"));
-    let found = fs::read_dir(sample).map_or(0, Iterator::count);
+    let found = names(&sample).map_or(0, |names| names.len());
     limit > 0 && found as i64 > limit / 256
 }
 

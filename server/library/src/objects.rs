@@ -146,7 +146,7 @@ struct StagedObject {
 impl StagedObject {
     fn write(loose: &[u8], home: PathBuf, staging: PathBuf) -> Result<Self, Failure> {
         // An existing object may be empty or torn after a crash: it counts only if its bytes are equal.
-        if fs::read(&home).is_ok_and(|there| there == loose) {
+        if platform::read_regular(&home, loose.len() as u64).is_ok_and(|there| there == loose) {
             let file = platform::open_to_sync(&home).at("open", &home)?;
             return Ok(Self {
                 file,

@@ -4,7 +4,7 @@
 //! that equal one side of a document are replaced; anything else is a person's and stays. Every step can be repeated.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{File, OpenOptions},
     io,
     path::PathBuf,
 };
@@ -27,7 +27,7 @@ use super::{
     repository::Repository,
     working_tree::WorkingTree,
 };
-use tabellion_platform::{Dir, FileStat};
+use tabellion_platform::{Dir, FileStat, names, open_to_write, read_text};
 
 /// Name of the file in our own folder that counts the runs of recovery.
 const ATTEMPTS: &str = "recovery-attempts";
@@ -257,7 +257,7 @@ fn clear(working_tree: &WorkingTree) -> Result<(), Failure> {
 
 fn open_intent(working_tree: &WorkingTree) -> Result<(File, PathBuf), Failure> {
     let path = working_tree.repository.own(INTENT);
-    let file = OpenOptions::new().write(true).open(&path).at("open", &path)?;
+    let file = open_to_write(&path, OpenOptions::new().write(true)).at("open", &path)?;
     Ok((file, path))
 }
 
@@ -336,11 +336,9 @@ fn finish_exchange(working_tree: &WorkingTree, exchange: &Exchange) -> Result<()
 /// Removes files of a transaction that died before its intent was written.
 fn tidy(working_tree: &WorkingTree) -> Result<(), Failure> {
     let own = working_tree.repository.own("");
-    for entry in fs::read_dir(&own).at("look into", &own)? {
-        let entry = entry.at("look into", &own)?;
-        let name = entry.file_name();
+    for name in names(&own).at("look into", &own)? {
         if name.to_str().is_some_and(is_temporary) {
-            remove_if_there(&entry.path())?;
+            remove_if_there(&own.join(name))?;
         }
     }
     Ok(())
@@ -358,7 +356,7 @@ pub(super) fn is_temporary(name: &str) -> bool {
 /// Reads the intent, if there is one. A torn intent was never durable, so nothing had begun: it is cleared.
 fn read(working_tree: &WorkingTree) -> Result<Option<Intent>, Failure> {
     let path = working_tree.repository.own(INTENT);
-    let text = match fs::read_to_string(&path) {
+    let text = match read_text(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
         text => text.at("read", &path)?,

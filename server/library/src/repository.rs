@@ -153,6 +153,7 @@ impl Repository {
         if create != CreateFolders::Nothing {
             init::remove_leftovers(root);
         }
+        check_git_files(top).map_err(|message| cant_open(top, &message))?;
         let git = options()
             .open(top)
             .map_err(|error| cant_open(top, &with_causes(&error)))?;
@@ -392,6 +393,53 @@ fn is_gits_own(root: &Path) -> bool {
 fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Files of git that opening a repository reads by their paths.
+const READ_AT_OPENING: [&str; 8] = [
+    "HEAD",
+    "commondir",
+    "config",
+    "config.worktree",
+    "index",
+    "objects/info/alternates",
+    "packed-refs",
+    "shallow",
+];
+
+/// Checks that git's files are regular files: opening a pipe waits, and a device may never end.
+fn check_git_files(top: &Path) -> Result<(), String> {
+    let git = top.join(".git");
+    let mut folders = vec![git.clone()];
+    if !git.is_dir() {
+        let text = platform::read_text(&git).map_err(|error| format!("`.git`: {error}"))?;
+        folders = text
+            .trim()
+            .strip_prefix("gitdir:")
+            .map(|folder| top.join(folder.trim()))
+            .into_iter()
+            .collect();
+    }
+    if let Some(common) = folders
+        .first()
+        .and_then(|folder| platform::read_text(&folder.join("commondir")).ok())
+    {
+        folders.push(folders[0].join(common.trim()));
+    }
+    for folder in &folders {
+        let head = platform::read_text(&folder.join("HEAD")).unwrap_or_default();
+        for name in READ_AT_OPENING
+            .into_iter()
+            .chain(head.trim().strip_prefix("ref: "))
+        {
+            match platform::open_regular(&folder.join(name)) {
+                // Git has a name for each of the other errors.
+                Ok(_) | Err(platform::OpenError::Io(_)) => {}
+                Err(error) => return Err(format!("`{}`: {error}", folder.join(name).display())),
+            }
+        }
+    }
+    Ok(())
 }
 
 fn cant_open(top: &Path, message: &str) -> OpenError {

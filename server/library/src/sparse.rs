@@ -1,6 +1,6 @@
 //! Files that a sparse checkout excludes from the working tree.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use gix_ignore::{
     glob::{
@@ -9,6 +9,8 @@ use gix_ignore::{
     },
     search::Ignore,
 };
+
+use tabellion_platform::{MAX_OWN_BYTES, read_regular};
 
 use super::repository::Repository;
 
@@ -25,7 +27,7 @@ pub(super) fn excludes(repository: &Repository, git: &gix::Repository, path: &st
         return false;
     }
     // Without the file, git excludes nothing.
-    let Ok(text) = fs::read(repository.git_dir().join("info/sparse-checkout")) else {
+    let Ok(text) = read_regular(&repository.git_dir().join("info/sparse-checkout"), MAX_OWN_BYTES) else {
         return false;
     };
     let mut patterns = gix_ignore::Search::default();

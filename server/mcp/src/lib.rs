@@ -18,6 +18,11 @@
 //! (`rmcp=off`), or the text of notes is logged. A panic's message is a similar leak, unless the program's panic hook prints
 //! only the location.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod access;
 mod adapter;
 mod approval;

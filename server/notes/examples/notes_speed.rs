@@ -1,6 +1,8 @@
 //! Measures the catalogue, the index of words and searches: `notes_speed LIBRARY NOTES`. Fills the folder `LIBRARY`, which must not
 //! exist, with that many notes of words that occur as in English, and keeps the catalogue and the index in a second folder beside it.
 
+#![allow(clippy::disallowed_methods, reason = "it opens what it has made")]
+
 use std::{
     error::Error,
     fs,

@@ -13,6 +13,11 @@
 //! | `export` | notes in one file |
 //! | `render` | bytes of new notes, and changes of keys as splices |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod catalogue;
 mod error;
 mod export;

@@ -4,6 +4,7 @@
 //! blocking, and read up to a limit. [`crate::walk`] lists such a tree. `clippy.toml` refuses the standard library's own functions, so
 //! that a path cannot bypass this by accident.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Component, Path};
@@ -104,6 +105,53 @@ pub fn open_regular(path: &Path) -> Result<File, OpenError> {
 /// As for [`open_regular`]; [`OpenError::TooLarge`] if it has more than `limit` bytes.
 pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, OpenError> {
     read_all(open_regular(path)?, limit)
+}
+
+/// Size limit of a file of this program or its operator that is read whole.
+pub const MAX_OWN_BYTES: u64 = 64 << 20;
+
+/// Returns the text of the file at `path`, opened as [`open_regular`] does.
+///
+/// # Errors
+///
+/// As for [`open_regular`]; [`io::ErrorKind::InvalidData`] if it is not UTF-8 or has more than [`MAX_OWN_BYTES`].
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let bytes = read_regular(path, MAX_OWN_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Opens a file for writing, as `options` say; never waits for a reader of a pipe in its place.
+///
+/// # Errors
+///
+/// If it can't be opened, or is no regular file.
+pub fn open_to_write(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    Ok(regular(options.open(path)?)?)
+}
+
+/// Creates the file at `path`, for its owner alone, if it is missing.
+///
+/// # Errors
+///
+/// As for [`open_to_write`].
+pub fn create_own(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    super::for_owner_alone(&mut options);
+    open_to_write(path, &mut options).map(drop)
+}
+
+/// Returns the names in the folder at `path`, in no order.
+///
+/// # Errors
+///
+/// If there is no such folder, or it can't be read.
+pub fn names(path: &Path) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    Dir::open(path)?.entries(|name, _| names.push(name.to_owned()))?;
+    Ok(names)
 }
 
 /// Creates the folder at `path` and the folders above it, `levels` in all, where they are missing. What is further up must exist: a

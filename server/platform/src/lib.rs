@@ -4,6 +4,11 @@
 //! macOS (`macos.rs`) and Windows (`windows.rs`) the system guarantees this. Elsewhere (`portable.rs`) the standard library checks first and acts
 //! then, and each function says what a concurrent change can do. File locks are the same everywhere: they end with the process.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is where files are opened, without following links, blocking, or without bound"
+)]
+
 mod beneath;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -26,7 +31,10 @@ use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use beneath::{create_folders, open_regular, read_regular, slashed};
+pub use beneath::{
+    MAX_OWN_BYTES, create_folders, create_own, names, open_regular, open_to_write, read_regular, read_text,
+    slashed,
+};
 pub use signals::asked_to_end;
 
 #[cfg(target_os = "linux")]
@@ -82,6 +90,16 @@ pub enum OpenError {
     /// Any other error.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl From<OpenError> for io::Error {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Io(error) => error,
+            OpenError::TooLarge { .. } => Self::new(io::ErrorKind::InvalidData, error),
+            error => Self::other(error),
+        }
+    }
 }
 
 /// How two names were exchanged.
@@ -469,7 +487,7 @@ pub fn try_lock_file(path: &Path) -> io::Result<Option<FileLock>> {
 ///
 /// As for [`lock_file`].
 pub fn try_share_lock(path: &Path) -> io::Result<Option<FileLock>> {
-    let file = open_lock(path).or_else(|error| File::open(path).map_err(|_| error))?;
+    let file = open_lock(path).or_else(|error| open_regular(path).map_err(|_| error))?;
     match file.try_lock_shared() {
         Ok(()) => Ok(Some(FileLock(file))),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -478,11 +496,7 @@ pub fn try_share_lock(path: &Path) -> io::Result<Option<FileLock>> {
 }
 
 fn open_lock(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path)
+    open_to_write(path, OpenOptions::new().create(true).truncate(false).write(true))
 }
 
 /// Gives this thread the lowest priority, if the system has priorities per thread (Linux).

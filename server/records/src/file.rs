@@ -8,7 +8,7 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, config::DbConfig, params};
-use tabellion_platform::{self as platform, for_owner_alone, lock_file};
+use tabellion_platform::{self as platform, create_own, lock_file};
 use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
 
 use crate::{
@@ -67,10 +67,10 @@ pub(crate) fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Resu
     };
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");
-    create_file(&lock).map_err(at("create", &lock))?;
+    create_own(&lock).map_err(at("create", &lock))?;
     let lock = lock_file(&lock).map_err(at("lock", &lock))?;
     replacement::finish(&path)?;
-    create_file(&path).map_err(at("create", &path))?;
+    create_own(&path).map_err(at("create", &path))?;
     let connection = connect(&path)?;
     set_up(&connection, spec, start)?;
     check_writable(&connection)?;
@@ -144,14 +144,6 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates the file if it is missing. SQLite gives its other files the same permissions.
-pub(crate) fn create_file(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    for_owner_alone(&mut options);
-    options.open(path).map(drop)
-}
-
 /// Opens a connection to the file, as far as permissions go for changes.
 pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -223,7 +215,7 @@ fn is_on_read_only_system(path: &Path) -> bool {
 
 /// Returns why the file can't be opened for writing, if it can't.
 fn opened_to_write(path: &Path) -> Option<io::ErrorKind> {
-    let opened = OpenOptions::new().write(true).open(path);
+    let opened = platform::open_to_write(path, OpenOptions::new().write(true));
     opened.err().map(|error| error.kind())
 }
 

@@ -17,6 +17,11 @@
 //! | `recovery`, `replacement` | a file made anew from its log, and put in the place of the damaged one |
 //! | `usage` | which processes use the file |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod blocking;
 mod codec;
 mod failures;

@@ -53,7 +53,7 @@ fn make<T>(
     spec: &'static RowsSpec,
     fill: impl FnOnce(&Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    file::create_file(new).map_err(at("create", new))?;
+    tabellion_platform::create_own(new).map_err(at("create", new))?;
     let connection = file::connect(new)?;
     file::moves_log_when_closed(&connection, true)?;
     file::create(&connection, spec)?;

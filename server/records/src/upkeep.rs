@@ -126,7 +126,7 @@ fn copy_to(from: &Path, path: &Path) -> Result<(), Failure> {
         return Err(refused(message));
     }
     let partial = path.with_extension("partial");
-    file::create_file(&partial).map_err(at("create", &partial))?;
+    tabellion_platform::create_own(&partial).map_err(at("create", &partial))?;
     let copied = copy(from, &partial).and_then(|()| {
         file::sync(&partial)?;
         rename(&partial, path).map_err(at("create", path))?;

@@ -5,7 +5,7 @@ use std::{io, path::Path};
 use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
 use tabellion_runtime::{Failure, FailureKind};
 
-use crate::{failures::at, file};
+use crate::failures::at;
 
 /// The right to use a data file, as long as it is kept.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(crate) fn alone(path: &Path) -> Result<Usage, Failure> {
 
 fn create(path: &Path) -> Result<std::path::PathBuf, Failure> {
     let lock = path.with_extension("use");
-    file::create_file(&lock).map_err(at("create", &lock))?;
+    tabellion_platform::create_own(&lock).map_err(at("create", &lock))?;
     Ok(lock)
 }
 

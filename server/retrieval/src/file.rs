@@ -1,14 +1,13 @@
 //! The index file: created, opened, emptied, and made anew if it is damaged or of a different make.
 
 use std::{
-    fs::{self, OpenOptions},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig, params};
-use tabellion_platform::{for_owner_alone, lock_file};
+use tabellion_platform::{create_own, lock_file};
 
 use crate::IndexError;
 
@@ -78,9 +77,9 @@ impl State {
 pub(crate) fn open(path: &Path, recipe: &str) -> Result<Connection, IndexError> {
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");
-    create_file(&lock).map_err(IndexError::at(&lock))?;
+    create_own(&lock).map_err(IndexError::at(&lock))?;
     let _held = lock_file(&lock).map_err(IndexError::at(&lock))?;
-    create_file(path).map_err(IndexError::at(path))?;
+    create_own(path).map_err(IndexError::at(path))?;
     match existing(path, recipe) {
         Ok(connection) => Ok(connection),
         Err(error) if error.is_damage() => anew(path, recipe),
@@ -92,7 +91,7 @@ pub(crate) fn open(path: &Path, recipe: &str) -> Result<Connection, IndexError> 
 pub(crate) fn repair(path: &Path, recipe: &str, cleared: i64) -> Result<Connection, IndexError> {
     let lock = path.with_extension("lock");
     let _held = lock_file(&lock).map_err(IndexError::at(&lock))?;
-    create_file(path).map_err(IndexError::at(path))?;
+    create_own(path).map_err(IndexError::at(path))?;
     match existing(path, recipe) {
         Ok(connection) if State::read(&connection)?.cleared != cleared => Ok(connection),
         _ => anew(path, recipe),
@@ -111,14 +110,6 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, IndexError> {
          PRAGMA journal_size_limit = {MAX_IDLE_LOG}"
     ))?;
     Ok(connection)
-}
-
-/// Creates the file if it is missing. SQLite gives its other files the same permissions.
-fn create_file(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    for_owner_alone(&mut options);
-    options.open(path).map(drop)
 }
 
 /// Opens the file if it is an index of this format and recipe.
@@ -153,7 +144,7 @@ fn anew(path: &Path, recipe: &str) -> Result<Connection, IndexError> {
                 _ => {}
             }
         }
-        create_file(path).map_err(IndexError::at(path))?;
+        create_own(path).map_err(IndexError::at(path))?;
     }
     let connection = connect(path)?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;

@@ -17,6 +17,11 @@
 //! | `filter`, `search`, `ranking` | which documents are searched; how they are added up; the weights, with reasons |
 //! | `file` | the SQLite file |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod columns;
 mod dates;
 mod document;

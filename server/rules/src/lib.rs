@@ -15,6 +15,11 @@
 //! | `check` | the rules on one file |
 //! | `files`, `run` | which files there are, and the rules on all of them |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod check;
 mod compile;
 mod context;

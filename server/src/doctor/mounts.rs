@@ -1,9 +1,6 @@
 //! Which file system a folder is on (Linux; elsewhere it is not known).
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +13,10 @@ pub(super) struct Mount {
 
 /// Returns the file system of an absolute path without links.
 pub(super) fn of(path: &Path) -> Option<Mount> {
-    find(&fs::read_to_string("/proc/self/mountinfo").ok()?, path)
+    find(
+        &tabellion_platform::read_text(Path::new("/proc/self/mountinfo")).ok()?,
+        path,
+    )
 }
 
 fn find(mounts: &str, path: &Path) -> Option<Mount> {

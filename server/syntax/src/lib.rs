@@ -12,6 +12,11 @@
 //! | `text` | cutting texts and Markdown |
 //! | `lines` | lines of a text |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod chunks;
 mod language;
 mod lines;

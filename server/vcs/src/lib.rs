@@ -3,6 +3,11 @@
 //! [`Workspaces`] judges every path before anything is opened. [`GitRepository`] is a repository that is whole in the workspaces; its
 //! methods read one answer each, from commits alone. This crate knows no contract.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod blobs;
 mod checkout;
 mod commits;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
@@ -146,7 +146,8 @@ impl KeyFile {
     /// # Errors
     /// If the file is missing, if other users may read it, or if it is not a file of keys.
     pub fn read(&self) -> Result<Vec<StoredKey>, KeyFileError> {
-        let mut file = File::open(&self.path).map_err(|error| match error.kind() {
+        let opened = platform::open_regular(&self.path).map_err(io::Error::from);
+        let file = opened.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => KeyFileError::Missing(self.path.clone()),
             _ => self.io(error),
         })?;
@@ -155,7 +156,9 @@ impl KeyFile {
             return Err(KeyFileError::Permissions(self.path.clone()));
         }
         let mut text = String::new();
-        file.read_to_string(&mut text).map_err(|error| self.io(error))?;
+        file.take(platform::MAX_OWN_BYTES)
+            .read_to_string(&mut text)
+            .map_err(|error| self.io(error))?;
         let content: Content = serde_json::from_str(&text).map_err(|error| KeyFileError::Json {
             path: self.path.clone(),
             error,
@@ -260,7 +263,7 @@ impl KeyFile {
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);
             platform::for_owner_alone(&mut options);
-            let mut file = options.open(&path)?;
+            let mut file = platform::open_to_write(&path, &mut options)?;
             writeln!(file, "{text}")?;
             file.sync_all()?;
             fs::rename(&path, &self.path)

@@ -198,10 +198,13 @@ impl Remote {
 }
 
 fn read(path: &Path) -> Result<KeySet, SourceError> {
-    let text = std::fs::read(path).map_err(|error| SourceError::Io {
-        path: path.into(),
-        error,
-    })?;
+    let text =
+        tabellion_platform::read_regular(path, tabellion_platform::MAX_OWN_BYTES).map_err(|error| {
+            SourceError::Io {
+                path: path.into(),
+                error: error.into(),
+            }
+        })?;
     KeySet::parse(&text).map_err(|error| SourceError::Set {
         path: path.into(),
         error,

@@ -1,5 +1,7 @@
 //! End-to-end tests of the built server, which check its answers and the disk.
 
+#![allow(clippy::disallowed_methods, reason = "tests open what they have made")]
+
 mod approval;
 mod attacks;
 #[cfg(unix)]

@@ -2,6 +2,8 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
+use crate::{Library, Options};
+
 use super::support::{Bench, change, make, path, refusal};
 
 fn put(kind: &str, at: &Path) {
@@ -51,6 +53,31 @@ fn rules_and_attributes_that_are_no_regular_files_block_nothing() {
                         "{shown}: {error:?}"
                     );
                 });
+        }
+    }
+}
+
+#[test]
+fn a_repository_with_a_pipe_among_gits_files_is_refused_at_opening() {
+    for name in [
+        "HEAD",
+        "config",
+        "index",
+        "packed-refs",
+        "refs/heads/main",
+        "objects/info/alternates",
+    ] {
+        for kind in ["pipe", "device"] {
+            let bench = Bench::new();
+            put(kind, &bench.path(".git").join(name));
+            let error = Library::open(&bench.path(""), Options::default())
+                .map(drop)
+                .expect_err(name)
+                .to_string();
+            assert!(
+                error.contains(name) && error.contains("not a regular file"),
+                "{kind} as {name}: {error}"
+            );
         }
     }
 }

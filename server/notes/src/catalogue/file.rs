@@ -1,14 +1,13 @@
 //! The SQLite file: made, opened, and emptied if it is damaged or of a different version.
 
 use std::{
-    fs::{self, OpenOptions},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
-use tabellion_platform::{create_folders, for_owner_alone, lock_file};
+use tabellion_platform::{create_folders, create_own, lock_file};
 
 use crate::CatalogueError;
 
@@ -57,9 +56,9 @@ pub(crate) fn open(path: &Path) -> Result<Connection, CatalogueError> {
     if let Some(folder) = path.parent() {
         create_folders(folder, 2).map_err(CatalogueError::at(folder))?;
     }
-    create(&lock).map_err(CatalogueError::at(&lock))?;
+    create_own(&lock).map_err(CatalogueError::at(&lock))?;
     let _held = lock_file(&lock).map_err(CatalogueError::at(&lock))?;
-    create(path).map_err(CatalogueError::at(path))?;
+    create_own(path).map_err(CatalogueError::at(path))?;
     match existing(path) {
         Err(error) if error.is_damage() => anew(path),
         outcome => outcome,
@@ -70,7 +69,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, CatalogueError> {
 pub(crate) fn repair(path: &Path, seen: i64) -> Result<Connection, CatalogueError> {
     let lock = path.with_extension("lock");
     let _held = lock_file(&lock).map_err(CatalogueError::at(&lock))?;
-    create(path).map_err(CatalogueError::at(path))?;
+    create_own(path).map_err(CatalogueError::at(path))?;
     match existing(path) {
         // Generations of a new file are larger by far than one more.
         Ok(connection) if generation(&connection)? > seen.saturating_add(1_000_000) => Ok(connection),
@@ -124,7 +123,7 @@ fn anew(path: &Path) -> Result<Connection, CatalogueError> {
                 _ => {}
             }
         }
-        create(path).map_err(CatalogueError::at(path))?;
+        create_own(path).map_err(CatalogueError::at(path))?;
     }
     let mut connection = connect(path)?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
@@ -151,12 +150,4 @@ fn reset(path: &Path) -> Result<(), CatalogueError> {
     let emptied = connection.execute_batch("VACUUM");
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, false)?;
     Ok(emptied?)
-}
-
-/// Creates the file if it is missing, for its owner alone. SQLite gives its other files the same permissions.
-fn create(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    for_owner_alone(&mut options);
-    options.open(path).map(drop)
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tabellion_platform::create_folders;
+use tabellion_platform::{create_folders, names};
 
 /// The folder of exports. It is created with the first one.
 #[derive(Debug, Clone)]
@@ -45,14 +45,14 @@ impl ExportFiles {
     /// What can't be removed now is tried again with the next export.
     fn remove_expired(&self) -> io::Result<()> {
         let now = SystemTime::now();
-        for file in fs::read_dir(&self.folder)? {
-            let file = file?;
-            let modified = file.metadata().and_then(|metadata| metadata.modified());
+        for name in names(&self.folder)? {
+            let file = self.folder.join(name);
+            let modified = file.symlink_metadata().and_then(|metadata| metadata.modified());
             let age = modified
                 .ok()
                 .and_then(|modified| now.duration_since(modified).ok());
             if age.is_some_and(|age| age > self.lifetime) {
-                let _ = self.remove(&file.path());
+                let _ = self.remove(&file);
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tabellion_platform::{create_folders, for_owner_alone};
+use tabellion_platform::{create_folders, for_owner_alone, open_to_write, read_regular};
 
 /// Bytes of a secret.
 pub const SECRET_BYTES: usize = 32;
@@ -31,7 +31,7 @@ impl SecretFile {
     /// # Errors
     /// If the file is missing, can't be read, or has something else.
     pub fn read(&self) -> io::Result<[u8; SECRET_BYTES]> {
-        <[u8; SECRET_BYTES]>::try_from(fs::read(&self.0)?).map_err(|_| {
+        <[u8; SECRET_BYTES]>::try_from(read_regular(&self.0, 1 << 10)?).map_err(|_| {
             let path = self.0.display();
             io::Error::other(format!("`{path}` is no key: remove it, and export again"))
         })
@@ -63,7 +63,7 @@ impl SecretFile {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         for_owner_alone(&mut options);
-        let mut file = options.open(&new)?;
+        let mut file = open_to_write(&new, &mut options)?;
         file.write_all(&secret).and_then(|()| file.sync_all())?;
         // A link takes no place that another process has taken meanwhile.
         let linked = fs::hard_link(&new, &self.0);

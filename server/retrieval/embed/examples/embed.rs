@@ -6,6 +6,11 @@
 //!
 //! TEXTS has a text per line.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the person at the terminal names the file"
+)]
+
 use std::{env, error::Error, fs, ops::ControlFlow, path::Path, time::Instant};
 
 use tabellion_embed::Model;

@@ -75,7 +75,7 @@ pub fn weights_in(folder: &Path) -> PathBuf {
 /// If the file can't be read.
 pub fn status(folder: &Path) -> Result<Status, ModelError> {
     let path = weights_in(folder);
-    let file = match File::open(&path) {
+    let file = match tabellion_platform::open_regular(&path).map_err(io::Error::from) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Status::Missing),
         opened => opened.map_err(ModelError::at(&path))?,
     };
@@ -94,10 +94,12 @@ pub fn status(folder: &Path) -> Result<Status, ModelError> {
 /// If `file` is not the model's, or can't be read, or the folder can't be written. The folder is then as before.
 pub fn install(file: &Path, folder: &Path) -> Result<PathBuf, ModelError> {
     let from = file.display().to_string();
-    let opened = File::open(file).map_err(|source| ModelError::Io {
-        path: file.to_owned(),
-        source,
-    })?;
+    let opened = tabellion_platform::open_regular(file)
+        .map_err(io::Error::from)
+        .map_err(|source| ModelError::Io {
+            path: file.to_owned(),
+            source,
+        })?;
     install_from(opened, &from, folder)
 }
 

@@ -14,6 +14,11 @@
 //! | `install` | puts weights into a folder, and says whether they are there |
 //! | `download` | fetches them first; feature `download` |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
 mod compute;
 #[cfg(feature = "download")]
 mod download;

@@ -1,7 +1,6 @@
 //! The model: opening its weights, and embedding texts in batches.
 
 use std::{
-    fs::File,
     io::{self, BufReader, Read},
     ops::{ControlFlow, Range},
     path::Path,
@@ -62,7 +61,9 @@ impl Model {
     /// # Errors
     /// If the file can't be read, or is not the model's.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let file = File::open(path).map_err(ModelError::at(path))?;
+        let file = tabellion_platform::open_regular(path)
+            .map_err(io::Error::from)
+            .map_err(ModelError::at(path))?;
         let length = file.metadata().map_err(ModelError::at(path))?.len();
         let damaged = |problem: String| ModelError::Damaged {
             path: path.to_owned(),

@@ -1,14 +1,13 @@
 //! The SQLite file: made, opened, and made anew if it is damaged, of a different version, or of a different model.
 
 use std::{
-    fs::{self, OpenOptions},
-    io,
+    fs, io,
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig, params};
-use tabellion_platform::{for_owner_alone, lock_file};
+use tabellion_platform::{create_own, lock_file};
 
 use crate::MeaningError;
 
@@ -32,9 +31,9 @@ const CREATE: &str = "
 pub(crate) fn open(path: &Path, fingerprint: &str) -> Result<Connection, MeaningError> {
     // Processes that start at the same time set the file up one after another.
     let lock = path.with_extension("lock");
-    create(&lock).map_err(MeaningError::at(&lock))?;
+    create_own(&lock).map_err(MeaningError::at(&lock))?;
     let _held = lock_file(&lock).map_err(MeaningError::at(&lock))?;
-    create(path).map_err(MeaningError::at(path))?;
+    create_own(path).map_err(MeaningError::at(path))?;
     match existing(path, fingerprint) {
         Ok(Some(connection)) => Ok(connection),
         Ok(None) => anew(path, fingerprint),
@@ -94,7 +93,7 @@ fn anew(path: &Path, fingerprint: &str) -> Result<Connection, MeaningError> {
                 _ => {}
             }
         }
-        create(path).map_err(MeaningError::at(path))?;
+        create_own(path).map_err(MeaningError::at(path))?;
     }
     let mut connection = connect(path)?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
@@ -120,12 +119,4 @@ fn reset(path: &Path) -> Result<(), MeaningError> {
     let emptied = connection.execute_batch("VACUUM");
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, false)?;
     Ok(emptied?)
-}
-
-/// Creates the file if it is missing, for its owner alone. SQLite gives its other files the same permissions.
-fn create(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    for_owner_alone(&mut options);
-    options.open(path).map(drop)
 }

@@ -1,6 +1,6 @@
 //! URLs of exports over HTTP: until when they hold, and a signature that only this library can make.
 
-use std::{fs, io, path::PathBuf};
+use std::{io, path::PathBuf};
 
 use chrono::{DateTime, Utc};
 use data_encoding::HEXLOWER;
@@ -9,6 +9,7 @@ use sha2::Sha256;
 use tabellion_http::{DOWNLOADS, Download, Downloads};
 use tabellion_library::Library;
 use tabellion_notes::{SECRET_BYTES, SecretFile};
+use tabellion_platform::open_regular;
 use tabellion_runtime::{Identity, identity::Method};
 use uuid::Uuid;
 
@@ -91,7 +92,7 @@ impl Downloads for Exports {
         }
         for (extension, media_type) in MEDIA_TYPES {
             let name = format!("{id}.{extension}");
-            match fs::File::open(self.folder.join(&name)) {
+            match open_regular(&self.folder.join(&name)).map_err(io::Error::from) {
                 Ok(file) => {
                     return Ok(Some(Download {
                         file,

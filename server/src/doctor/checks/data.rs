@@ -232,7 +232,7 @@ pub(super) fn processes(folder: &DataFolder) -> Vec<Finding> {
 /// Looks for files that a recovery kept.
 pub(super) fn leftovers(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "leftovers";
-    let entries = fs::read_dir(&folder.path).into_iter().flatten().flatten();
+    let names = tabellion_platform::names(&folder.path).unwrap_or_default();
     let is_damaged = |path: &PathBuf| {
         let extension = path.extension().and_then(|extension| extension.to_str());
         let number = extension.and_then(|extension| extension.strip_prefix(DAMAGED));
@@ -242,7 +242,11 @@ pub(super) fn leftovers(folder: &DataFolder) -> Vec<Finding> {
                 .all(|byte| byte.is_ascii_digit())
         })
     };
-    let mut kept: Vec<_> = entries.map(|entry| entry.path()).filter(is_damaged).collect();
+    let mut kept: Vec<_> = names
+        .into_iter()
+        .map(|name| folder.path.join(name))
+        .filter(is_damaged)
+        .collect();
     kept.sort();
     let findings: Vec<_> = kept
         .iter()

@@ -58,7 +58,7 @@ pub(super) fn permissions(subject: &Subject) -> Vec<Finding> {
     let facts = library.repository_facts();
     let read_only = |path: &Path| fs::metadata(path).is_ok_and(|found| found.permissions().readonly());
     for folder in [&subject.folder, &facts.git_dir, &facts.objects] {
-        if let Err(error) = fs::read_dir(folder) {
+        if let Err(error) = tabellion_platform::names(folder) {
             let message = format!("`{}` can't be read: {error}", folder.display());
             return vec![Finding::red(ID, message, "give your user access to it")];
         }

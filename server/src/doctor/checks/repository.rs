@@ -262,10 +262,11 @@ pub(super) fn objects(subject: &Subject) -> Vec<Finding> {
 }
 
 fn loose_objects(objects: &Path) -> usize {
-    let folders = fs::read_dir(objects).into_iter().flatten().flatten();
+    let names = |folder: &Path| tabellion_platform::names(folder).unwrap_or_default();
     let is_fan = |name: &str| name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    folders
-        .filter(|folder| folder.file_name().to_str().is_some_and(is_fan))
-        .map(|folder| fs::read_dir(folder.path()).into_iter().flatten().count())
+    names(objects)
+        .iter()
+        .filter(|name| name.to_str().is_some_and(is_fan))
+        .map(|name| names(&objects.join(name)).len())
         .sum()
 }

@@ -1,6 +1,6 @@
 //! Services that synchronize folders. They copy `.git` file by file, so that two machines can damage it.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use super::super::{Subject, finding::Finding};
 
@@ -120,8 +120,8 @@ pub(super) fn conflict_copies(subject: &Subject) -> Vec<Finding> {
 }
 
 fn add(folder: &Path, found: &mut Vec<String>) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let names = tabellion_platform::names(folder).unwrap_or_default();
+    let names = names.into_iter().filter_map(|name| name.into_string().ok());
     found.extend(names.filter(|name| is_copy(name)));
 }
 

@@ -4,6 +4,8 @@ use std::io::Read as _;
 
 use tabellion_platform as platform;
 
+use std::fs;
+
 use super::*;
 
 const ENDPOINT: &str = "https://notes.example/mcp";
