@@ -10,7 +10,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::bench::{Bench, Caller};
+use tabellion_runtime::Store;
+
+use super::bench::{Bench, Caller, wait};
 
 const INDEX: &str = "index";
 const SEARCH: &str = "search";
@@ -370,4 +372,89 @@ fn what_can_not_be_indexed_is_said() {
         );
     }
     assert_eq!(bench.changes(), changes);
+}
+
+/// Others write while a repository is read for a call: here, one has the turn, and the call has read all that it needs before it has.
+#[test]
+fn a_repository_is_read_before_the_call_takes_its_turn_to_write() {
+    let bench = bench();
+    let top = bench.folder().join("shop");
+    git(&top, &["init", "-q", "-b", "main"]);
+    git(&top, &["add", "-A"]);
+    git(&top, &["commit", "-q", "-m", "first"]);
+    for (tool, request) in [
+        (
+            VCS,
+            json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop" }),
+        ),
+        (INDEX, json!({ "action": "git_index", "path": "shop" })),
+    ] {
+        let turn = wait(bench.records.begin(0)).map(Some);
+        let turn = std::cell::Cell::new(turn.unwrap());
+        thread::scope(|scope| {
+            let call = scope.spawn(|| bench.call(&Caller::new(), tool, request));
+            thread::sleep(Duration::from_secs(2));
+            assert!(!call.is_finished(), "the turn is taken");
+            fs::rename(top.join(".git"), top.join("aside")).unwrap();
+            drop(turn.take());
+            let answer = call.join().unwrap();
+            assert_eq!(answer["branches"], json!(["main"]));
+            fs::rename(top.join("aside"), top.join(".git")).unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_repository_with_4_billion_paths_is_refused_by_every_call() {
+    use std::io::Write;
+    let bench = bench();
+    let top = bench.folder().join("shop");
+    git(&top, &["init", "-q", "-b", "main"]);
+    git(&top, &["add", "-A"]);
+    git(&top, &["commit", "-q", "-m", "first"]);
+    let mut entries = String::new();
+    for _ in 0..33 {
+        let mut made = Command::new("git")
+            .arg("mktree")
+            .current_dir(&top)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        made.stdin.take().unwrap().write_all(entries.as_bytes()).unwrap();
+        let tree = String::from_utf8(made.wait_with_output().unwrap().stdout).unwrap();
+        entries = ["a", "b"]
+            .map(|name| format!("040000 tree {}\t{name}\n", tree.trim()))
+            .concat();
+    }
+    let tree = entries.split([' ', '\t']).nth(2).unwrap().to_owned();
+    git(&top, &["update-ref", "refs/heads/bomb", "HEAD"]);
+    let commit = Command::new("git")
+        .args([
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=ada@example.com",
+            "commit-tree",
+            "-p",
+            "HEAD",
+            "-m",
+            "bomb",
+            &tree,
+        ])
+        .current_dir(&top)
+        .output()
+        .unwrap();
+    let commit = String::from_utf8(commit.stdout).unwrap().trim().to_owned();
+    git(&top, &["update-ref", "refs/heads/bomb", &commit]);
+    let request =
+        json!({ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": ["bomb"] });
+    assert_eq!(bench.refusal(&Caller::new(), VCS, request), "path");
+    for request in [
+        json!({ "action": "compare_branches", "repo_id": "*", "repo_path": "shop", "base_branch": "main", "target_branch": "bomb" }),
+        json!({ "action": "search_branch", "repo_id": "*", "repo_path": "shop", "query": "x", "target_branch": "bomb" }),
+    ] {
+        let error = bench.answer(&Caller::new(), VCS, request).unwrap_err();
+        assert!(error["message"].as_str().unwrap().contains("1000000"), "{error}");
+    }
 }
