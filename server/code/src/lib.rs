@@ -30,6 +30,7 @@ mod ranking;
 mod run;
 mod search;
 mod segment;
+mod stop;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -40,8 +41,9 @@ pub use self::{
     error::CodeError,
     index::{CodeIndex, Outcome, Run, State, Status},
     query::{CodeFilters, CodeQuery},
-    run::{Failed, Stop, blob_id},
+    run::{Failed, blob_id},
     search::{CodeHit, CodeHits},
     segment::commit_path,
+    stop::Stop,
     tree::{Entry, Folder, Selection, Tree},
 };

@@ -15,7 +15,7 @@ use std::{
 use sha1::{Digest, Sha1};
 
 use crate::{
-    CodeError, Entry, Tree,
+    CodeError, Entry, Stop, Tree,
     segment::{Builder, Segment, Source},
     write::Name,
 };
@@ -23,22 +23,6 @@ use crate::{
 /// Bytes of texts, and number of files, after which a thread hands over what it has. The words of all threads' segments are in memory.
 const SEGMENT_BYTES: usize = 4 << 20;
 const SEGMENT_FILES: usize = 1000;
-
-/// A switch that ends a run. Cloned switches are one.
-#[derive(Debug, Clone, Default)]
-pub struct Stop(std::sync::Arc<AtomicBool>);
-
-impl Stop {
-    /// Asks the run to end. It does within the time of one file.
-    pub fn stop(&self) {
-        self.0.store(true, Relaxed);
-    }
-
-    /// Returns whether the run is to end.
-    pub fn is_asked(&self) -> bool {
-        self.0.load(Relaxed)
-    }
-}
 
 /// A file that could not be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -181,7 +181,7 @@ struct Rules(Arc<Level>);
 
 struct Level {
     above: Option<Rules>,
-    /// Of the names in [`RULE_FILES`], in their order.
+    /// The rules of the files in [`RULE_FILES`], in their order.
     here: [Gitignore; 3],
     /// Whether git's rules of the folders above end here.
     is_repository: bool,

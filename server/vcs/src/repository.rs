@@ -324,7 +324,7 @@ impl<'w> Folders<'w> {
     fn check(&self, cancelled: &dyn Fn() -> bool) -> Result<Seal, VcsError> {
         let mut seal = Seal::default();
         let mut entries = 0;
-        // Of the entry `.git`, in case that it is a file.
+        // The folder of the entry `.git`, which may be a file.
         self.open(&mut seal, &self.top)?;
         let mut pending = vec![(self.common.clone(), Part::Top)];
         if self.git != self.common {

@@ -34,7 +34,7 @@ impl Seal {
             return Ok(top);
         }
         for (end, _) in relative.match_indices('/') {
-            // Of one that is known, the first look counts.
+            // The first look counts where a folder is known.
             let above = &relative[..end];
             if !self.0.contains_key(&(root.to_owned(), above.to_owned())) {
                 self.add(root, above, &top.open_dir(above)?)?;

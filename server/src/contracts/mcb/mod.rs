@@ -567,7 +567,11 @@ impl Mcb for Memory {
         cx: &WriteCx<'_, Rows>,
         req: VcsIndexRepositoryRequest,
     ) -> Change<VcsIndexRepositoryResponse> {
-        code::start::repository(cx, &self.code, req).await
+        let listed = code::start::named_repository(cx, &self.code, &req).map_err(refused)?;
+        repositories::check_id(cx, &req.repo_id, &listed.id, &listed.path).await?;
+        code::start::repository(cx, &self.code, &listed)
+            .await
+            .map_err(refused)
     }
 
     async fn vcs_list_repositories(

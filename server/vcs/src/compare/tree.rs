@@ -77,7 +77,7 @@ pub(crate) fn differences(
         if pair.depth > MAX_DEPTH {
             return Err(repository.too_deep());
         }
-        // Of all that differ, the paths stay in memory.
+        // The paths of all that differ stay in memory.
         let from = pending.len();
         walk.open(&pair, &mut pending)?;
         seen += pending.len() - from;

@@ -14,9 +14,7 @@ use tokio::task_local;
 
 use super::{
     super::{
-        ToolError,
         call::{Call, entity, stage},
-        refused, repositories,
         values::{invalid, text},
         words::blocking,
     },
@@ -130,19 +128,18 @@ pub(in super::super) async fn git_index(
     begin(cx, indexer, planned, answer)
 }
 
-/// Indexes branches of a repository that the caller has named.
-pub(in super::super) async fn repository(
+/// Returns what is known of the repository that a call names.
+pub(in super::super) fn named_repository(
     cx: &WriteCx<'_, Rows>,
     indexer: &Indexer,
-    req: VcsIndexRepositoryRequest,
-) -> Result<Staged<VcsIndexRepositoryResponse, Rows>, ToolError> {
-    let listed = listed(cx, indexer.workspaces(), &Asked::repository(&req))
-        .map_err(|error| refused(error.refusal("/repo_path")))?;
-    repositories::check_id(cx, &req.repo_id, &listed.id, &listed.path).await?;
-    planned(cx, indexer, &listed).await.map_err(refused)
+    req: &VcsIndexRepositoryRequest,
+) -> Result<Listed, RowError> {
+    let found = listed(cx, indexer.workspaces(), &Asked::repository(req));
+    found.map_err(|error| error.refusal("/repo_path"))
 }
 
-async fn planned(
+/// Indexes branches of a repository that the caller has named.
+pub(in super::super) async fn repository(
     cx: &WriteCx<'_, Rows>,
     indexer: &Indexer,
     listed: &Listed,
@@ -350,9 +347,9 @@ fn listed(cx: &WriteCx<'_, Rows>, workspaces: &Workspaces, asked: &Asked) -> Res
 
 /// A repository, and which of its branches are wanted.
 #[derive(Debug, Clone)]
-struct Listed {
-    path: std::path::PathBuf,
-    id: String,
+pub(in super::super) struct Listed {
+    pub(in super::super) path: std::path::PathBuf,
+    pub(in super::super) id: String,
     settings: GitSettings,
     found: Vec<String>,
     default_branch: Option<String>,
