@@ -340,6 +340,19 @@ impl CodeIndex {
     }
 }
 
+/// Returns how many collections of the index at `path` are not indexed since their process ended twice. The index is not changed, nor made.
+///
+/// # Errors
+/// If there is an index that can't be read.
+pub fn abandoned(path: &Path) -> Result<u64, CodeError> {
+    if !path.exists() {
+        return Ok(0);
+    }
+    let connection = Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let sql = "SELECT count(*) FROM collection WHERE state = 'failed' AND deaths >= ?";
+    Ok(connection.query_row(sql, [MAX_DEATHS], |row| row.get::<_, i64>(0))? as u64)
+}
+
 /// A run that has begun. Dropped before it is done, it is interrupted, as it is if its process ends.
 pub struct Run {
     index: Arc<CodeIndex>,

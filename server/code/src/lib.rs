@@ -39,7 +39,7 @@ mod write;
 
 pub use self::{
     error::CodeError,
-    index::{CodeIndex, Outcome, Run, State, Status},
+    index::{CodeIndex, Outcome, Run, State, Status, abandoned},
     query::{CodeFilters, CodeQuery},
     run::{Failed, blob_id},
     search::{CodeHit, CodeHits},

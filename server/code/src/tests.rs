@@ -615,7 +615,9 @@ fn a_run_whose_process_ended_twice_has_failed_until_one_is_begun_anew() {
         assert!(matches!(begun, Err(CodeError::Abandoned)), "{begun:?}");
         assert_eq!(state(), (State::Failed, true));
     }
+    assert_eq!(crate::abandoned(&bench.folder.path().join("code.db")).unwrap(), 1);
     let anew = bench.index.begin("c", "second").unwrap();
+    assert_eq!(crate::abandoned(&bench.folder.path().join("code.db")).unwrap(), 0);
     let stop = Stop::default();
     stop.stop();
     // One that was asked to end is no such run.

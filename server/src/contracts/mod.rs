@@ -7,7 +7,7 @@ mod braindrive_markdown;
 pub(crate) mod brainforge;
 mod failures;
 mod learning_os;
-mod mcb;
+pub(crate) mod mcb;
 mod safe_markdown_editor;
 #[cfg(test)]
 mod testing;

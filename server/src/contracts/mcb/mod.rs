@@ -85,7 +85,7 @@ type Answer<T> = Result<T, ToolError>;
 type Change<T> = Result<Staged<T, Rows>, ToolError>;
 
 /// Name of the file of the index of code, beside that of the rows.
-const CODE_FILE: &str = "mcb-code.db";
+pub(crate) const CODE_FILE: &str = "mcb-code.db";
 /// Name of the file of vectors.
 const VECTORS_FILE: &str = "mcb-vectors.db";
 

@@ -229,6 +229,26 @@ pub(super) fn processes(folder: &DataFolder) -> Vec<Finding> {
     }]
 }
 
+/// Looks for indexes of code that no server makes any more.
+pub(super) fn code(folder: &DataFolder) -> Vec<Finding> {
+    const ID: &str = "code";
+    match tabellion_code::abandoned(&folder.path.join(contracts::mcb::CODE_FILE)) {
+        Ok(0) => vec![],
+        Ok(count) => vec![Finding::yellow(
+            ID,
+            format!(
+                "{count} collections of code are not indexed: the server ended twice while it indexed them"
+            ),
+            "leave out what may have ended it (`exclude_dirs`, `ignore_patterns`), and begin the run anew (`index start`)",
+        )],
+        Err(error) => vec![Finding::yellow(
+            ID,
+            error.to_string(),
+            "delete the index; the next run makes it again",
+        )],
+    }
+}
+
 /// Looks for files that a recovery kept.
 pub(super) fn leftovers(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "leftovers";

@@ -51,6 +51,7 @@ pub(super) const OF_DATA: &[fn(&DataFolder) -> Vec<Finding>] = &[
     data::log,
     data::words,
     data::processes,
+    data::code,
     data::leftovers,
     |_| clients::all(),
 ];
