@@ -294,3 +294,84 @@ mod on_windows {
         assert_eq!((stat.size, stat.device, stat.inode), (3, 0, 0));
     }
 }
+
+/// What may be in the place of a file, and why it is not read; by the system's own way, and by that of kernels without it.
+#[cfg(target_os = "linux")]
+#[test]
+fn only_regular_files_of_the_folder_itself_are_read() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name);
+    fs::create_dir_all(at("in/sub")).unwrap();
+    fs::write(at("in/sub/a"), "text").unwrap();
+    fs::write(at("out"), "outside").unwrap();
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(at("in/pipe"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    for (target, link) in [
+        ("../out", "in/out"),
+        ("/dev/zero", "in/zero"),
+        ("sub", "in/link"),
+        ("link/a", "in/through"),
+    ] {
+        std::os::unix::fs::symlink(target, at(link)).unwrap();
+    }
+    let dir = Dir::open(&at("in")).unwrap();
+    for (path, limit, expected) in [
+        ("sub/a", 4, "text"),
+        ("sub/a", 3, "4 bytes, more than the 3 that are read"),
+        ("sub", 4, "not a regular file"),
+        ("pipe", 4, "not a regular file"),
+        ("zero", 4, "a symbolic link is in the way"),
+        ("out", 9, "a symbolic link is in the way"),
+        ("link/a", 4, "a symbolic link is in the way"),
+    ] {
+        let read = dir
+            .read(path, limit)
+            .map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(read.unwrap_or_else(|error| error.to_string()), expected, "{path}");
+    }
+    for (path, expected) in [
+        ("through", Some("sub/a")),
+        ("link/a", Some("sub/a")),
+        ("out", None),
+        ("zero", None),
+        ("pipe", None),
+    ] {
+        assert_eq!(dir.resolve_links(".", path).ok().as_deref(), expected, "{path}");
+    }
+    assert!(dir.resolve_links("sub", "through").is_err(), "it is not in `sub`");
+    for (path, is_regular) in [
+        ("in/sub/a", true),
+        ("in/through", true),
+        ("in/pipe", false),
+        ("in/zero", false),
+        ("in", false),
+    ] {
+        assert_eq!(open_regular(&at(path)).is_ok(), is_regular, "{path}");
+    }
+    assert!(open_to_write(&at("in/pipe"), OpenOptions::new().write(true)).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_walk_has_a_budget() {
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir_all(place.path().join("d/".repeat(walk::MAX_WALK_DEPTH + 1))).unwrap();
+    let root = Dir::open(place.path()).unwrap();
+    let walk = |cancelled: &dyn Fn() -> bool| {
+        let walk = walk::Walk {
+            root: &root,
+            start: ".",
+            takes: &|_, _| true,
+            follows_links: false,
+            cancelled,
+        };
+        walk.files().map(|files| files.paths)
+    };
+    assert!(matches!(walk(&|| false), Err(walk::WalkError::Budget(_))));
+    assert!(matches!(walk(&|| true), Err(walk::WalkError::Cancelled)));
+}

@@ -6,7 +6,7 @@ use serde_json::{Value, to_value};
 use tabellion_code::State;
 use tabellion_contracts::mcb::{
     IndexClearRequest, IndexClearResponse, IndexGitIndexRequest, IndexGitIndexResponse, IndexStartRequest,
-    IndexStartResponse, VcsIndexRepositoryRequest, VcsIndexRepositoryResponse,
+    IndexStartResponse, VcsIndexRepositoryRequest, VcsIndexRepositoryResponse, tool,
 };
 use tabellion_runtime::{CallContext, Failure, FailureKind, Row, Rows, Staged, WriteCx, rows::RowError};
 use tabellion_vcs::{GitRepository, Submodules, VcsError, Workspaces};
@@ -306,12 +306,14 @@ impl Asked {
     }
 
     /// Returns what a call asks for, by its arguments as they came; `None` if it does not name a repository to be indexed.
-    fn of(tool: &str, arguments: &Value) -> Option<Self> {
+    fn of(name: &str, arguments: &Value) -> Option<Self> {
         let mut arguments = arguments.clone();
         let action = arguments.as_object_mut()?.remove("action")?;
-        match (tool, action.as_str()?) {
-            ("index", "git_index") => Some(Self::branch(arguments.get("path")?.as_str()?.to_owned())),
-            ("vcs", "index_repository") => Some(Self::repository(&serde_json::from_value(arguments).ok()?)),
+        match (name, action.as_str()?) {
+            (tool::INDEX, "git_index") => Some(Self::branch(arguments.get("path")?.as_str()?.to_owned())),
+            (tool::VCS, "index_repository") => {
+                Some(Self::repository(&serde_json::from_value(arguments).ok()?))
+            }
             _ => None,
         }
     }
