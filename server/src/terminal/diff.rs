@@ -1,6 +1,9 @@
 //! `tabellion diff`: what is not committed yet.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 use tabellion_library::{Difference, DocumentChange, Library, Uncommitted, path::LibraryPath};
@@ -12,6 +15,9 @@ use super::{
     log::{change_as_json, difference},
     open, page,
 };
+
+/// How long documents are compared if there are more than can be. A library of people has fewer.
+const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Said where a library has more documents than are compared.
 pub(super) const TRUNCATED: &str =
@@ -39,12 +45,12 @@ pub(crate) fn diff(
         }
     };
     let found = library.uncommitted()?;
-    let mut page = Page::new(output);
+    let (mut page, begun) = (Page::new(output), Instant::now());
     if found.truncated {
         say(TRUNCATED);
     }
     for document in found.documents.iter().filter(|document| is_wanted(document)) {
-        if page.is_full() {
+        if page.is_full() || found.truncated && begun.elapsed() > MAX_TIME {
             say("more differs than is shown; name a document or a folder");
             break;
         }

@@ -26,7 +26,7 @@ use crate::{
 /// Address space of a server, in kibibytes.
 const ADDRESS_SPACE: usize = 1 << 20;
 /// Upper bound of the time for the work of the background, in unoptimized builds on a machine that is in use.
-const PATIENCE: Duration = Duration::from_secs(120);
+const WORK_TIMEOUT: Duration = Duration::from_secs(120);
 const MIB: usize = 1 << 20;
 
 /// Returns a command that may have little memory. Glibc's arenas take address space and no memory, so there are few.
@@ -57,15 +57,11 @@ impl Trees {
         }
     }
 
-    /// Returns the id of the tree with these entries: mode, kind, id and name each.
-    fn tree(&mut self, entries: &[(&str, &str, &str)]) -> String {
-        let lines: String = entries
-            .iter()
-            .map(|(kind, id, name)| format!("{kind} {id}\t{name}\n"))
-            .collect();
+    /// Returns the id of the tree with these entries, as `git ls-tree` shows them.
+    fn tree(&mut self, entries: &str) -> String {
         let input = self.git.stdin.as_mut().expect("a pipe");
         input
-            .write_all(format!("{lines}\n").as_bytes())
+            .write_all(format!("{}\n\n", entries.trim_end()).as_bytes())
             .expect("git reads");
         let mut id = [0; 41];
         let output = self.git.stdout.as_mut().expect("a pipe");
@@ -81,20 +77,22 @@ impl Drop for Trees {
     }
 }
 
-const FILE: &str = "100644 blob";
-const FOLDER: &str = "040000 tree";
-
-/// Commits a folder of `levels` nested trees, each of which has the next under each of `names`.
+/// Commits a folder of `levels` nested trees, each of which has the next under each of `names`, beside what HEAD has.
 fn nest(library: &Library, levels: usize, names: &[&str]) {
+    nest_file(library, "a.md", levels, names);
+}
+
+/// As [`nest`]; the innermost tree has a file of this name.
+fn nest_file(library: &Library, file: &str, levels: usize, names: &[&str]) {
+    let top = git(library.root(), &["ls-tree", "HEAD"]).expect("a tree");
     let blob = git(library.root(), &["rev-parse", "HEAD:note.md"]).expect("a note");
-    let blob = blob.trim();
     let mut trees = Trees::of(library);
-    let mut tree = trees.tree(&[(FILE, blob, "a.md")]);
+    let mut tree = trees.tree(&format!("100644 blob {}\t{file}", blob.trim()));
     for _ in 0..levels {
-        let entries: Vec<_> = names.iter().map(|name| (FOLDER, tree.as_str(), *name)).collect();
-        tree = trees.tree(&entries);
+        let entries = names.iter().map(|name| format!("040000 tree {tree}\t{name}\n"));
+        tree = trees.tree(&entries.collect::<String>());
     }
-    let top = trees.tree(&[(FOLDER, &tree, "nested"), (FILE, blob, "note.md")]);
+    let top = trees.tree(&format!("{top}040000 tree {tree}\tnested"));
     commit(library, &top);
 }
 
@@ -133,12 +131,19 @@ fn zlib(data: &[u8]) -> Vec<u8> {
 /// A repository: what makes it of a library with the committed note `note.md`.
 type Repository = (&'static str, fn(&Library));
 
-const REPOSITORIES: [Repository; 5] = [
+const REPOSITORIES: [Repository; 7] = [
     ("billions of paths", |library| nest(library, 32, &["a", "b"])),
     ("billions of paths in the past", |library| {
         let before = git(library.root(), &["rev-parse", "HEAD^{tree}"]).expect("a tree");
         nest(library, 32, &["a", "b"]);
         commit(library, before.trim());
+    }),
+    ("billions of folders without a document", |library| {
+        nest_file(library, "a.txt", 32, &["a", "b"]);
+    }),
+    ("folders of 400,000 folders", |library| {
+        let names: Vec<_> = (0..400_000).map(|number| number.to_string()).collect();
+        nest(library, 3, &names.iter().map(String::as_str).collect::<Vec<_>>());
     }),
     ("20,000 nested folders", |library| nest(library, 20_000, &["a"])),
     ("a note that claims gigabytes", |library| {
@@ -251,10 +256,34 @@ fn a_run_that_ended_the_server_twice_is_not_tried_again() {
     write(&mut library.serve(), "c.md").expect("a change");
 }
 
+#[test]
+fn a_note_behind_billions_of_paths_is_read() {
+    let library = made(|_| {});
+    let mut command = library.command();
+    command.args(["--contract", "brainforge", "--as", "owner"]);
+    let serve = || {
+        let target = Target::start(&mut limited(&command)).expect("the server starts");
+        let mut server = Server { target };
+        server.target.initialize("2025-11-25").expect("a handshake");
+        server
+    };
+    let mut server = serve();
+    let note = json!({ "content": "# Locks\n\nThey are held.", "note_type": "permanent" });
+    let note = server.call("create_note", note).expect("a note");
+    server.close();
+    nest(&library, 32, &["a", "b"]);
+    let mut server = serve();
+    let uri = format!("note://{}", note["note_id"].as_str().expect("an id"));
+    let read = server.target.request("resources/read", json!({ "uri": uri }));
+    let read = read.expect("an answer");
+    assert!(read["result"]["contents"][0].is_object(), "{read}");
+    server.close();
+}
+
 /// Waits until the log's cache knows the commits.
 fn wait_for_cache(library: &Library, name: &str) {
     let file = |ending: &str| -> PathBuf { library.path(&format!(".git/tabellion/log.sqlite{ending}")) };
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + WORK_TIMEOUT;
     let mut still = 0;
     while still < 5 {
         assert!(Instant::now() < until, "{name}: the cache is never written");
@@ -313,7 +342,7 @@ fn initialize(url: &Url, client: &Value) -> u16 {
         .with("Accept", "*/*")
         .with("Content-Type", "application/json");
     request.body = message.to_string().into_bytes();
-    request.send(url, PATIENCE).expect("an answer").status
+    request.send(url, WORK_TIMEOUT).expect("an answer").status
 }
 
 #[test]
