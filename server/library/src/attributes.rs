@@ -119,13 +119,11 @@ impl Attributes {
     }
 }
 
-/// Returns the attributes files of the host: of git's installation, the system and the user.
+/// Returns the attributes files of the host: of the system and the user. Only the git program knows that of its installation, and it is
+/// not run.
 fn of_host(git: &gix::Repository) -> Vec<PathBuf> {
     let mut variable = |name: &str| (!name.starts_with("GIT_")).then(|| env::var_os(name)).flatten();
-    let mut files: Vec<PathBuf> = [Source::GitInstallation, Source::System]
-        .into_iter()
-        .filter_map(|source| source.storage_location(&mut variable))
-        .collect();
+    let mut files = Vec::from_iter(Source::System.storage_location(&mut variable));
     let configured = git.config_snapshot().trusted_path("core.attributesFile");
     files.extend(
         configured

@@ -226,7 +226,7 @@ fn the_servers_crates_depend_only_downwards() {
                 "tabellion-retrieval",
             ],
         ),
-        ("tabellion-rules", &["tabellion-syntax"]),
+        ("tabellion-rules", &["tabellion-platform", "tabellion-syntax"]),
         ("tabellion-embed", &["tabellion-platform"]),
         (
             "tabellion-meaning",
