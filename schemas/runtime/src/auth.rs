@@ -26,7 +26,7 @@ pub const NEEDS: &str = "needs";
 pub struct KnownCaller {
     /// Whether it is a person or a program.
     pub kind: CallerKind,
-    /// Who it is. It alone decides what is the caller's own.
+    /// The identity. It alone decides what is the caller's own.
     pub identity: Identity,
     /// What people read: a verified address, an account, or the name of a key's owner; of an agent, with what it calls itself. It is never
     /// compared, except to refuse.

@@ -56,7 +56,7 @@ pub struct CallContext {
     pub author: Option<Author>,
     /// The caller, for contracts with `auth`; `None` if it is unknown.
     pub caller: Option<Arc<KnownCaller>>,
-    /// Who calls; `None` if callers are not told apart.
+    /// The caller's identity; `None` if callers are not told apart.
     pub identity: Option<Identity>,
     /// The org that the caller is bound to, if any.
     pub org: Option<Arc<str>>,

@@ -1,4 +1,4 @@
-//! Who calls, as the server has found out, and never as a caller says.
+//! The identity of a caller, as the server has found out, and never as a caller says.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -31,7 +31,7 @@ vocabulary! {
     }
 }
 
-/// Who calls. It alone decides what is a caller's own, and what counts for it: sessions, executions, limits, idempotency keys, proposals.
+/// The identity of a caller. It alone decides what is a caller's own, and what counts for it: sessions, executions, limits, idempotency keys, proposals.
 ///
 /// As text, `METHOD:ISSUER/SUBJECT;client=NAME;agent=NAME`, without the parts that there are not. Parts are percent-encoded, so that no
 /// name, address or claim makes one identity look like another. What people read is [`KnownCaller::name`](crate::KnownCaller::name).

@@ -28,7 +28,7 @@ pub struct Instance {
     pub state: String,
     /// What people call the caller who started it.
     pub author: String,
-    /// Who started it; `None` if it was started before identities were kept. Then it is nobody's own.
+    /// The identity of that caller; `None` if it was started before identities were kept. Then it is no caller's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author_identity: Option<Identity>,
     /// What has happened, oldest first: at least the start.
@@ -200,8 +200,8 @@ impl Instance {
         author.is_some_and(|author| author.is_same_actor(&caller.identity))
     }
 
-    /// Returns whether `caller` may be who has started it, and so must not decide on it: also a person with two keys, and whoever goes by
-    /// the name in an instance from before identities were kept.
+    /// Returns whether `caller` may be who has started it, and so must not decide on it: also a person with two keys, and a caller of the same
+    /// name as in an instance from before identities were kept.
     fn may_be_by(&self, caller: &KnownCaller) -> bool {
         self.is_by(caller) || self.author.eq_ignore_ascii_case(&caller.name)
     }

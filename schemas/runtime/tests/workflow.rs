@@ -382,7 +382,7 @@ fn an_instance_knows_how_it_ended_and_an_answer_whether_it_is_pending() {
 }
 
 #[test]
-fn a_name_makes_nobody_the_author() {
+fn a_name_makes_no_caller_the_author() {
     let person = |identity: Identity, name: &str| KnownCaller {
         identity,
         name: name.into(),
@@ -438,7 +438,7 @@ fn a_name_makes_nobody_the_author() {
             };
             let made = step(&REVIEW, &instance, &event, &actor);
             assert_eq!(made.is_ok(), expected, "{author:?}, {on} by {actor:?}: {made:?}");
-            // As it was kept before identities were: nobody's own, and not for who goes by the name.
+            // As it was kept before identities were: no caller's own, and not for one of that name.
             let old = Instance {
                 author_identity: None,
                 ..instance.clone()

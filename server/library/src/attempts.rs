@@ -8,8 +8,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tabellion_platform::read_regular;
+
 /// Number of runs without an end after which no further one begins.
 const MAX_UNFINISHED: u32 = 2;
+/// Maximum bytes of the number in the file.
+const MAX_BYTES: u64 = 16;
 
 /// Counts the runs of one kind that have begun and not ended. Only one may run at a time.
 #[derive(Debug)]
@@ -47,7 +51,8 @@ impl Attempts {
     }
 
     fn unfinished(&self) -> u32 {
-        let text = fs::read_to_string(&self.file).unwrap_or_default();
+        let bytes = read_regular(&self.file, MAX_BYTES).unwrap_or_default();
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
         text.parse().unwrap_or_default()
     }
 }

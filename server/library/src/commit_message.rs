@@ -33,7 +33,7 @@ pub(super) struct Record {
     pub(super) key: Option<String>,
     /// Digest of the request that carried the key.
     pub(super) request: Option<String>,
-    /// Who called, if it was known: an [`Identity`](tabellion_runtime::Identity) as text.
+    /// The caller, if it was known: an [`Identity`](tabellion_runtime::Identity) as text.
     pub(super) caller: Option<String>,
     /// The call that made it, if calls are recorded.
     pub(super) call: Option<RecordedCall>,

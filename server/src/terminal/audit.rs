@@ -176,7 +176,7 @@ fn of_commit(entry: &LogEntry, id: &str, execution: Option<&Execution>) -> Optio
     };
     if execution.caller.is_some() && entry.caller != execution.caller {
         let [of_commit, of_execution] =
-            [&entry.caller, &execution.caller].map(|caller| caller.as_deref().unwrap_or("nobody known"));
+            [&entry.caller, &execution.caller].map(|caller| caller.as_deref().unwrap_or("an unknown caller"));
         return Some(format!(
             "commit {commit} is of {of_commit}, and its execution {id} of {of_execution}"
         ));

@@ -30,7 +30,7 @@ pub use scope::{Scope, ScopeError};
 /// The owner of a key or a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// Who it is.
+    /// The identity of its calls, without the agent.
     pub identity: Identity,
     /// Author name of the principal's commits.
     pub name: String,

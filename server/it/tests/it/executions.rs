@@ -193,7 +193,7 @@ fn propose(server: &Server, agent: &Key, headers: Headers<'_>) -> Answer {
 }
 
 #[test]
-fn a_name_in_a_token_makes_nobody_another() {
+fn a_name_in_a_token_makes_no_caller_another() {
     let shop = Shop::new();
     let (jwks, sign) = issuer();
     let server = shop.serve_tokens(&jwks);
@@ -241,7 +241,7 @@ fn a_name_in_a_token_makes_nobody_another() {
             (("DELETE", format!("/sessions/{session}")), None),
         ] {
             let answer = ask(&server, &other, (asked.0, &asked.1), &[], body);
-            // Owners see the executions of others, whoever they are.
+            // Owners see the executions of all callers.
             let is_owner = claims.get("agent").is_none() && asked.0 == "GET";
             assert!(
                 is_owner || answer.status >= 400,

@@ -64,7 +64,7 @@ pub struct LogEntry {
     pub summary: String,
     /// Id of the call's execution, if calls are recorded.
     pub execution: Option<String>,
-    /// Who called, as text, if it was known.
+    /// The caller's identity as text, if it was known.
     pub caller: Option<String>,
     /// The caller's idempotency key.
     pub(super) key: Option<String>,

@@ -22,7 +22,7 @@ pub(super) struct Sessions {
 
 #[derive(Debug)]
 struct Session {
-    /// Who opened the session, if callers are told apart.
+    /// The caller that opened the session, if callers are told apart.
     owner: Option<Identity>,
     conversation: Arc<Conversation>,
     used: Instant,
