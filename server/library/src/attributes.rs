@@ -16,7 +16,7 @@ use gix::{
 use tabellion_platform::{Dir, OpenError, read_regular};
 use tabellion_runtime::Failure;
 
-use super::failures::{InRepository, refused};
+use super::failures::{At as _, InRepository as _, refused};
 
 const WHAT: &str = "the attributes";
 const FILE: &str = ".gitattributes";
@@ -62,14 +62,15 @@ impl Attributes {
                 None,
             )?;
         }
-        let top = Dir::open(git.workdir().unwrap_or(git.git_dir())).reading(WHAT)?;
+        let open = |folder: &Path| Dir::open(folder).at("open the folder", folder);
+        let top = open(git.workdir().unwrap_or(git.git_dir()))?;
         for (end, _) in path.match_indices('/') {
             let folder = path[..end].rsplit_once('/').map_or("", |(above, _)| above);
             add(in_folder(&top, folder)?, Some(folder))?;
         }
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         add(in_folder(&top, folder)?, Some(folder))?;
-        let common = Dir::open(git.common_dir()).reading(WHAT)?;
+        let common = open(git.common_dir())?;
         add(
             present(common.read("info/attributes", MAX_FILE_BYTES), "info/attributes")?,
             None,
@@ -156,6 +157,7 @@ fn present(read: Result<Vec<u8>, OpenError>, name: &str) -> Result<Option<Vec<u8
         {
             Ok(None)
         }
+        Err(OpenError::Io(error)) => Err(error).at("read the attributes file", name),
         Err(error) => Err(refused(format!(
             "the attributes file `{name}` says what git makes of files beside it, and can't be read: {error}; remove or replace it"
         ))),

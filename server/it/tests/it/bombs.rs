@@ -221,6 +221,78 @@ fn the_server_survives_whatever_the_repository() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_server_of_code_survives_whatever_the_repository() {
+    // Two are as good as the first for a server that does not read documents, and take as long.
+    for (name, make) in [&REPOSITORIES[..1], &REPOSITORIES[3..]].concat() {
+        let library = made(make);
+        let root = library.root();
+        let begun = Instant::now();
+        // There is none where nothing was committed on top.
+        let _ = git(root, &["branch", "before", "HEAD~1"]);
+        let head = git(root, &["symbolic-ref", "--short", "HEAD"]).expect("a branch");
+        let (head, data) = (head.trim(), tempfile::TempDir::new().expect("a folder"));
+        let mut command = Command::new(TABELLION);
+        command
+            .args(["serve", "--contract", "mcb", "--data"])
+            .arg(data.path());
+        command.arg("--workspace").arg(root);
+        let target = Target::start(&mut limited(&command)).expect("the server starts");
+        let mut server = Server { target };
+        server.target.initialize("2025-11-25").expect("a handshake");
+        let collection = "bombs";
+        for (tool, request) in [
+            ("vcs", json!({ "action": "list_repositories", "repo_path": root })),
+            (
+                "vcs",
+                json!({ "action": "compare_branches", "repo_id": "*", "repo_path": root, "base_branch": "before", "target_branch": head }),
+            ),
+            (
+                "vcs",
+                json!({ "action": "search_branch", "repo_id": "*", "repo_path": root, "query": "x", "target_branch": head }),
+            ),
+            (
+                "vcs",
+                json!({ "action": "index_repository", "repo_id": "*", "repo_path": root, "branches": [head], "include_commits": true }),
+            ),
+            (
+                "index",
+                json!({ "action": "start", "path": root, "collection": collection }),
+            ),
+            (
+                "index",
+                json!({ "action": "git_index", "path": root, "collection": collection }),
+            ),
+            ("validate", json!({ "action": "run", "path": root })),
+        ] {
+            let answer = server.call(tool, request.clone());
+            println!(
+                "{name}: {tool} {}: {:?}, {} MiB",
+                request["action"],
+                begun.elapsed(),
+                peak(&server)
+            );
+            if let Err(refusal) = answer {
+                println!("    {}", refusal.message);
+            }
+        }
+        let status = || json!({ "action": "status", "collection": collection });
+        let until = Instant::now() + WORK_TIMEOUT;
+        while server
+            .call("index", status())
+            .is_ok_and(|status| status.to_string().contains("running"))
+        {
+            assert!(Instant::now() < until, "{name}: the run does not end");
+            thread::sleep(Duration::from_millis(100));
+        }
+        let alive = server.call("index", json!({ "action": "status" }));
+        assert!(alive.is_ok(), "{name}: {alive:?}");
+        println!("{name}: {:?}, {} MiB", begun.elapsed(), peak(&server));
+        server.close();
+    }
+}
+
+#[test]
 fn a_run_that_ended_the_server_twice_is_not_tried_again() {
     let library = made(|_| {});
     let file = |name: &str| library.path(&format!(".git/tabellion/{name}"));

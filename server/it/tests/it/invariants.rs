@@ -355,7 +355,7 @@ fn only_the_library_writes() {
 }
 
 /// The modules of the library that change files, with the files.
-const WRITERS: [(&str, &str); 12] = [
+const WRITERS: [(&str, &str); 14] = [
     ("folder.rs", "the folder of the library"),
     ("init.rs", "a repository where there is none"),
     ("working_tree.rs", "the folder of our own files"),
@@ -367,6 +367,8 @@ const WRITERS: [(&str, &str); 12] = [
     ("transaction.rs", "documents"),
     ("recovery.rs", "documents, back or forth"),
     ("history/build.rs", "the log's cache"),
+    ("history/keeper.rs", "the folder of the log's cache"),
+    ("attempts.rs", "counters of background runs"),
     ("maintenance.rs", "nothing itself; git's program"),
 ];
 
