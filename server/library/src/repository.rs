@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use gix::{
     ObjectId, ThreadSafeRepository,
+    bstr::{BStr, ByteSlice as _},
     head::Kind,
     open::{Options, Permissions},
     sec::{Permission, Trust},
@@ -407,7 +408,11 @@ const READ_AT_OPENING: [&str; 8] = [
     "shallow",
 ];
 
-/// Checks that git's files are regular files: opening a pipe waits, and a device may never end.
+/// Maximum number of files of configuration, with those that they include.
+const MAX_CONFIGS: usize = 64;
+
+/// Checks that git's files, and what the repository's configuration includes, are regular files: opening a pipe waits, and a device may
+/// never end.
 fn check_git_files(top: &Path) -> Result<(), String> {
     let git = top.join(".git");
     let mut folders = vec![git.clone()];
@@ -439,7 +444,37 @@ fn check_git_files(top: &Path) -> Result<(), String> {
             }
         }
     }
-    Ok(())
+    let configs = |folder: &PathBuf| ["config", "config.worktree"].map(|name| folder.join(name));
+    let mut left: Vec<_> = folders.iter().flat_map(configs).collect();
+    for _ in 0..MAX_CONFIGS {
+        let Some(file) = left.pop() else { return Ok(()) };
+        match platform::read_regular(&file, platform::MAX_OWN_BYTES) {
+            Ok(text) => left.extend(included(&file, &text)),
+            Err(platform::OpenError::Io(_)) => {}
+            Err(error) => return Err(format!("`{}`: {error}", file.display())),
+        }
+    }
+    Err(format!("its configuration has more than {MAX_CONFIGS} files"))
+}
+
+/// Returns the files that a file of configuration includes, whatever the condition.
+fn included(file: &Path, text: &[u8]) -> Vec<PathBuf> {
+    let Ok(config) = gix::config::File::try_from(text.as_bstr()) else {
+        return vec![];
+    };
+    let is_include = |name: &BStr| name.to_str_lossy().to_ascii_lowercase().starts_with("include");
+    let sections = config
+        .sections()
+        .filter(|section| is_include(section.header().name()));
+    let paths = sections.flat_map(|section| section.values("path"));
+    let resolved = paths.filter_map(|path| {
+        let path = path.to_str().ok()?;
+        Some(match (path.strip_prefix("~/"), gix::path::env::home_dir()) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => file.parent()?.join(path),
+        })
+    });
+    resolved.collect()
 }
 
 fn cant_open(top: &Path, message: &str) -> OpenError {

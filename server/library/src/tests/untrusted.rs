@@ -83,6 +83,33 @@ fn a_repository_with_a_pipe_among_gits_files_is_refused_at_opening() {
 }
 
 #[test]
+fn what_the_configuration_includes_is_a_regular_file() {
+    for (kind, is_fine) in [
+        ("pipe", false),
+        ("device", false),
+        ("large", false),
+        ("none", true),
+        ("itself", false),
+    ] {
+        for (key, name) in [
+            ("include.path", "included"),
+            ("includeIf.gitdir:x.path", "included"),
+        ] {
+            let bench = Bench::new();
+            let at = bench.path(".git").join(name);
+            match kind {
+                "none" => {}
+                "itself" => fs::write(&at, "[include]\n\tpath = included\n").unwrap(),
+                _ => put(kind, &at),
+            }
+            bench.git(&["config", key, name]);
+            let opened = Library::open(&bench.path(""), Options::default()).map(drop);
+            assert_eq!(opened.is_ok(), is_fine, "{kind}: {opened:?}");
+        }
+    }
+}
+
+#[test]
 fn a_library_that_was_moved_away_is_not_made_again() {
     let bench = Bench::new();
     let library = bench.library();
