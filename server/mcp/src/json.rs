@@ -1,7 +1,7 @@
 //! A strict JSON reader.
 //!
 //! serde_json keeps the last of two equal keys, so a check of the first could be bypassed; here duplicate keys are an error.
-//! serde_json's own limit of 128 bounds the depth, and [`MAX_VALUES`] the number of values, before any further one is made: a
+//! serde_json's own limit of 128 bounds the depth, and `MAX_VALUES` the number of values, before any further one is made: a
 //! value takes up to a hundred times the memory of its text.
 
 use std::{cell::Cell, fmt};
@@ -19,7 +19,7 @@ const MAX_VALUES: usize = 100_000;
 /// Parses one JSON value.
 ///
 /// # Errors
-/// [`is_data`](serde_json::Error::is_data) if an object has a duplicate key, or there are more than [`MAX_VALUES`]; otherwise
+/// [`is_data`](serde_json::Error::is_data) if an object has a duplicate key, or there are more than `MAX_VALUES`; otherwise
 /// the text is not JSON in UTF-8.
 pub fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(text);
