@@ -269,9 +269,17 @@ impl Trees<'_> {
                 .find_tree_iter(&tree, &mut buffer)
                 .reading("a tree")?,
         };
-        entries
+        let entries: Vec<_> = entries
             .map(|entry| entry.map(Entry::from).reading("a tree"))
-            .collect()
+            .collect::<Result<_, _>>()?;
+        // Git's own programs write no other trees, and do not refuse those of a clone.
+        if entries.is_sorted_by(|a, b| a < b) {
+            return Ok(entries);
+        }
+        Err(refused(format!(
+            "the folder {tree} of the last commit has its entries in no order, or one twice; `git fsck` names it, and a new commit of its \
+             files repairs it"
+        )))
     }
 }
 

@@ -82,6 +82,27 @@ fn a_repository_with_a_pipe_among_gits_files_is_refused_at_opening() {
     }
 }
 
+/// A folder that no program of git writes: it was written anew as it is, or ended a debug build.
+#[test]
+fn a_folder_with_entries_in_no_order_is_not_changed() {
+    for names in [["b.md", "a.md"], ["a.md", "a.md"], ["a", "a.md"]] {
+        let bench = Bench::new();
+        let blob = bench.git(&["rev-parse", "HEAD:plan.md"]);
+        let blob = gix::ObjectId::from_hex(blob.trim().as_bytes()).unwrap();
+        let entry = |name: &str| [format!("100644 {name}\0").as_bytes(), blob.as_slice()].concat();
+        fs::write(bench.path("tree"), names.map(entry).concat()).unwrap();
+        let tree = bench.git(&["hash-object", "-t", "tree", "--literally", "-w", "tree"]);
+        fs::remove_file(bench.path("tree")).unwrap();
+        let commit = bench.git(&["commit-tree", "-p", "HEAD", "-m", "odd", tree.trim()]);
+        bench.git(&["update-ref", "HEAD", commit.trim()]);
+        let made = make(&bench.library(), &change("new.md", Some("new\n")));
+        assert_eq!(made.is_ok(), names == ["a", "a.md"], "{names:?}: {made:?}");
+        if let Err(error) = made {
+            assert!(format!("{error:?}").contains("in no order"), "{error:?}");
+        }
+    }
+}
+
 #[test]
 fn what_the_configuration_includes_is_a_regular_file() {
     for (kind, is_fine) in [
