@@ -1,5 +1,11 @@
 //! Claims of tokens: subject, audience, expiry.
 
+use std::sync::LazyLock;
+
+use proptest::{
+    prelude::*,
+    sample::{Index, select},
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -282,4 +288,61 @@ async fn a_payload_must_be_an_object_with_distinct_names() {
     }
     let claims = Claims::check(Map::new(), ISSUER, [].iter(), Duration::ZERO);
     assert_eq!(claims, Err(TokenError::Issuer));
+}
+
+proptest! {
+    /// A token that is changed in any way is refused, and one with any claims is no more than these say.
+    #[test]
+    fn a_changed_token_is_refused(at in any::<Index>(), byte in any::<u8>(), cut in any::<Index>(), claims in claims_of_any_form()) {
+        static ISSUED: LazyLock<(Authority, tempfile::TempDir)> =
+            LazyLock::new(|| (Authority::new(), tempfile::TempDir::new().unwrap()));
+        let (authority, folder) = &*ISSUED;
+        let tokens = tokens(authority, folder, &[]);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let bearer = |token: &str| runtime.block_on(tokens.bearer(token, &[HERE.into()]));
+        let good = authority.token(&changed(&json!({})));
+        prop_assert!(bearer(&good).is_ok());
+        let mut bytes = good.clone().into_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        if let Ok(text) = String::from_utf8(bytes).map_err(drop) {
+            prop_assert!(text == good || bearer(&text).is_err(), "{}", text);
+        }
+        prop_assert!(bearer(&good[..cut.index(good.len())]).is_err());
+        if let Ok(bearer) = bearer(&authority.token(&changed(&claims))) {
+            let subject = claims["sub"].as_str().unwrap_or("ada");
+            prop_assert_eq!(bearer.principal.identity.subject(), subject);
+            prop_assert_eq!(bearer.principal.identity.to_string().parse(), Ok(bearer.principal.identity.clone()));
+        }
+    }
+}
+
+/// Claims with values of any form in place of good ones.
+fn claims_of_any_form() -> impl Strategy<Value = Value> {
+    let value = prop_oneof![
+        any::<bool>().prop_map(Value::from),
+        any::<f64>().prop_map(|number| json!(number)),
+        any::<u64>().prop_map(Value::from),
+        ".{0,20}".prop_map(Value::from),
+        Just(json!([])),
+        Just(json!([HERE, 1])),
+        Just(json!({ "name": "x", "version": 1 })),
+    ];
+    let name = select(vec![
+        "iss",
+        "aud",
+        "exp",
+        "nbf",
+        "sub",
+        "client_id",
+        "azp",
+        "name",
+        "email",
+        "email_verified",
+        "agent",
+        "scope",
+        "scp",
+        "cnf",
+    ]);
+    proptest::collection::btree_map(name, value, 0..4).prop_map(|claims| json!(claims))
 }
