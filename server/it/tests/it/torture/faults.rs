@@ -119,6 +119,8 @@ fn a_fault_at_any_point_keeps_a_recovery_atomic() {
         },
     );
     let crashes: Vec<_> = kinds.into_inner().expect("no panic").into_values().collect();
+    // Making the crashes takes long, and is no part of the time for the points.
+    let effort = Effort::from_environment();
     let report = Report::new("recovery");
     let all = (1..MAX_RECOVERY_CALLS).flat_map(|at| crashes.iter().map(move |crash| (crash, at)));
     let all = all.flat_map(|(crash, at)| EFFECTS.map(|effect| (crash, Fault { at, effect })));

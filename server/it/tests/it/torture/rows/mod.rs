@@ -77,6 +77,8 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
         .zip(&crashes)
         .map(|(number, crash)| (crash, one_fault(effort, number, &crash.calls)));
     let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.collect()));
+    // Making the crashes takes long, and is no part of the time for the points.
+    let effort = Effort::from_environment();
     let report = Report::of_all("start after a kill", points.len());
     at_once(points, |(crash, fault)| {
         if !effort.is_over()
