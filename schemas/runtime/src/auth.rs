@@ -26,10 +26,10 @@ pub const NEEDS: &str = "needs";
 pub struct KnownCaller {
     /// Whether it is a person or a program.
     pub kind: CallerKind,
-    /// The identity. It alone decides what is the caller's own.
+    /// The identity, which alone decides what the caller owns.
     pub identity: Identity,
-    /// What people read: a verified address, an account, or the name of a key's owner; of an agent, with what it calls itself. It is never
-    /// compared, except to refuse.
+    /// The name shown to people: a verified address, an account, or the name of a key's owner; for an agent, with the agent's name. A
+    /// comparison of it can refuse a call, never permit one.
     pub name: Arc<str>,
     /// What an agent says of itself.
     pub agent: Option<Agent>,

@@ -174,7 +174,7 @@ pub struct Execution {
     pub session: Option<String>,
     /// Identity of the caller, if it was known.
     pub caller: Option<String>,
-    /// What people call the caller.
+    /// The caller's name, as it is shown to people.
     pub caller_name: Option<String>,
     /// The client's name and version, if known.
     pub client: Option<String>,
@@ -195,7 +195,7 @@ pub struct Execution {
 pub struct ExecutionFilter {
     /// Session that they belong to.
     pub session: Option<String>,
-    /// Their caller: the identity, or what people call it.
+    /// Identity or shown name of their caller.
     pub caller: Option<String>,
     /// Their tool or operation.
     pub tool: Option<String>,

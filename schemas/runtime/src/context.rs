@@ -62,8 +62,7 @@ pub struct CallContext {
     pub org: Option<Arc<str>>,
     /// The caller's user, as its key says it: the key of a row, if the contract keeps users as rows.
     pub user: Option<Arc<str>>,
-    /// What the call is counted as for rate limits: the caller's identity or, where callers are not told apart, an address. Calls without
-    /// one share a limit.
+    /// Id of the caller for rate limits: its identity or, where callers are not told apart, its address. Calls without one share a limit.
     pub counted_as: Option<Arc<str>>,
     /// The client's name and version, as it sent them.
     pub client: Option<String>,
@@ -88,8 +87,8 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// Returns the text under which a store keeps the call's idempotency key, so that no other caller's call is answered for it: the
-    /// identity, a space, and the key. Neither has a space, so that no key without an identity looks like one with it.
+    /// Returns the call's idempotency key as stores keep it: after the caller's identity and a space, so that no caller is answered with
+    /// another's call. Neither part contains a space, so a key without an identity cannot imitate one with an identity.
     pub fn kept_key(&self) -> Option<String> {
         let key = self.idempotency_key.as_deref()?;
         Some(match &self.identity {

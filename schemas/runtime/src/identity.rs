@@ -1,4 +1,4 @@
-//! The identity of a caller, as the server has found out, and never as a caller says.
+//! The identity of a caller, made by the server from checked credentials.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::vocabulary;
 
-/// Bytes that are percent-encoded in the parts of an identity. None of those that separate parts is left as it is.
+/// Bytes that are percent-encoded in the parts of an identity, among them all that separate parts.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -15,26 +15,26 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'@')
     .remove(b'|');
-/// Number of characters that are kept of what a client or an agent calls itself.
+/// Maximum length of the name of a client or agent, in characters; the rest is cut off.
 const MAX_PROGRAM_CHARS: usize = 200;
 
 vocabulary! {
-    /// How a caller has shown who it is.
+    /// The credentials that identify a caller.
     #[serde(rename_all = "snake_case")]
     pub enum Method {
-        /// By an API key; the subject is the key's id.
+        /// An API key. The subject is the key's id.
         ApiKey,
-        /// By an access token of an issuer.
+        /// An access token. The subject is that of the token.
         AccessToken,
-        /// By its account on this machine, at a terminal or as a program on standard input and output.
+        /// An account on this machine, at a terminal or on standard input and output. The subject is the account's name.
         Local,
     }
 }
 
-/// The identity of a caller. It alone decides what is a caller's own, and what counts for it: sessions, executions, limits, idempotency keys, proposals.
+/// The identity of a caller. It alone decides which sessions, executions, limits, idempotency keys and proposals belong to the caller.
 ///
-/// As text, `METHOD:ISSUER/SUBJECT;client=NAME;agent=NAME`, without the parts that there are not. Parts are percent-encoded, so that no
-/// name, address or claim makes one identity look like another. What people read is [`KnownCaller::name`](crate::KnownCaller::name).
+/// The text form is `METHOD:ISSUER/SUBJECT;client=NAME;agent=NAME`, without absent parts. Parts are percent-encoded, so that no name,
+/// address or claim makes one identity look like another. People are shown [`KnownCaller::name`](crate::KnownCaller::name) instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Identity {
@@ -94,7 +94,7 @@ impl Identity {
         }
     }
 
-    /// Returns how the caller has shown who it is.
+    /// Returns the kind of credentials.
     pub fn method(&self) -> Method {
         self.method
     }
@@ -104,7 +104,7 @@ impl Identity {
         &self.subject
     }
 
-    /// Returns whether both do what the other may do with what is its own: the same person, with whatever client, or the same agent of one.
+    /// Returns whether both own the same things: they are the same person, with any client, or the same agent of a person.
     pub fn is_same_actor(&self, other: &Self) -> bool {
         let without_client = |it: &Self| Self {
             client: it.client.clone().filter(|_| it.agent.is_some()),

@@ -26,9 +26,9 @@ pub struct Instance {
     pub version: u32,
     /// Name of the state.
     pub state: String,
-    /// What people call the caller who started it.
+    /// Name of the caller who started it, as it is shown to people.
     pub author: String,
-    /// The identity of that caller; `None` if it was started before identities were kept. Then it is no caller's own.
+    /// Identity of that caller; `None` if it was started before identities were kept. Such an instance belongs to no caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author_identity: Option<Identity>,
     /// What has happened, oldest first: at least the start.
@@ -44,7 +44,7 @@ pub struct Passage {
     pub to: String,
     /// The event.
     pub on: String,
-    /// What people call the caller.
+    /// The caller's name, as it is shown to people.
     pub by: String,
     /// Time, in UTC, to the millisecond (RFC 3339).
     pub at: String,
@@ -200,9 +200,9 @@ impl Instance {
         author.is_some_and(|author| author.is_same_actor(&caller.identity))
     }
 
-    /// Returns whether `caller` may be who has started it, and so must not decide on it: also a person with two keys, and a caller of the same
-    /// name as in an instance from before identities were kept.
-    fn may_be_by(&self, caller: &KnownCaller) -> bool {
+    /// Returns whether `caller` must not decide on it: its author, and everyone shown under the author's name. That covers a person with two
+    /// keys, and instances from before identities were kept.
+    fn bars(&self, caller: &KnownCaller) -> bool {
         self.is_by(caller) || self.author.eq_ignore_ascii_case(&caller.name)
     }
 
@@ -281,7 +281,7 @@ pub fn transition(
         return Err(Refusal::Role { on, needs });
     }
     let is_decision = transition.by.is_none() && transition.roles.is_empty();
-    if task.not_by_author && is_decision && instance.may_be_by(actor) {
+    if task.not_by_author && is_decision && instance.bars(actor) {
         return Err(Refusal::Author { on });
     }
     let is_given = |member: &&str| match event.given.get(*member) {

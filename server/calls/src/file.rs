@@ -12,7 +12,7 @@ use crate::clock;
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tble");
 /// Version of the tables.
 const FORMAT: i32 = 2;
-/// What makes the tables of the version before those of this one.
+/// Migrates the tables of the previous version.
 const UPGRADE: &str = "ALTER TABLE execution ADD COLUMN caller_name TEXT";
 /// How long a change waits for that of another server.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);

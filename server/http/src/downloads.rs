@@ -32,7 +32,7 @@ pub struct Download {
     pub name: String,
     /// Its media type.
     pub media_type: &'static str,
-    /// Id of the API key with which it was asked for. It can be fetched as long as that key is there.
+    /// Id of the API key with which it was requested. It can be fetched as long as that key exists.
     pub key: Option<String>,
 }
 

@@ -13,7 +13,7 @@ use tabellion_platform::{FileId, file_id_at};
 /// Identity, size, modification time and permissions of a file; `None` if it does not exist.
 type Version = Option<(Option<FileId>, u64, Option<SystemTime>, fs::Permissions)>;
 
-/// Time after which files that could not be read are read again. That they can be read now need not show in their metadata.
+/// Time after which files that could not be read are tried again, since their metadata need not show that they can be read now.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// A value read from files.
@@ -23,11 +23,11 @@ pub(crate) struct Fresh<T> {
     known: Mutex<Known<T>>,
 }
 
-/// What became of reading files again.
+/// Result of reading the files again.
 pub(crate) enum Read<T> {
-    /// They hold this.
+    /// The new value.
     Done(T),
-    /// They can't be read. Until they can be, this is in place of what they hold; `None` is the previous value.
+    /// They can't be read. Until they can be, `instead` is the value; `None` keeps the previous one.
     Failed { instead: Option<T> },
 }
 

@@ -159,7 +159,7 @@ fn present(read: Result<Vec<u8>, OpenError>, name: &str) -> Result<Option<Vec<u8
         }
         Err(OpenError::Io(error)) => Err(error).at("read the attributes file", name),
         Err(error) => Err(refused(format!(
-            "the attributes file `{name}` says what git makes of files beside it, and can't be read: {error}; remove or replace it"
+            "the attributes file `{name}`, which decides how git stores the files beside it, can't be read: {error}; remove or replace it"
         ))),
     }
 }

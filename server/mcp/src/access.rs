@@ -37,7 +37,7 @@ impl Access {
 
 /// What an authenticated caller may do in one library.
 pub trait Grant: fmt::Debug + Send + Sync {
-    /// Returns who calls. It is not secret, and the same in all of the caller's requests.
+    /// Returns the caller's identity, without the agent. It is not secret, and the same in all of the caller's requests.
     fn identity(&self) -> &Identity;
 
     /// Returns the author of the caller's commits.

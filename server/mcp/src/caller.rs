@@ -35,12 +35,12 @@ impl Default for LocalCaller {
 }
 
 impl LocalCaller {
-    /// Returns who it is, without the program that it uses.
+    /// Returns its identity, without the program that it uses.
     pub fn identity(&self) -> Identity {
         Identity::local(&self.user)
     }
 
-    /// Returns `call` as one that it makes with `program`, of this contract.
+    /// Returns `call` with this caller, who makes it with `program`.
     #[must_use]
     pub fn makes(&self, call: CallContext, contract: &ContractSpec, program: Agent) -> CallContext {
         let client = program.name.clone().unwrap_or_default();
@@ -133,7 +133,7 @@ pub(super) fn known(
     })
 }
 
-/// Returns who makes a request to a contract without roles; `None` over HTTP without authentication, where callers are not told apart.
+/// Returns the caller's identity for a contract without roles; `None` over HTTP without authentication, where callers are not told apart.
 pub(super) fn identity(shared: &Shared, cx: &RequestContext<RoleServer>) -> Option<Identity> {
     let program = cx.client_info().map(|client| client.name.clone());
     match cx.extensions.get::<RequestOrigin>() {

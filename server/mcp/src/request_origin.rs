@@ -86,7 +86,7 @@ pub(super) fn of(request: &Extensions, meta: &JsonObject) -> CallOrigin {
     }
 }
 
-/// Returns what people call the holder of a key or a token: the address, or the name if there is no address.
+/// Returns the shown name of the holder of a key or a token: the address, or the name if there is no address.
 pub(super) fn holder(grant: &dyn Grant) -> String {
     let author = grant.author();
     if author.email.ends_with(MADE_UP) {

@@ -1,7 +1,7 @@
 //! The one opener for what others made: repositories, workspaces, sources, ignore files, rules, configuration.
 //!
 //! Names are resolved below a folder held open, and no segment may be a symbolic link. Only regular files are opened, without
-//! blocking, and read up to a limit. [`crate::walk`] lists such a tree. `clippy.toml` refuses the standard library's own functions, so
+//! blocking, and read up to a limit. [`crate::walk`] lists such a tree. `server/.clippy.toml` refuses the standard library's own functions, so
 //! that a path cannot bypass this by accident.
 
 use std::ffi::OsString;

@@ -14,7 +14,7 @@ use super::{Dir, Kind, OpenError, read_regular};
 
 /// Bound of the entries that a walk looks at.
 pub const MAX_WALK_ENTRIES: usize = 1_000_000;
-/// Bound of the folders above one another.
+/// Bound of the depth of folders.
 pub const MAX_WALK_DEPTH: usize = 256;
 /// Size limit of the ignore files that apply in one folder: its own, and those above it.
 const MAX_RULES_BYTES: u64 = 1 << 20;
@@ -73,7 +73,7 @@ impl Walk<'_> {
     ///
     /// # Errors
     ///
-    /// If there are more than [`MAX_WALK_ENTRIES`] entries or [`MAX_WALK_DEPTH`] folders above one another, or `start` can't be opened.
+    /// If there are more than [`MAX_WALK_ENTRIES`] entries or folders deeper than [`MAX_WALK_DEPTH`], or `start` can't be opened.
     pub fn files(&self) -> Result<Files, WalkError> {
         let mut files = Files::default();
         let start = if self.start == "." { "" } else { self.start };
@@ -97,7 +97,7 @@ impl Walk<'_> {
             }
             if at.depth > MAX_WALK_DEPTH {
                 return Err(WalkError::Budget(format!(
-                    "more than {MAX_WALK_DEPTH} folders above one another"
+                    "folders nested more than {MAX_WALK_DEPTH} deep"
                 )));
             }
             let folder = match self.root.open_dir(or_dot(&at.real)) {

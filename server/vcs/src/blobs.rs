@@ -112,7 +112,7 @@ impl GitRepository {
 
     /// Returns the error that folders are nested too deep.
     pub(crate) fn too_deep(&self) -> VcsError {
-        let what = format!("has more than {MAX_DEPTH} folders in one another");
+        let what = format!("has folders nested more than {MAX_DEPTH} deep");
         VcsError::Budget {
             path: self.path().to_owned(),
             what,

@@ -105,7 +105,7 @@ pub enum VcsError {
         limit: u64,
     },
     /// There is more than is looked at.
-    #[error("the repository at `{}` {what}; nothing of it was answered", path.display())]
+    #[error("the repository at `{}` {what}; nothing was returned", path.display())]
     Budget {
         /// The repository.
         path: PathBuf,

@@ -102,7 +102,7 @@ struct Killed {
     delays: Vec<u64>,
 }
 
-/// How often a run begins anew that ends before it can be killed.
+/// Maximum number of attempts to kill a run before it ends.
 const MAX_BEGINNINGS: usize = 12;
 
 /// Largest size of files in the check of the status.

@@ -11,7 +11,7 @@ use super::invalid;
 const MAX_CONTENT_BYTES: usize = 1 << 20;
 /// Maximum bytes of metadata as JSON.
 const MAX_METADATA_BYTES: usize = 16 << 10;
-/// Beside what tools set, keys that say that a person has agreed; and keys that say it with the name of a state of a review.
+/// Keys that claim approval, and keys that claim it if their value is the name of a review's state. Tools set neither.
 const DECISION_KEYS: [&str; 5] = ["approved", "approved_by", "approved_at", "reviewed", "reviewer"];
 const STATE_KEYS: [&str; 5] = ["status", "state", "review", "review_status", "review_state"];
 /// Maximum number of tags, and of characters of one.
@@ -75,8 +75,8 @@ pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolEr
     }
 }
 
-/// Returns whether metadata reads like what tools set, or like a decision on a proposal: to a person who skims a note, `Reviewed-By` and
-/// `status: approved` say that a person has agreed.
+/// Returns whether metadata reads like what tools set, or claims approval. A person who skims a note takes `Reviewed-By` and
+/// `status: approved` for the server's word.
 fn is_kept(key: &str, value: &Value) -> bool {
     let key = text::reading(key);
     let reads_like = |other: &&str| text::reading(other) == key;
