@@ -491,7 +491,8 @@ fn links_are_followed_if_asked_and_never_out_of_the_folder() {
     std::os::unix::fs::symlink("../b.rs", root.join("out.rs")).unwrap();
     std::os::unix::fs::symlink("..", root.join("up")).unwrap();
     let bench = Bench::new();
-    bench.run(&Folder::new(&root, "", Selection::default()));
+    let run = bench.run(&Folder::new(&root, "", Selection::default()));
+    assert_eq!(run, (1, 0, 0), "a link is no file");
     assert_eq!(bench.paths("inside outside", &[]), ["a.rs"]);
     bench.run(&Folder::new(
         &root,

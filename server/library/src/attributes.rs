@@ -16,12 +16,13 @@ use gix::{
 use tabellion_platform::{Dir, OpenError, read_regular};
 use tabellion_runtime::Failure;
 
-use super::failures::{At as _, InRepository as _, refused};
+use super::{
+    failures::{At as _, InRepository as _, refused},
+    ignore::MAX_RULES_BYTES,
+};
 
 const WHAT: &str = "the attributes";
 const FILE: &str = ".gitattributes";
-/// Size limit of an attributes file. Git's own is 100 MiB.
-const MAX_FILE_BYTES: u64 = 16 << 20;
 const NAMES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
 
 /// The attributes of a file.
@@ -58,7 +59,7 @@ impl Attributes {
         // From the weakest to the strongest.
         for file in of_host(git) {
             add(
-                present(read_regular(&file, MAX_FILE_BYTES), &file.to_string_lossy())?,
+                present(read_regular(&file, MAX_RULES_BYTES), &file.to_string_lossy())?,
                 None,
             )?;
         }
@@ -72,7 +73,7 @@ impl Attributes {
         add(in_folder(&top, folder)?, Some(folder))?;
         let common = open(git.common_dir())?;
         add(
-            present(common.read("info/attributes", MAX_FILE_BYTES), "info/attributes")?,
+            present(common.read("info/attributes", MAX_RULES_BYTES), "info/attributes")?,
             None,
         )?;
         let case = match git.config_snapshot().boolean("core.ignoreCase") {
@@ -141,7 +142,7 @@ fn in_folder(top: &Dir, folder: &str) -> Result<Option<Vec<u8>>, Failure> {
     } else {
         format!("{folder}/{FILE}")
     };
-    present(top.read(&file, MAX_FILE_BYTES), &file)
+    present(top.read(&file, MAX_RULES_BYTES), &file)
 }
 
 /// Returns what was read of the file called `name`, if it is there.

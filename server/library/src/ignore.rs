@@ -16,8 +16,8 @@ use super::root::Root;
 use crate::path::LibraryDir;
 use tabellion_platform::{self as platform, Dir, read_regular};
 
-/// Size limit of a file of rules. Git's own is 100 MiB.
-const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Size limit of a file of rules or attributes. Git's own is 100 MiB.
+pub(super) const MAX_RULES_BYTES: u64 = 16 << 20;
 
 /// Where git's rules for a library are. The files are read again for each walk.
 #[derive(Clone, Debug)]
@@ -106,12 +106,12 @@ impl IgnoreRules {
         let configured = repository.excludes_file.as_ref();
         scope.add(
             "",
-            configured.and_then(|file| read_regular(file, MAX_FILE_BYTES).ok()),
+            configured.and_then(|file| read_regular(file, MAX_RULES_BYTES).ok()),
         );
         let common = Dir::open(&repository.common_dir).ok();
         scope.add(
             "",
-            common.and_then(|dir| dir.read("info/exclude", MAX_FILE_BYTES).ok()),
+            common.and_then(|dir| dir.read("info/exclude", MAX_RULES_BYTES).ok()),
         );
         let mut above = String::new();
         let work_dir = Dir::open(&repository.work_dir).ok();
@@ -123,7 +123,7 @@ impl IgnoreRules {
             let rules = format!("{above}.gitignore");
             let text = work_dir
                 .as_ref()
-                .and_then(|dir| dir.read(&rules, MAX_FILE_BYTES).ok());
+                .and_then(|dir| dir.read(&rules, MAX_RULES_BYTES).ok());
             scope.add(&above, text);
             above.push_str(segment);
             if scope.matches(&above, true) {
@@ -165,7 +165,7 @@ impl Scope {
         } else {
             format!("{}{}/", self.library, dir.as_str())
         };
-        scope.add(&base, handle.read(".gitignore", MAX_FILE_BYTES).ok());
+        scope.add(&base, handle.read(".gitignore", MAX_RULES_BYTES).ok());
         scope
     }
 
