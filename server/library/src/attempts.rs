@@ -5,10 +5,11 @@
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
-use tabellion_platform::read_regular;
+use tabellion_platform::{create, read_regular};
 
 /// Number of runs without an end after which no further one begins.
 const MAX_UNFINISHED: u32 = 2;
@@ -39,7 +40,7 @@ impl Attempts {
             return None;
         }
         // On a full disk the run begins uncounted.
-        let _ = fs::write(&self.file, (unfinished + 1).to_string());
+        let _ = create(&self.file).and_then(|mut file| write!(file, "{}", unfinished + 1));
         Some(Attempt {
             file: self.file.clone(),
         })

@@ -124,7 +124,7 @@ pub(super) fn start_writing(targets: &[SyncTarget<'_>]) {
 /// # Errors
 /// If it can't be written.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<File, Failure> {
-    let mut file = File::create(path).at("create", path)?;
+    let mut file = platform::create(path).at("create", path)?;
     file.write_all(bytes).at("write", path)?;
     Ok(file)
 }

@@ -3,7 +3,11 @@
 //! It is built under a temporary name and renamed, so that a crash leaves a whole repository or none. Existing files stay
 //! untracked until they are first changed.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::Path,
+};
 
 use gix::objs::Tree;
 use tabellion_runtime::Failure;
@@ -88,8 +92,9 @@ fn build(git: &Path) -> io::Result<()> {
     ];
     for (name, content) in files {
         let path = git.join(name);
-        fs::write(&path, content)?;
-        platform::open_to_sync(&path)?.sync_all()?;
+        let mut file = platform::create(&path)?;
+        file.write_all(content.as_bytes())?;
+        file.sync_all()?;
     }
     let above = ["", "objects", "refs"].map(|folder| git.join(folder));
     let names: Vec<_> = folders
@@ -109,7 +114,7 @@ fn config(git: &Path) -> io::Result<String> {
         set("ignorecase", true);
     }
     let composed = git.join(COMPOSED);
-    fs::write(&composed, "")?;
+    platform::create(&composed)?;
     if git.join(DECOMPOSED).exists() {
         set("precomposeunicode", true);
     }

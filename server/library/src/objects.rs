@@ -154,7 +154,7 @@ impl StagedObject {
                 home,
             });
         }
-        let mut file = File::create(&staging).at("create", &staging)?;
+        let mut file = platform::create(&staging).at("create", &staging)?;
         file.write_all(loose).at("write", &staging)?;
         let mut permissions = file.metadata().at("look at", &staging)?.permissions();
         permissions.set_readonly(true);

@@ -189,11 +189,13 @@ impl Repository {
         }
         let absolute = |path: &Path| platform::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let git_dir = absolute(local.git_dir());
+        let own = git_dir.join("tabellion");
+        check_own(&own).map_err(|message| cant_open(top, &message))?;
         Ok(Self {
             top: work_dir.clone(),
             common_dir: absolute(local.common_dir()),
             objects: absolute(local.objects.store_ref().path()),
-            own: git_dir.join("tabellion"),
+            own,
             journal: Journal::of(&git_dir),
             git_dir,
             prefix: if prefix.is_empty() {
@@ -455,6 +457,28 @@ fn check_git_files(top: &Path) -> Result<(), String> {
         }
     }
     Err(format!("its configuration has more than {MAX_CONFIGS} files"))
+}
+
+/// Depth of the folders in our own that are looked through; no file of ours is deeper.
+const OWN_DEPTH: usize = 8;
+
+/// Checks that our own folder holds files and folders alone: who packed the repository may have put links, pipes or devices there, which
+/// the server would write through or wait for.
+fn check_own(own: &Path) -> Result<(), String> {
+    let is_other = own.symlink_metadata().is_ok_and(|found| !found.is_dir());
+    let mut other = is_other.then(|| own.to_owned());
+    platform::each_below(own, OWN_DEPTH, |path, kind| {
+        if kind == platform::Kind::Other {
+            other.get_or_insert_with(|| path.to_owned());
+        }
+        true
+    });
+    other.map_or(Ok(()), |path| {
+        let path = path.display();
+        Err(format!(
+            "`{path}` is neither a regular file nor a folder; remove it"
+        ))
+    })
 }
 
 /// Returns the files that a file of configuration includes, whatever the condition.

@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
-use super::{Dir, Kind, OpenError};
+use super::{Dir, Kind, OpenError, walk::MAX_WALK_ENTRIES};
 
 /// Bound of the links that one path may lead through, where links are followed at all; Linux has the same.
 const MAX_LINKS: usize = 40;
@@ -131,6 +131,15 @@ pub fn open_to_write(path: &Path, options: &mut OpenOptions) -> io::Result<File>
     Ok(regular(options.open(path)?)?)
 }
 
+/// Opens the file at `path` for writing: empty, and created if it is missing.
+///
+/// # Errors
+///
+/// As for [`open_to_write`].
+pub fn create(path: &Path) -> io::Result<File> {
+    open_to_write(path, OpenOptions::new().create(true).truncate(true).write(true))
+}
+
 /// Creates the file at `path`, for its owner alone, if it is missing.
 ///
 /// # Errors
@@ -152,6 +161,24 @@ pub fn names(path: &Path) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     Dir::open(path)?.entries(|name, _| names.push(name.to_owned()))?;
     Ok(names)
+}
+
+/// Calls `look` with the path and kind of each entry below the folder at `path`; it returns whether to enter the entry, should it be a
+/// folder. Passes over what can't be read, what is more than `depth` folders within, and all after a million entries.
+pub fn each_below(path: &Path, depth: usize, mut look: impl FnMut(&Path, Kind) -> bool) {
+    let mut left = vec![(path.to_owned(), depth)];
+    let mut entries = 0;
+    while let Some((folder, depth)) = left.pop() {
+        let Ok(open) = Dir::open(&folder) else { continue };
+        let _ = open.entries(|name, kind| {
+            entries += 1;
+            let path = folder.join(name);
+            let enters = entries <= MAX_WALK_ENTRIES && look(&path, kind);
+            if enters && depth > 0 && kind == Kind::Folder {
+                left.push((path, depth - 1));
+            }
+        });
+    }
 }
 
 /// Creates the folder at `path` and the folders above it, `levels` in all, where they are missing. What is further up must exist: a

@@ -32,8 +32,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use beneath::{
-    MAX_OWN_BYTES, create_folders, create_own, names, open_regular, open_to_write, read_regular, read_text,
-    slashed,
+    MAX_OWN_BYTES, create, create_folders, create_own, each_below, names, open_regular, open_to_write,
+    read_regular, read_text, slashed,
 };
 pub use signals::asked_to_end;
 
