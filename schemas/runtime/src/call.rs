@@ -58,9 +58,9 @@ impl<'a, G: Ground> ReadCx<'a, G> {
         self.call.provenance.as_deref().unwrap_or(&provenance::NONE)
     }
 
-    /// Returns whether the caller has cancelled the call. Long work should then stop; its answer is not sent.
-    pub fn is_cancelled(&self) -> bool {
-        self.call.is_cancelled()
+    /// As [`CallContext::stop`].
+    pub fn stop(&self) -> impl Fn() -> bool + Send + Sync + '_ {
+        self.call.stop()
     }
 
     /// Reports that `done` of `total`, if that is known, is done. Can be called often: the transport limits what it sends.

@@ -1,6 +1,9 @@
 //! The context of a call beside its arguments: caller, conditions, approver.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Map, Value};
 
@@ -35,6 +38,9 @@ pub const TRUNCATED: &str = "tabellion/truncated";
 pub const TOTAL: &str = "tabellion/total";
 /// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.
 pub const REPLAYED: &str = "tabellion/replayed";
+
+/// Time that a call may take to look through files and histories.
+pub const MAX_WORK: Duration = Duration::from_secs(600);
 
 const PREFIX: &str = "tabellion/";
 /// Number of characters that are kept of a client's name.
@@ -112,11 +118,22 @@ impl CallContext {
     }
 
     /// Returns whether the call was cancelled.
-    pub fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.waiting
             .0
             .as_ref()
             .is_some_and(|caller| caller.has_cancelled())
+    }
+
+    /// Returns what work that begins now and may take long asks often: whether it should stop, since the caller has cancelled the call or
+    /// [`MAX_WORK`] is over. [`Failure::stopped`](crate::Failure::stopped) is then the answer.
+    pub fn stop(&self) -> impl Fn() -> bool + Send + Sync + '_ {
+        self.stop_after(MAX_WORK)
+    }
+
+    fn stop_after(&self, time: Duration) -> impl Fn() -> bool + Send + Sync + '_ {
+        let begun = Instant::now();
+        move || self.is_cancelled() || begun.elapsed() >= time
     }
 
     /// Reports progress to the caller.
@@ -178,6 +195,33 @@ impl CallContext {
             Ok(call)
         } else {
             Err(violations)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Impatient(bool);
+
+    impl Caller for Impatient {
+        fn has_cancelled(&self) -> bool {
+            self.0
+        }
+
+        fn hear(&self, _: Progress) {}
+    }
+
+    #[test]
+    fn work_stops_when_it_is_cancelled_or_its_time_is_over() {
+        for (cancelled, time, stops) in [
+            (false, MAX_WORK, false),
+            (true, MAX_WORK, true),
+            (false, Duration::ZERO, true),
+        ] {
+            let call = CallContext::default().with_caller(Arc::new(Impatient(cancelled)));
+            assert_eq!(call.stop_after(time)(), stops);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{error::Error, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use crate::{schema::Violation, vocabulary::vocabulary};
+use crate::{context::MAX_WORK, schema::Violation, vocabulary::vocabulary};
 
 vocabulary! {
     /// The kinds of failure of the runtime and of stores.
@@ -93,6 +93,14 @@ impl Failure {
         }
         self.source = Some(Arc::new(source));
         self
+    }
+
+    /// Creates the failure for work that [`CallContext::stop`](crate::CallContext::stop) ended.
+    pub fn stopped() -> Self {
+        let minutes = MAX_WORK.as_secs() / 60;
+        let message =
+            format!("the work took longer than {minutes} minutes, or was cancelled; ask for less of it");
+        Self::new(FailureKind::TooLarge, message)
     }
 
     /// Creates the failure for a request with violations; its details list all of them.

@@ -21,6 +21,7 @@ const MAX_PROGRAM_CHARS: usize = 200;
 vocabulary! {
     /// The credentials that identify a caller.
     #[serde(rename_all = "snake_case")]
+    #[derive(Hash)]
     pub enum Method {
         /// An API key. The subject is the key's id.
         ApiKey,
@@ -35,7 +36,7 @@ vocabulary! {
 ///
 /// The text form is `METHOD:ISSUER/SUBJECT;client=NAME;agent=NAME`, without absent parts. Parts are percent-encoded, so that no name,
 /// address or claim makes one identity look like another. People are shown [`KnownCaller::name`](crate::KnownCaller::name) instead.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Identity {
     method: Method,

@@ -93,9 +93,10 @@ impl Memory {
             // Reports a step every 30 ms, until it is cancelled or has made the number of steps in its text.
             "count" => {
                 let steps: u64 = text.parse().expect("`text` is a number of steps");
+                let stop = call.stop();
                 for done in 1..=steps {
                     tokio::time::sleep(Duration::from_millis(30)).await;
-                    if call.is_cancelled() {
+                    if stop() {
                         self.kept
                             .lock()
                             .expect(UNPOISONED)

@@ -133,9 +133,10 @@ impl BrainDriveMarkdown for BrainDrive {
         request: SearchMarkdownRequest,
     ) -> Result<SearchMarkdownResponse, ToolError> {
         let dir = self.true_folder(cx, request.path.as_deref().unwrap_or_default())?;
+        let stop = cx.stop();
         let searched = |files| {
             cx.progress(files, None, "files searched");
-            if cx.is_cancelled() {
+            if stop() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())

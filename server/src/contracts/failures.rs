@@ -31,7 +31,7 @@ pub(super) fn search(error: SearchError) -> Failure {
         | SearchError::QueryTooLong { .. }
         | SearchError::QueryRefused(_) => invalid(error.rule(), "/query", error.to_string()),
         SearchError::Folder(error) => folder(error),
-        SearchError::Cancelled => Failure::new(FailureKind::Io, error.to_string()),
+        SearchError::Cancelled => Failure::stopped(),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) async fn list(
 ) -> Answer<VcsListRepositoriesResponse> {
     let found = blocking(|| {
         let folder = workspaces.folder(&req.repo_path)?;
-        vcs::repositories(workspaces, &folder, &|| cx.is_cancelled())
+        vcs::repositories(workspaces, &folder, &cx.stop())
     });
     let found = found.map_err(failure)?;
     let wanted = wanted(cx, &req.repo_id).await?;
@@ -109,7 +109,7 @@ pub(super) async fn search(
     let name = req.target_branch.as_deref().or(req.base_branch.as_deref());
     let (id, revision, found) = read(cx, workspaces, &req.repo_id, &req.repo_path, |repository| {
         let revision = revision(repository, name, "/target_branch")?;
-        let found = repository.search(&revision, &req.query, size(req.limit), &|| cx.is_cancelled());
+        let found = repository.search(&revision, &req.query, size(req.limit), &cx.stop());
         Ok((repository.id(), revision, found.map_err(failure)?))
     })
     .await?;
@@ -146,7 +146,7 @@ pub(super) async fn impact(
             req.base_branch.as_deref(),
             req.target_branch.as_deref(),
         )?;
-        let impact = repository.impact(&comparison, limit, &|| cx.is_cancelled());
+        let impact = repository.impact(&comparison, limit, &cx.stop());
         Ok((comparison, impact.map_err(failure)?))
     })
     .await?;
@@ -256,7 +256,7 @@ async fn read<T>(
     let wanted = wanted(cx, id).await?;
     let found = blocking(|| {
         let at = workspaces.folder(path).map_err(|error| failure(error.into()))?;
-        GitRepository::read(workspaces, &at, &|| cx.is_cancelled(), failure, |repository| {
+        GitRepository::read(workspaces, &at, &cx.stop(), failure, |repository| {
             if wanted.is_some() {
                 is_wanted(wanted.as_ref(), &repository.id(), repository.path())?;
             }
@@ -275,7 +275,7 @@ fn compared(
 ) -> Result<TreeComparison, Failure> {
     let base = revision(repository, base, "/base_branch")?;
     let target = revision(repository, Some(target.unwrap_or(HEAD)), "/target_branch")?;
-    let comparison = repository.compare(&base, &target, &|| cx.is_cancelled());
+    let comparison = repository.compare(&base, &target, &cx.stop());
     comparison.map_err(failure)
 }
 
@@ -312,7 +312,7 @@ fn failure(error: VcsError) -> Failure {
         VcsError::Query(_) => invalid("query", "/query", message),
         VcsError::TooLarge { .. } | VcsError::Budget { .. } => Failure::new(FailureKind::TooLarge, message),
         VcsError::Changing(_) => Failure::new(FailureKind::Busy, message),
-        VcsError::Cancelled => Failure::new(FailureKind::Io, "the call was cancelled"),
+        VcsError::Cancelled => Failure::stopped(),
         VcsError::Damaged { .. } => {
             // Where it is, and what is wrong with it, is for the log.
             tracing::error!(%error, "a repository can't be read");

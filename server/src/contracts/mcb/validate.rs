@@ -53,9 +53,7 @@ pub(super) fn run(
             );
             return Err(invalid("scope", "/scope", message));
         }
-        let report = rules::run(&set, path.root(), path.path(), &selection, &|| {
-            call.is_cancelled()
-        });
+        let report = rules::run(&set, path.root(), path.path(), &selection, &call.stop());
         let report = report.map_err(|error| failure(error, &selection))?;
         Ok((report, set))
     })?;
@@ -257,6 +255,6 @@ fn failure(error: RunError, selection: &Selection) -> Failure {
         RunError::Unusable { .. } => invalid("path", "/path", message),
         RunError::UnknownLanguage { .. } => invalid("language", "/path", message),
         RunError::TooMany(_) => Failure::new(FailureKind::TooLarge, message),
-        RunError::Cancelled => Failure::new(FailureKind::Busy, message),
+        RunError::Cancelled => Failure::stopped(),
     }
 }

@@ -334,7 +334,7 @@ pub(in super::super) async fn with_repository<T>(
     let Some(asked) = Asked::of(tool, arguments) else {
         return work.await;
     };
-    let read = blocking(|| Listed::read(workspaces, &asked, &|| call.is_cancelled()));
+    let read = blocking(|| Listed::read(workspaces, &asked, &call.stop()));
     READ_AHEAD.scope((asked, read), work).await
 }
 
@@ -343,7 +343,7 @@ fn listed(cx: &WriteCx<'_, Rows>, workspaces: &Workspaces, asked: &Asked) -> Res
     let ahead = READ_AHEAD.try_with(|(read, listed)| (read == asked).then(|| listed.clone()));
     match ahead.ok().flatten() {
         Some(listed) => listed,
-        None => blocking(|| Listed::read(workspaces, asked, &|| cx.is_cancelled())),
+        None => blocking(|| Listed::read(workspaces, asked, &cx.stop())),
     }
 }
 
@@ -368,6 +368,7 @@ pub(in super::super) struct Listed {
 enum Refused {
     Repository { rule: &'static str, message: String },
     Settings(String),
+    Stopped,
 }
 
 impl Refused {
@@ -375,14 +376,20 @@ impl Refused {
         match self {
             Self::Repository { rule, message } => invalid(rule, pointer, message),
             Self::Settings(message) => invalid("settings", "/path", message),
+            Self::Stopped => Failure::stopped().into(),
         }
     }
 }
 
 impl From<VcsError> for Refused {
     fn from(error: VcsError) -> Self {
-        let (rule, message) = (rule(&error), error.to_string());
-        Self::Repository { rule, message }
+        match error {
+            VcsError::Cancelled => Self::Stopped,
+            _ => Self::Repository {
+                rule: rule(&error),
+                message: error.to_string(),
+            },
+        }
     }
 }
 
