@@ -10,7 +10,6 @@ use hyper::{
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Map, Value};
 use tabellion_runtime::{ContractSpec, Identity, rates};
-use tokio::sync::Semaphore;
 
 use super::{
     body::Body,
@@ -25,7 +24,7 @@ use crate::{
     adapter::Adapter,
     calls::Calls,
     ending::Ending,
-    in_flight::Slot,
+    in_flight::{SharedSlots, Slot},
     message::{self, Incoming},
     request_origin::{self, RequestOrigin},
     shared::{Era, Shared},
@@ -43,9 +42,11 @@ const REQUIRED_META: [&str; 2] = [
 /// Limits of one endpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Requests in flight, including those that wait for a person or for notifications. Further ones are refused with 503.
+    /// Requests in flight, including those that wait for a person or for notifications. Further ones, and those of a caller that has
+    /// half of these, are refused with 503.
     pub in_flight: u32,
-    /// Sessions. A further one ends the session that has been idle longest.
+    /// Sessions. A further one, or a further one of a caller that has half of these, ends the session that has been idle longest: of the
+    /// caller then, otherwise of the caller with most idle ones.
     pub sessions: usize,
 }
 
@@ -62,7 +63,7 @@ impl Default for Limits {
 pub struct Endpoint {
     adapter: Adapter,
     sessions: Sessions,
-    slots: Arc<Semaphore>,
+    slots: SharedSlots,
     limits: Limits,
     ending: Arc<Ending>,
     url: Option<Arc<str>>,
@@ -74,7 +75,7 @@ impl Endpoint {
         Self {
             adapter,
             sessions: Sessions::new(limits.sessions),
-            slots: Arc::new(Semaphore::new(limits.in_flight as usize)),
+            slots: SharedSlots::new(limits.in_flight),
             limits,
             ending: Arc::default(),
             url: None,
@@ -164,7 +165,7 @@ impl Endpoint {
 
     /// Waits until no request is in flight.
     pub async fn idle(&self) {
-        let _all = self.slots.acquire_many(self.limits.in_flight).await;
+        self.slots.idle().await;
     }
 
     /// Returns true if requests are accepted.
@@ -174,7 +175,7 @@ impl Endpoint {
 
     /// Returns the number of requests in flight.
     pub fn in_flight(&self) -> usize {
-        self.limits.in_flight as usize - self.slots.available_permits()
+        self.slots.in_use()
     }
 
     /// Returns the number of open sessions.
@@ -236,7 +237,7 @@ impl Endpoint {
         request: ClientRequest,
         origin: RequestOrigin,
     ) -> Result<(Reader, CancelOnDrop), Refusal> {
-        let slot = self.slot(&id)?;
+        let slot = self.slot(&id, &origin)?;
         let conversation = Conversation::single(self.adapter.for_another(), &self.ending);
         let asked = conversation.request(&id, request, Arrival { slot, origin }).await;
         let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
@@ -296,7 +297,7 @@ impl Endpoint {
             .map_err(|refusal| refusal.of(Some(id.clone())))?;
         let grant = origin.grant.clone();
         let arrival = Arrival {
-            slot: self.slot(&id)?,
+            slot: self.slot(&id, &origin)?,
             origin,
         };
         let asked = session.request(&id, *request, arrival).await;
@@ -316,7 +317,7 @@ impl Endpoint {
         request: ClientRequest,
         origin: RequestOrigin,
     ) -> Result<Response<Body>, Refusal> {
-        let slot = self.slot(&id)?;
+        let slot = self.slot(&id, &origin)?;
         let session = Arc::new(Conversation::session(self.adapter.for_another(), &self.ending));
         let owner = owner(&origin).cloned();
         let arrival = Arrival { slot, origin };
@@ -390,10 +391,14 @@ impl Endpoint {
     }
 
     /// Takes a slot among the requests in flight.
-    fn slot(&self, id: &RequestId) -> Result<Slot, Refusal> {
-        let slot = self.slots.clone().try_acquire_owned();
-        slot.map(Arc::new).map_err(|_| {
-            let why = format!("{} requests are being answered; try again", self.limits.in_flight);
+    fn slot(&self, id: &RequestId, origin: &RequestOrigin) -> Result<Slot, Refusal> {
+        self.slots.take(owner(origin)).map_err(|slots| {
+            let whose = if slots == self.limits.in_flight {
+                ""
+            } else {
+                " of yours"
+            };
+            let why = format!("{slots} requests{whose} are being answered; try again");
             Refusal::busy(why).of(Some(id.clone()))
         })
     }
@@ -437,7 +442,7 @@ fn status(code: Option<i32>, has_needed_meta: bool) -> StatusCode {
     }
 }
 
-/// Returns the session's owner; `None` without authentication.
+/// Returns the caller, who owns the session; `None` without authentication.
 fn owner(origin: &RequestOrigin) -> Option<&Identity> {
     let grant = origin.grant.as_ref()?;
     Some(grant.identity())

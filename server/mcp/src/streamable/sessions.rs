@@ -44,10 +44,10 @@ impl Sessions {
         }
     }
 
-    /// Adds a session and returns its unguessable id. At the limit, ends the session that has been idle longest.
+    /// Adds a session and returns its unguessable id. At the limit of all or of the owner, ends another.
     ///
     /// # Errors
-    /// If the limit is reached and all sessions are in use.
+    /// If a limit is reached and none of the sessions is idle.
     pub(super) fn add(&self, conversation: Arc<Conversation>, owner: Option<Identity>) -> Result<String, ()> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the system gives random bytes");
@@ -62,15 +62,10 @@ impl Sessions {
             }
             !over
         });
-        if open.len() >= self.capacity {
-            let idle = open
-                .iter()
-                .filter_map(|(id, session)| Some((session.idle_since()?, id)));
-            let (_, oldest) = idle.min().ok_or(())?;
-            let oldest = oldest.clone();
-            if let Some(session) = open.remove(&oldest) {
-                session.conversation.end();
-            }
+        if let Some(oldest) = self.giving_way(&open, owner.as_ref())?
+            && let Some(session) = open.remove(&oldest)
+        {
+            session.conversation.end();
         }
         let session = Session {
             owner,
@@ -79,6 +74,33 @@ impl Sessions {
         };
         open.insert(id.clone(), session);
         Ok(id)
+    }
+
+    /// Returns the session that ends so that `owner` can have another; `None` if there is room for it.
+    fn giving_way(
+        &self,
+        open: &HashMap<String, Session>,
+        owner: Option<&Identity>,
+    ) -> Result<Option<String>, ()> {
+        let share = self.capacity.div_ceil(2);
+        let theirs = open.values().filter(|it| it.owner.as_ref() == owner).count();
+        let has_share = owner.is_some() && theirs >= share;
+        if !has_share && open.len() < self.capacity {
+            return Ok(None);
+        }
+        let mut idle: HashMap<Option<&Identity>, Vec<(Instant, &String)>> = HashMap::new();
+        for (id, session) in open {
+            if let Some(since) = session.idle_since() {
+                idle.entry(session.owner.as_ref()).or_default().push((since, id));
+            }
+        }
+        let of_one = if has_share {
+            idle.remove(&owner)
+        } else {
+            idle.into_values().max_by_key(Vec::len)
+        };
+        let (_, oldest) = of_one.into_iter().flatten().min().ok_or(())?;
+        Ok(Some(oldest.clone()))
     }
 
     /// Returns the session with that id and owner, and marks it as active.

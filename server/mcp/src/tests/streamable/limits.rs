@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{BOTH, Limits, Place, call, text};
+use super::{BOTH, Limits, Place, call, grant, text};
 
 #[tokio::test]
 async fn requests_beyond_the_limit_are_refused() {
@@ -92,4 +92,64 @@ async fn a_stopping_endpoint_finishes_requests_and_accepts_none() {
     assert_eq!(text(&first.json().await), "a");
     assert_eq!(text(&second.json().await), "a");
     assert_eq!(place.notes.kept(), ["a", "a"]);
+}
+
+#[tokio::test]
+async fn a_caller_has_at_most_half_of_the_requests_and_of_the_sessions() {
+    let place = Place::new(Limits {
+        in_flight: 4,
+        sessions: 4,
+    });
+    let [ada, bert] = ["Ada", "Bert"].map(|name| place.by(grant(name, &["write"])));
+    let ping = || json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let others = bert.open().await;
+    let [first, second, third] = [ada.open().await, ada.open().await, ada.open().await];
+    for (place, session, status) in [
+        (&ada, &first, 404),
+        (&ada, &second, 200),
+        (&ada, &third, 200),
+        (&bert, &others, 200),
+    ] {
+        assert_eq!(place.post(session, ping()).await.status, status);
+    }
+    let slow = async { tokio::join!(ada.alone(1, "slow", "a"), ada.post(&third, call(1, "slow", "a"))) };
+    let meanwhile = async {
+        place.notes.has_begun(2).await;
+        for said in [
+            ada.alone(2, "keep", "x").await,
+            ada.post(&third, call(2, "keep", "x")).await,
+        ] {
+            assert_eq!(said.status, 503);
+            assert!(said.json().await.to_string().contains("2 requests of yours"));
+        }
+        assert_eq!(bert.alone(3, "keep", "b").await.status, 200);
+        place.notes.open(2);
+    };
+    let _ = tokio::join!(slow, meanwhile);
+    place.endpoint.idle().await;
+    assert_eq!(ada.alone(4, "keep", "c").await.status, 200);
+    assert_eq!(place.notes.kept(), ["b", "a", "a", "c"]);
+    place.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_callers_with_most_idle_sessions_give_way() {
+    let place = Place::new(Limits {
+        sessions: 3,
+        ..Limits::default()
+    });
+    let [ada, bert, carl] = ["Ada", "Bert", "Carl"].map(|name| place.by(grant(name, &["write"])));
+    let ping = || json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let berts = bert.open().await;
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let [first, second] = [ada.open().await, ada.open().await];
+    let carls = carl.open().await;
+    let open = [
+        ada.post(&first, ping()).await.status.as_u16(),
+        ada.post(&second, ping()).await.status.as_u16(),
+    ];
+    assert!(open == [404, 200] || open == [200, 404], "{open:?}");
+    assert_eq!(bert.post(&berts, ping()).await.status, 200);
+    assert_eq!(carl.post(&carls, ping()).await.status, 200);
+    place.end().await;
 }
