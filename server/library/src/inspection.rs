@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tabellion_platform::{names, read_regular, read_text};
+use tabellion_platform::{each_below, names, read_regular, read_text};
 use tabellion_runtime::Failure;
 
 use super::{
@@ -152,8 +152,15 @@ impl Library {
         let repository = &self.working_tree.repository;
         let mut paths = BTreeSet::new();
         for folder in [repository.git_dir(), repository.common_dir()] {
-            add_locks(folder, 0, &mut paths);
-            add_locks(&folder.join("refs"), MAX_REF_DEPTH, &mut paths);
+            for (folder, depth) in [(folder.to_owned(), 0), (folder.join("refs"), MAX_REF_DEPTH)] {
+                // Git permits no folder of branches such a name.
+                each_below(&folder, depth, |path, _| {
+                    if path.extension().is_some_and(|extension| extension == "lock") {
+                        paths.insert(path.to_owned());
+                    }
+                    true
+                });
+            }
         }
         let index = index_lock(repository);
         let ours = |path: &Path| path == self.index_lock_path() && index.is_ours();
@@ -215,7 +222,15 @@ impl Library {
                 found.temporary.push(path);
             }
         }
-        add_late(self.working_tree.root.path(), MAX_DEPTH, &mut found);
+        // A late save is kept beside the document on another device.
+        each_below(self.working_tree.root.path(), MAX_DEPTH, |path, _| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_late = name.starts_with(".tabellion-") && name.contains("late-");
+            if is_late {
+                found.late.push(path.to_owned());
+            }
+            name != ".git" && !is_late
+        });
         found.late.sort();
         found.temporary.sort();
         found
@@ -246,7 +261,6 @@ impl Library {
 const MAX_DEPTH: usize = 64;
 /// As [`MAX_DEPTH`], for names of branches.
 const MAX_REF_DEPTH: usize = 16;
-
 fn names_in(folder: &Path) -> Vec<(String, PathBuf)> {
     let named = |name: OsString| Some((name.clone().into_string().ok()?, folder.join(name)));
     names(folder)
@@ -254,29 +268,4 @@ fn names_in(folder: &Path) -> Vec<(String, PathBuf)> {
         .into_iter()
         .filter_map(named)
         .collect()
-}
-
-fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
-}
-
-fn add_locks(folder: &Path, depth: usize, locks: &mut BTreeSet<PathBuf>) {
-    for (name, path) in names_in(folder) {
-        if depth > 0 && is_folder(&path) {
-            add_locks(&path, depth - 1, locks);
-        } else if name.ends_with(".lock") {
-            locks.insert(path);
-        }
-    }
-}
-
-/// Adds late saves that are kept beside a document on another device.
-fn add_late(folder: &Path, depth: usize, found: &mut Leftovers) {
-    for (name, path) in names_in(folder) {
-        if name.starts_with(".tabellion-") && name.contains("late-") {
-            found.late.push(path);
-        } else if depth > 0 && name != ".git" && is_folder(&path) {
-            add_late(&path, depth - 1, found);
-        }
-    }
 }

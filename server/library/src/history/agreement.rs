@@ -1,6 +1,10 @@
 //! Compares the log with what its commits did, without the cache, and the cache with both. Changes nothing.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use gix::ObjectId;
 use rusqlite::OpenFlags;
@@ -16,6 +20,9 @@ use super::{
 /// Upper bound of the unnamed documents that are listed.
 const MAX_UNNAMED: usize = 10_000;
 
+/// Time after which no further commit is read.
+const MAX_TIME: Duration = Duration::from_secs(60);
+
 /// The log and its commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agreement {
@@ -30,6 +37,8 @@ pub struct Agreement {
     pub too_large: Vec<String>,
     /// Commits with a time after `now`.
     pub from_the_future: Vec<String>,
+    /// Whether older commits were left out, because reading these took a minute.
+    pub is_cut: bool,
     /// The state of the cache.
     pub cache: CacheState,
 }
@@ -63,9 +72,14 @@ pub(crate) fn agreement(
     let mut entries = BTreeSet::new();
     let Some(head) = head else { return Ok(found) };
     let mut walk = Walk::from(git, head)?;
+    let begun = Instant::now();
     while found.commits < limit
         && let Some(visited) = walk.next(git)?
     {
+        if begun.elapsed() > MAX_TIME {
+            found.is_cut = true;
+            break;
+        }
         found.commits += 1;
         let id = visited.id.to_string();
         if visited.commit.time > now {
@@ -93,7 +107,8 @@ pub(crate) fn agreement(
         }
     }
     found.entries = entries.len();
-    found.cache = state(cache, prefix, &entries, found.commits < limit);
+    let are_all = found.commits < limit && !found.is_cut;
+    found.cache = state(cache, prefix, &entries, are_all);
     Ok(found)
 }
 

@@ -41,9 +41,14 @@ pub(super) fn agreement(subject: &Subject) -> Vec<Finding> {
         }
     };
     let read = format!(
-        "{} in {}",
+        "{} in {}{}",
         entries(found.entries),
-        counted(found.commits, "commit")
+        counted(found.commits, "commit"),
+        if found.is_cut {
+            ", the newest; reading these took a minute"
+        } else {
+            ""
+        }
     );
     let mut findings = vec![match found.unnamed.first() {
         None => Finding::green(ID, format!("{read}; each names what its commit changed")),
