@@ -12,6 +12,7 @@ use crate::{
     auth::KnownCaller,
     caller::{Caller, Progress, Waiting},
     calls::SESSION,
+    failure::MAX_WORK,
     identity::Identity,
     ids::{ContentId, IdempotencyKey, Precondition},
     origin::CallOrigin,
@@ -38,9 +39,6 @@ pub const TRUNCATED: &str = "tabellion/truncated";
 pub const TOTAL: &str = "tabellion/total";
 /// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.
 pub const REPLAYED: &str = "tabellion/replayed";
-
-/// Time that a call may take to look through files and histories.
-pub const MAX_WORK: Duration = Duration::from_secs(600);
 
 const PREFIX: &str = "tabellion/";
 /// Number of characters that are kept of a client's name.

@@ -3,11 +3,14 @@
 //! The runtime and a [`Store`](crate::Store) return a [`Failure`] of a closed set of kinds. `contract.json` maps each kind to
 //! one of its errors (`errors.*.failures`), and the generated error type converts.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value, json};
 
-use crate::{context::MAX_WORK, schema::Violation, vocabulary::vocabulary};
+use crate::{schema::Violation, vocabulary::vocabulary};
+
+/// Time that a call may take to look through files and histories.
+pub const MAX_WORK: Duration = Duration::from_secs(600);
 
 vocabulary! {
     /// The kinds of failure of the runtime and of stores.

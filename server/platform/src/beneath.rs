@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
-use super::{Dir, Kind, OpenError, walk::MAX_WALK_ENTRIES};
+use super::{Dir, Kind, OpenError};
 
 /// Bound of the links that one path may lead through, where links are followed at all; Linux has the same.
 const MAX_LINKS: usize = 40;
@@ -163,6 +163,9 @@ pub fn names(path: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
+/// Bound of the entries that [`each_below`] looks at.
+const MAX_BELOW: usize = 1_000_000;
+
 /// Calls `look` with the path and kind of each entry below the folder at `path`; it returns whether to enter the entry, should it be a
 /// folder. Passes over what can't be read, what is more than `depth` folders within, and all after a million entries.
 pub fn each_below(path: &Path, depth: usize, mut look: impl FnMut(&Path, Kind) -> bool) {
@@ -173,7 +176,7 @@ pub fn each_below(path: &Path, depth: usize, mut look: impl FnMut(&Path, Kind) -
         let _ = open.entries(|name, kind| {
             entries += 1;
             let path = folder.join(name);
-            let enters = entries <= MAX_WALK_ENTRIES && look(&path, kind);
+            let enters = entries <= MAX_BELOW && look(&path, kind);
             if enters && depth > 0 && kind == Kind::Folder {
                 left.push((path, depth - 1));
             }
