@@ -131,8 +131,16 @@ fn zlib(data: &[u8]) -> Vec<u8> {
 /// A repository: what makes it of a library with the committed note `note.md`.
 type Repository = (&'static str, fn(&Library));
 
-const REPOSITORIES: [Repository; 7] = [
+/// One for each walk: through paths, through levels, and to objects.
+const SOME: [Repository; 3] = [
     ("billions of paths", |library| nest(library, 32, &["a", "b"])),
+    ("20,000 nested folders", |library| nest(library, 20_000, &["a"])),
+    ("a tree that claims gigabytes", |library| {
+        claim_much(library, "HEAD^{tree}", "tree");
+    }),
+];
+
+const OTHERS: [Repository; 4] = [
     ("billions of paths in the past", |library| {
         let before = git(library.root(), &["rev-parse", "HEAD^{tree}"]).expect("a tree");
         nest(library, 32, &["a", "b"]);
@@ -145,13 +153,9 @@ const REPOSITORIES: [Repository; 7] = [
         let names: Vec<_> = (0..400_000).map(|number| number.to_string()).collect();
         nest(library, 3, &names.iter().map(String::as_str).collect::<Vec<_>>());
     }),
-    ("20,000 nested folders", |library| nest(library, 20_000, &["a"])),
     ("a note that claims gigabytes", |library| {
         claim_much(library, "HEAD:note.md", "blob");
         library.put("note.md", "# Other\n");
-    }),
-    ("a tree that claims gigabytes", |library| {
-        claim_much(library, "HEAD^{tree}", "tree");
     }),
 ];
 
@@ -161,14 +165,47 @@ fn made(make: fn(&Library)) -> Library {
     library
 }
 
+#[test]
+fn commands_end_in_order_in_some_repositories() {
+    commands_end_in_order(&SOME);
+}
+
+#[test]
+fn commands_end_in_order_in_all_others() {
+    commands_end_in_order(&OTHERS);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_server_survives_some_repositories() {
+    the_server_survives(&SOME);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_server_survives_all_others() {
+    the_server_survives(&OTHERS);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_of_code_survives_some_repositories() {
+    a_server_of_code_survives(&SOME);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_of_code_survives_all_others() {
+    a_server_of_code_survives(&OTHERS);
+}
+
 fn is_orderly(status: ExitStatus) -> bool {
     status.code().is_some_and(|code| code < 100)
 }
 
-#[test]
-fn commands_end_in_order_whatever_the_repository() {
-    for (name, make) in REPOSITORIES {
-        let library = made(make);
+fn commands_end_in_order(repositories: &[Repository]) {
+    for (name, make) in repositories {
+        let library = made(*make);
         for command in ["status", "diff", "log", "doctor"] {
             let begun = Instant::now();
             let mut program = Command::new(TABELLION);
@@ -185,11 +222,10 @@ fn commands_end_in_order_whatever_the_repository() {
     }
 }
 
-#[test]
 #[cfg(target_os = "linux")]
-fn the_server_survives_whatever_the_repository() {
-    for (name, make) in REPOSITORIES {
-        let library = made(make);
+fn the_server_survives(repositories: &[Repository]) {
+    for (name, make) in repositories {
+        let library = made(*make);
         for start in ["first", "second"] {
             let begun = Instant::now();
             let target = Target::start(&mut limited(&library.command())).expect("the server starts");
@@ -212,7 +248,7 @@ fn the_server_survives_whatever_the_repository() {
             println!(
                 "{name}: {:?}, {} MiB, log: {}",
                 begun.elapsed(),
-                peak(&server),
+                peak(process(&server.target)),
                 log.is_ok()
             );
             server.close();
@@ -220,12 +256,10 @@ fn the_server_survives_whatever_the_repository() {
     }
 }
 
-#[test]
 #[cfg(target_os = "linux")]
-fn a_server_of_code_survives_whatever_the_repository() {
-    // Two are as good as the first for a server that does not read documents, and take as long.
-    for (name, make) in [&REPOSITORIES[..1], &REPOSITORIES[3..]].concat() {
-        let library = made(make);
+fn a_server_of_code_survives(repositories: &[Repository]) {
+    for (name, make) in repositories {
+        let library = made(*make);
         let root = library.root();
         let begun = Instant::now();
         // There is none where nothing was committed on top.
@@ -270,7 +304,7 @@ fn a_server_of_code_survives_whatever_the_repository() {
                 "{name}: {tool} {}: {:?}, {} MiB",
                 request["action"],
                 begun.elapsed(),
-                peak(&server)
+                peak(process(&server.target))
             );
             if let Err(refusal) = answer {
                 println!("    {}", refusal.message);
@@ -287,7 +321,11 @@ fn a_server_of_code_survives_whatever_the_repository() {
         }
         let alive = server.call("index", json!({ "action": "status" }));
         assert!(alive.is_ok(), "{name}: {alive:?}");
-        println!("{name}: {:?}, {} MiB", begun.elapsed(), peak(&server));
+        println!(
+            "{name}: {:?}, {} MiB",
+            begun.elapsed(),
+            peak(process(&server.target))
+        );
         server.close();
     }
 }
@@ -368,9 +406,8 @@ fn wait_for_cache(library: &Library, name: &str) {
     }
 }
 
-/// Returns the peak memory of a server, in mebibytes.
-fn peak(server: &Server) -> usize {
-    let id = process(&server.target);
+/// Returns the peak memory of a process, in mebibytes.
+fn peak(id: u32) -> usize {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
@@ -399,7 +436,7 @@ fn a_message_of_many_values_is_refused() {
             if part.starts_with("\"a") { -32700 } else { -32600 }
         );
     }
-    println!("{} MiB", peak(&server));
+    println!("{} MiB", peak(process(&server.target)));
     server.close();
 }
 
@@ -418,17 +455,20 @@ fn initialize(url: &Url, client: &Value) -> u16 {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn idle_sessions_hold_little() {
     let library = made(|_| {});
     let mut command = library.command();
     command.args(["--http", "127.0.0.1:0"]);
     let server = http::Server::start(limited(&command).stdin(Stdio::null()));
-    let long = "x".repeat(40 * MIB);
-    for _ in 0..30 {
-        let client = json!({ "name": "t", "version": "0", "title": long });
-        let answer = initialize(&server.url(), &client);
-        assert_eq!(answer, 200);
-    }
+    let client = json!({ "name": "t", "version": "0", "title": "x".repeat(20 * MIB) });
+    let [few, more] = [3, 9].map(|sessions| {
+        for _ in 0..sessions {
+            assert_eq!(initialize(&server.url(), &client), 200);
+        }
+        peak(server.id())
+    });
+    assert!(more < few + 60, "{few} MiB, then {more} MiB");
     let short: Value = json!({ "name": "t", "version": "0" });
     assert_eq!(initialize(&server.url(), &short), 200);
     assert_eq!(server.terminate(), Some(0));

@@ -75,6 +75,11 @@ impl Server {
         target
     }
 
+    /// Returns the id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills the server.
     pub(crate) fn kill(&self) {
         let id = rustix::process::Pid::from_child(&self.child);
