@@ -465,7 +465,9 @@ const OWN_DEPTH: usize = 8;
 /// Checks that our own folder holds files and folders alone: who packed the repository may have put links, pipes or devices there, which
 /// the server would write through or wait for.
 fn check_own(own: &Path) -> Result<(), String> {
-    let is_other = own.symlink_metadata().is_ok_and(|found| !found.is_dir());
+    // A file in its place permits no change, and reading all the same.
+    let found = own.symlink_metadata();
+    let is_other = found.is_ok_and(|found| !found.is_dir() && !found.is_file());
     let mut other = is_other.then(|| own.to_owned());
     platform::each_below(own, OWN_DEPTH, |path, kind| {
         if kind == platform::Kind::Other {
