@@ -38,12 +38,14 @@ class Caller:
         self.url = url
         self.headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
-    def ask(self, method, path, body=None):
-        """The status and the JSON of the answer."""
+    def ask(self, method, path, body=None, tag=None):
+        """The status and the JSON of the answer. With a tag, what is asked for is done to what was shown with it."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, self.headers, method=method)
+        headers = self.headers | ({"If-Match": tag} if tag else {})
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request) as answer:
+                self.tag = answer.headers["ETag"]
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
@@ -140,7 +142,9 @@ class Review:
             return self.agent.ask("POST", "/tools/update_note/execute", change)[0]
         caller = self.agent if decision == "withdraw" else self.reviewer
         body = {"decision": decision, "notes": "decided at random"}
-        return caller.ask("POST", f"/workflows/instances/{instance['instance_id']}/tasks/{instance['state']}/complete", body)[0]
+        shown = f"/workflows/instances/{instance['instance_id']}"
+        caller.get(shown)
+        return caller.ask("POST", f"{shown}/tasks/{instance['state']}/complete", body, caller.tag)[0]
 
 
 def walk(workflow, instances, owner, choose):

@@ -91,7 +91,7 @@ impl Session for Turn<'_> {
         Box::pin(async {
             let state = self.memory.state();
             self.change = Some(change.clone());
-            let first = &change.edits()[0];
+            let first = &change.edits()[change.compared()];
             Ok(Prepared {
                 commit: CommitId::new(format!("c{}", state.commits + 1)),
                 base: state.document(&first.path).map(|document| document.id),

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     edits: Vec<Edit>,
+    /// Index of the edit whose document the caller's `tabellion/ifBase` is compared with.
+    compared: usize,
     /// The operation, in one word of the field: `append`, `replace_section`, `delete`.
     pub operation: &'static str,
     /// The operation, in one line for people.
@@ -42,7 +44,7 @@ pub enum ChangeError {
 }
 
 impl Change {
-    /// Creates a change of several documents. The first one is what the caller's `tabellion/ifBase` is compared with.
+    /// Creates a change of several documents. The first one is what the log and the caller's `tabellion/ifBase` are about.
     ///
     /// # Errors
     /// If there is no edit, or two edits of one document.
@@ -60,6 +62,7 @@ impl Change {
         }
         Ok(Self {
             edits,
+            compared: 0,
             operation,
             summary: summary.into(),
         })
@@ -77,9 +80,23 @@ impl Change {
                 path: path.into(),
                 content,
             }],
+            compared: 0,
             operation,
             summary: summary.into(),
         }
+    }
+
+    /// Has the document at `path`, one of the edited ones, be the one that the caller's `tabellion/ifBase` is about.
+    #[must_use]
+    pub fn compared_with(mut self, path: &str) -> Self {
+        let found = self.edits.iter().position(|edit| edit.path == path);
+        self.compared = found.unwrap_or(self.compared);
+        self
+    }
+
+    /// Returns the index of the edit whose document `tabellion/ifBase` is about.
+    pub fn compared(&self) -> usize {
+        self.compared
     }
 
     /// Returns the edits in their order.

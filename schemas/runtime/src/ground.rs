@@ -25,8 +25,13 @@ pub trait Ground: Sized + 'static {
     /// `_meta` key of a response: the id of the commit, where the response itself has no place for it.
     const RECEIPT: &'static str;
 
-    /// Returns the names of what a change edits, for messages. `tabellion/ifBase` is compared with the first.
+    /// Returns the names of what a change edits, for messages.
     fn names(change: &Self::Change) -> Vec<&str>;
+
+    /// Returns the index, among these, of what `tabellion/ifBase` is about.
+    fn compared(_: &Self::Change) -> usize {
+        0
+    }
 
     /// Reads what `change` replaces.
     ///
@@ -38,7 +43,7 @@ pub trait Ground: Sized + 'static {
     ) -> BoxFuture<'a, Result<Self::Before, Failure>>;
 
     /// Returns the content id that `tabellion/ifBase` is compared with; `None` if there is none yet.
-    fn base(before: &Self::Before) -> Option<&ContentId>;
+    fn base<'b>(before: &'b Self::Before, change: &Self::Change) -> Option<&'b ContentId>;
 
     /// Returns what `change` does to what it edits, for the question to a person.
     fn effect(before: &Self::Before, change: &Self::Change) -> ProposedEffect {
@@ -94,8 +99,13 @@ impl Ground for Documents {
         Box::pin(async { change.edits().iter().map(|edit| view.read(&edit.path)).collect() })
     }
 
-    fn base(before: &Self::Before) -> Option<&ContentId> {
-        before.first()?.as_ref().map(|document| &document.id)
+    fn compared(change: &Change) -> usize {
+        change.compared()
+    }
+
+    fn base<'b>(before: &'b Self::Before, change: &Change) -> Option<&'b ContentId> {
+        let document = before.get(change.compared())?.as_ref()?;
+        Some(&document.id)
     }
 
     fn effect(before: &Self::Before, change: &Change) -> ProposedEffect {

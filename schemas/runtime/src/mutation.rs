@@ -153,7 +153,7 @@ where
         }
         let Staged { change, .. } = self.stage(&*session, &self.gates.notes()).await?;
         let before = self.before(&*session, &change).await?;
-        self.check_base(&change, G::base(&before))?;
+        self.check_base(&change, G::base(&before, &change))?;
         let proposal = approval::proposal(self.tool, shows, self.store, &before, &change);
         proposal.map(Some).map_err(|detail| self.breach(detail))
     }
@@ -278,12 +278,12 @@ where
         }
     }
 
-    /// Checks that the first document has the content that the caller expects.
+    /// Checks that the document which the condition is about has the content that the caller expects.
     fn check_base(&self, change: &G::Change, found: Option<&ContentId>) -> Result<(), Rejection> {
         match &self.call.if_base {
             Some(expected) if !expected.is_met_by(found) => {
-                let first = G::names(change).into_iter().next().unwrap_or_default();
-                Err(self.failed(stale(first, expected, found)))
+                let name = G::names(change).get(G::compared(change)).copied();
+                Err(self.failed(stale(name.unwrap_or_default(), expected, found)))
             }
             _ => Ok(()),
         }

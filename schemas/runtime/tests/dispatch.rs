@@ -284,7 +284,7 @@ impl Turn<'_> {
                 Content::Delete => next.documents.remove(&edit.path),
             };
         }
-        let first = &change.edits()[0];
+        let first = &change.edits()[change.compared()];
         let content = first.content.bytes().map(id);
         let base = self.before.documents.get(&first.path).map(|bytes| id(bytes));
         self.next = Some(next);

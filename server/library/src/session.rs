@@ -194,10 +194,11 @@ impl<'a> Turn<'a> {
             none => none.insert(Pending::begin(&library.working_tree)?),
         };
         let plan = plan::plan(&library.working_tree, pending, edits, change, entry)?;
+        let compared = &plan.documents[change.compared()];
         let prepared = Prepared {
             commit: CommitId::new(plan.logged.commit.to_string()),
-            base: plan.documents[0].old.map(|id| ContentId::new(id.to_string())),
-            content: plan.documents[0].new.map(|id| ContentId::new(id.to_string())),
+            base: compared.old.map(|id| ContentId::new(id.to_string())),
+            content: compared.new.map(|id| ContentId::new(id.to_string())),
         };
         self.plan = Some(plan);
         Ok(prepared)

@@ -299,6 +299,9 @@ pub(super) enum Review {
     },
 }
 
+/// Digits of a revision that name it.
+const MIN_REVISION: usize = 7;
+
 /// A decision on a proposal.
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -308,10 +311,19 @@ pub(super) struct Decision {
     /// What you say about it; needed to reject it or to have it revised
     #[arg(short = 'm', long, value_name = "TEXT")]
     notes: Option<String>,
+    /// What you decide on: the revision that `show` prints, or its beginning; by default the one that you were shown last
+    #[arg(long, value_parser = revision)]
+    revision: Option<String>,
     #[command(flatten)]
     library: Library,
     #[command(flatten)]
     show: Show,
+}
+
+fn revision(text: &str) -> Result<String, String> {
+    let is_one = text.len() >= MIN_REVISION && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let wrong = || format!("a revision has at least {MIN_REVISION} hexadecimal digits");
+    is_one.then(|| text.to_ascii_lowercase()).ok_or_else(wrong)
 }
 
 impl Review {
@@ -330,6 +342,7 @@ impl Review {
 impl Decision {
     fn make(&self, on: &str) -> Result<(), TerminalError> {
         let show = (&self.show).into();
-        review::decide(&self.library.folder, &self.id, on, self.notes.as_deref(), show)
+        let (notes, revision) = (self.notes.as_deref(), self.revision.as_deref());
+        review::decide(&self.library.folder, &self.id, on, notes, revision, show)
     }
 }

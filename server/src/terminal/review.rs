@@ -1,10 +1,17 @@
 //! `tabellion review`: what agents have written and still waits, and decisions on it.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::json;
+use tabellion_library::Library;
 use tabellion_markdown::diff;
-use tabellion_runtime::{Agent, CallContext, calls::CallStore};
+use tabellion_platform::{self as platform, read_text};
+use tabellion_runtime::{Agent, CallContext, Identity, calls::CallStore};
 
 use super::{
     Output, Page, TerminalError, counted,
@@ -42,9 +49,14 @@ pub(crate) fn list(folder: &Path, output: Output) -> Result<(), TerminalError> {
     Ok(page.show()?)
 }
 
-/// Shows a proposal, and what approving it would change.
+/// Shows a proposal, and what approving it would change. A decision is then on what was shown, unless it names another revision.
 pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError> {
     let reviews = look(folder, Some(id))?;
+    let (library, call) = (open(folder)?, call()?);
+    for review in &reviews {
+        // Where nothing can be written, a decision has to name the revision.
+        let _ = remember(&shown_file(&library, &call, &review.id), &review.revision);
+    }
     if output.json {
         return Ok(page::json(&json!({ "reviews": reviews }))?);
     }
@@ -53,6 +65,7 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
         title(&mut page, review);
         page.line(&format!("note      {}", review.note_id));
         page.line(&format!("version   {}", review.proposed_version));
+        page.line(&format!("revision  {}", short(&review.revision)));
         for (name, text) in [("reason", &review.reason), ("notes", &review.notes)] {
             if let Some(text) = text {
                 page.line(&format!("{name:<9} {}", page::visible(text)));
@@ -71,21 +84,29 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
     Ok(page.show()?)
 }
 
-/// Decides on a proposal: `on` is the event of the workflow.
+/// Decides on a proposal: `on` is the event of the workflow, `revision` what the proposal is decided on as, or its beginning; without it,
+/// the one that was shown last.
 pub(crate) fn decide(
     folder: &Path,
     id: &str,
     on: &str,
     notes: Option<&str>,
+    revision: Option<&str>,
     output: Output,
 ) -> Result<(), TerminalError> {
-    let library = open(folder)?;
+    let (library, call) = (open(folder)?, call()?);
+    let shown = look(folder, Some(id))?.pop();
+    let shown = shown.map(|review| shown_file(&library, &call, &review.id));
+    let last = shown.as_deref().and_then(|file| read_text(file).ok());
     let calls = calls::open(&library, [&Desk::contract()])?;
     let desk = Desk::new(library, calls.map(|calls| calls as Arc<dyn CallStore>));
     let runtime = serve::runtime()?;
-    let decided = runtime.block_on(desk.decide(&call()?, id, on, notes));
+    let decided = runtime.block_on(desk.decide(&call, id, on, notes, revision.or(last.as_deref())));
     let commit = decided.map_err(|error| refusal(&error))?;
-    let reviews = runtime.block_on(desk.look(&call()?, Some(id)));
+    if let Some(file) = shown {
+        let _ = fs::remove_file(file);
+    }
+    let reviews = runtime.block_on(desk.look(&call, Some(id)));
     let reviews = reviews.map_err(|error| refusal(&error))?;
     if output.json {
         return Ok(page::json(&json!({ "commit": commit, "reviews": reviews }))?);
@@ -104,6 +125,19 @@ fn look(folder: &Path, id: Option<&str>) -> Result<Vec<Waiting>, TerminalError> 
     let runtime = serve::runtime()?;
     let waiting = runtime.block_on(desk.look(&call()?, id));
     waiting.map_err(|error| refusal(&error))
+}
+
+/// Returns the file that says which revision of a proposal the person at the terminal was shown last.
+fn shown_file(library: &Library, call: &CallContext, id: &str) -> PathBuf {
+    let whose = call.identity.as_ref().map(Identity::to_string);
+    let whose = whose.unwrap_or_default().replace([':', '/', '|'], "-");
+    library.derived("shown").join(format!("{id}-{whose}"))
+}
+
+fn remember(file: &Path, revision: &str) -> io::Result<()> {
+    // The server's own folder and the one in it.
+    platform::create_folders(file.parent().unwrap_or(file), 2)?;
+    platform::create(file)?.write_all(revision.as_bytes())
 }
 
 fn refusal(error: &impl std::fmt::Display) -> TerminalError {

@@ -255,9 +255,11 @@ impl Run {
             Access::Lines => {}
             Access::LinesWithRoles => {
                 launch.role = Some("--as={role}".into());
+                // A person reads what waits, and decides on that.
+                let review = format!("'{}' review", program.display());
                 launch.decide = Some(format!(
-                    "'{}' review {{decision}} {{id}} -m decided --library {{library}}",
-                    program.display()
+                    "{review} show {{id}} --library {{library}} >/dev/null && \
+                     {review} {{decision}} {{id}} -m decided --library {{library}}"
                 ));
             }
             Access::Http | Access::HttpWithKeys => launch.reach = Reach::Http(URL.into()),

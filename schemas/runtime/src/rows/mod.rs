@@ -213,7 +213,7 @@ impl Ground for Rows {
         })
     }
 
-    fn base(before: &Self::Before) -> Option<&ContentId> {
+    fn base<'b>(before: &'b Self::Before, _: &RowsChange) -> Option<&'b ContentId> {
         before.first()?.as_ref().map(|before| &before.id)
     }
 

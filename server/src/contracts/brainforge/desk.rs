@@ -78,6 +78,8 @@ pub(crate) struct Waiting {
     /// When it was started (RFC 3339).
     pub(crate) started_at: String,
     pub(crate) proposed_version: u64,
+    /// Content id of the instance's document, which a decision names.
+    pub(crate) revision: String,
     /// Whether the note has changed since.
     pub(crate) stale: bool,
     /// Why the note changes, or why the content is there.
@@ -111,6 +113,8 @@ struct DecideRequest {
     id: String,
     on: String,
     notes: Option<String>,
+    /// The revision that was shown, or its beginning.
+    revision: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -168,7 +172,7 @@ impl Desk {
         Ok(response.waiting)
     }
 
-    /// Decides on what waits; returns the commit.
+    /// Decides on what waits, as it was shown in this revision; returns the commit.
     ///
     /// # Errors
     /// If the decision is not possible, or not for the caller, or the library can't be changed.
@@ -178,8 +182,9 @@ impl Desk {
         id: &str,
         on: &str,
         notes: Option<&str>,
+        revision: Option<&str>,
     ) -> Result<String, DeskError> {
-        let request = json!({ "id": id, "on": on, "notes": notes });
+        let request = json!({ "id": id, "on": on, "notes": notes, "revision": revision });
         let answer = self.call(call, DECIDE.name, request);
         let response: Value = answered(answer).await?;
         Ok(response["commit"].as_str().unwrap_or_default().to_owned())
@@ -213,17 +218,26 @@ impl Desk {
         let Some(id) = &request.id else {
             let open = all.iter().filter(|review| review.is_open());
             let waiting = open
-                .map(|review| self.shown(cx, review, false))
+                .map(|review| {
+                    let (review, revision) = review::read(cx, review.id)?;
+                    self.shown(cx, &review, revision, false)
+                })
                 .collect::<Result<_, _>>()?;
             return Ok(LookResponse { waiting });
         };
-        let review = review::read(cx, chosen(&all, id)?)?;
+        let (review, revision) = review::read(cx, chosen(&all, id)?)?;
         Ok(LookResponse {
-            waiting: vec![self.shown(cx, &review, true)?],
+            waiting: vec![self.shown(cx, &review, revision, true)?],
         })
     }
 
-    fn shown(&self, cx: &ReadCx<'_>, review: &Review, with_document: bool) -> Result<Waiting, ToolError> {
+    fn shown(
+        &self,
+        cx: &ReadCx<'_>,
+        review: &Review,
+        revision: String,
+        with_document: bool,
+    ) -> Result<Waiting, ToolError> {
         let current = review::current(&self.shelf, cx, review.note_id)?;
         let is_stale = review.is_open() && review.is_stale(current.as_ref());
         let document = if with_document && review.is_open() && !is_stale {
@@ -249,6 +263,7 @@ impl Desk {
             author: review.instance.author.clone(),
             started_at: review.started_at().to_owned(),
             proposed_version: review.proposed_version,
+            revision,
             stale: is_stale,
             reason: review.reason.clone().or_else(|| justification.map(String::from)),
             notes: review.notes.clone(),
@@ -263,6 +278,7 @@ impl Desk {
             on: request.on,
             notes: request.notes,
             at: Utc::now(),
+            revision: request.revision,
         };
         let (change, _) = review::decide(&self.shelf, cx, &decision)?;
         let staged = cx.stage(change, |receipt| DecideResponse {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_runtime::{
-    Change, Content, Document, Failure, KnownCaller, ReadCx, Staged, Until, WriteCx,
+    Change, Content, Document, Failure, KnownCaller, Precondition, ReadCx, Staged, Until, WriteCx,
     context::BASE,
     spec::{CallerKind, WorkflowSpec},
     workflow::{self, Event, Instance, START},
@@ -313,6 +313,10 @@ pub(super) fn complete(
                 on: request.decision.clone(),
                 notes: request.notes.clone(),
                 at: time,
+                revision: match &cx.call().if_base {
+                    Some(Precondition::Has(id)) => Some(id.to_string()),
+                    _ => None,
+                },
             };
             let (change, review) = review::decide(shelf, cx, &decision)?;
             (change, Kept::Review(Arc::new(review)), decision.details())

@@ -3,13 +3,15 @@
 //! Front matter has the state, the history and what is proposed of the note's metadata; the body is the proposed content, as long as the
 //! proposal is open.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{AgentNoteReviewEffect, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
-use tabellion_markdown::FrontMatter;
+use tabellion_markdown::{FrontMatter, diff};
 use tabellion_notes::{Metadata, Note};
 use tabellion_runtime::{
-    Change, Content, Edit, Failure, FailureKind, KnownCaller, ReadCx,
+    Change, Content, Edit, Failure, FailureKind, KnownCaller, ReadCx, Until,
     spec::Unless,
     workflow::{self, Event, Instance},
 };
@@ -170,6 +172,29 @@ impl Review {
         self.base.as_ref() != current
     }
 
+    /// Returns what differs from another revision of it, in words.
+    fn differs_from(&self, other: &Self) -> Vec<String> {
+        let mut differences = vec![];
+        if self.content != other.content {
+            let (added, removed) = diff::line_counts(&other.content, &self.content);
+            differences.push(format!("content: {added} lines added, {removed} removed"));
+        }
+        let keys: BTreeSet<_> = self.metadata.keys().chain(other.metadata.keys()).collect();
+        let differ = keys
+            .into_iter()
+            .filter(|key| self.metadata.get(*key) != other.metadata.get(*key));
+        differences.extend(differ.cloned());
+        for (name, now, before) in [
+            ("state", Some(&self.instance.state), Some(&other.instance.state)),
+            ("reason", self.reason.as_ref(), other.reason.as_ref()),
+        ] {
+            if now != before {
+                differences.push(name.to_owned());
+            }
+        }
+        differences
+    }
+
     /// Takes one step.
     pub(super) fn step(&mut self, event: &Event<'_>, actor: &KnownCaller) -> Result<(), ToolError> {
         let next = workflow::step(&WORKFLOW_AGENT_NOTE_REVIEW, &self.instance, event, actor);
@@ -222,9 +247,14 @@ fn find(cx: &ReadCx<'_>, id: Uuid) -> Result<Option<Review>, Failure> {
     Ok(document.and_then(|document| Review::parse(&path, &document.bytes)))
 }
 
-/// As [`find`]; one that is not there is an error.
-pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<Review, ToolError> {
-    find(cx, id)?.ok_or_else(|| {
+/// Returns a review as its document is in the call's state, and its revision: the content id of that.
+pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<(Review, String), ToolError> {
+    let path = path_of(id);
+    let found = cx.read(&path)?.and_then(|document| {
+        let review = Review::parse(&path, &document.bytes)?;
+        Some((review, document.id.to_string()))
+    });
+    found.ok_or_else(|| {
         let message = format!("there is no review {id}; `tabellion review list` lists those that wait");
         invalid("not_found", message).with("review_workflow_id", id.to_string())
     })
@@ -260,6 +290,8 @@ pub(super) struct Decision {
     pub(super) notes: Option<String>,
     /// When it is made.
     pub(super) at: DateTime<Utc>,
+    /// The revision that was decided on: the content id of the instance's document, or its beginning. `None` if the caller named none.
+    pub(super) revision: Option<String>,
 }
 
 impl Decision {
@@ -281,7 +313,7 @@ pub(super) fn decide(
     decision: &Decision,
 ) -> Result<(Change, Review), ToolError> {
     let actor = super::caller(cx)?;
-    let mut review = read(cx, decision.id)?;
+    let (mut review, revision) = read(cx, decision.id)?;
     shelf.follow_for(&[review.note_id])?;
     let current = current(shelf, cx, review.note_id)?;
     let mut given = Map::new();
@@ -303,6 +335,13 @@ pub(super) fn decide(
     let transition = workflow::transition(&WORKFLOW_AGENT_NOTE_REVIEW, &review.instance, &event, actor);
     let transition = transition.map_err(Failure::from)?;
     let effect = transition.effect.and_then(AgentNoteReviewEffect::parse);
+    match &decision.revision {
+        Some(shown) if !revision.starts_with(shown.as_str()) => {
+            return Err(overtaken(cx, &review, &revision, shown));
+        }
+        None if effect.is_some() && was_changed(cx, &review)? => return Err(unnamed(&revision)),
+        _ => {}
+    }
     review.step(&event, actor)?;
     review.notes = decision.notes.clone().or(review.notes);
     let note = match effect {
@@ -322,7 +361,54 @@ pub(super) fn decide(
     let summary = format!("{} {} of {}", decision.on, review.id, review.note_id);
     let change = Change::new(edits, transition.on, summary);
     let change = change.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
-    Ok((change, review))
+    Ok((change.compared_with(&review.path()), review))
+}
+
+/// Returns whether a proposal has, or had, another content than that with which it was started.
+fn was_changed(cx: &ReadCx<'_>, review: &Review) -> Result<bool, Failure> {
+    let history = cx.history(&review.path(), Until::BEGINNING)?;
+    Ok(match &history.versions[..] {
+        [first] => first.content != history.now || first.entry.is_none(),
+        _ => true,
+    })
+}
+
+/// Returns the refusal of a decision on a proposal that was changed, without the revision that was decided on.
+fn unnamed(revision: &str) -> ToolError {
+    let message = format!(
+        "the proposal was changed since it was made: read it, and say that you decide on its revision {revision} \
+         (`If-Match`, or `tabellion review approve ID --revision`)"
+    );
+    Failure::new(FailureKind::Conflict, message)
+        .with("reason", "revision")
+        .with("found", revision)
+        .into()
+}
+
+/// Returns the refusal of a decision on another revision than the one that there is now, with what has changed.
+fn overtaken(cx: &ReadCx<'_>, now: &Review, revision: &str, shown: &str) -> ToolError {
+    let path = now.path();
+    let before = || {
+        let versions = cx.history(&path, Until::BEGINNING).ok()?.versions.into_iter();
+        let id = versions
+            .filter_map(|version| version.content)
+            .find(|id| id.starts_with(shown))?;
+        Review::parse(&path, &cx.past_content(&path, &id).ok()?)
+    };
+    let changed = before().map(|before| now.differs_from(&before));
+    let what = match &changed {
+        Some(changed) if !changed.is_empty() => format!(" ({})", changed.join(", ")),
+        _ => String::new(),
+    };
+    let message = format!(
+        "the proposal is not what you were shown any more{what}: read it again, and decide on what it is now"
+    );
+    Failure::new(FailureKind::Conflict, message)
+        .with("reason", "stale")
+        .with("expected", shown)
+        .with("found", revision)
+        .with("changed", changed.unwrap_or_default())
+        .into()
 }
 
 /// Returns the path and the text of the note that an approved proposal becomes.

@@ -134,7 +134,15 @@ impl Bench {
     }
 
     fn decide(&self, by: By, id: &str, on: &str) -> Result<String, String> {
-        let decided = run(self.desk.decide(&by.context(), id, on, Some("a remark")));
+        let shown = run(self.desk.look(&by.context(), Some(id))).unwrap_or_default();
+        self.decide_on(by, id, on, shown.first().map(|shown| shown.revision.as_str()))
+    }
+
+    /// Decides on a revision of a proposal.
+    fn decide_on(&self, by: By, id: &str, on: &str, revision: Option<&str>) -> Result<String, String> {
+        let decided = run(self
+            .desk
+            .decide(&by.context(), id, on, Some("a remark"), revision));
         decided.map_err(|error| error.to_string())
     }
 
@@ -205,6 +213,60 @@ fn updated(id: &str, version: u64, word: &str) -> Value {
 }
 
 const AGENT: By = By::Agent("helper");
+
+/// An agent could have approved what nobody had read, by changing it between reading and approval.
+#[test]
+fn an_approval_is_of_the_revision_that_was_read() {
+    let by_agent = |bench: &Bench, _: &str, note: &Value| {
+        let note = note["note_id"].as_str().unwrap();
+        bench.call(AGENT, tool::UPDATE_NOTE, updated(note, 1, "unread"));
+    };
+    let by_hand = |bench: &Bench, id: &str, _: &Value| {
+        let file = bench.folder.path().join(format!("workflows/{id}.md"));
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(file, text.replace("read", "unread")).unwrap();
+    };
+    type Edit<'e> = &'e dyn Fn(&Bench, &str, &Value);
+    let none: Edit<'_> = &|_, _, _| {};
+    // Who changes the proposal after it was read, which revision the decision names, and how it ends.
+    for (edit, named, ends) in [
+        (none, None, Ok("read")),
+        (none, Some(0), Ok("read")),
+        (&by_agent, None, Err("was changed since it was made")),
+        (&by_hand, None, Err("was changed since it was made")),
+        (&by_agent, Some(0), Err("content: ")),
+        (&by_hand, Some(0), Err("not what you were shown")),
+        (&by_agent, Some(1), Ok("unread")),
+        (&by_hand, Some(1), Ok("unread")),
+    ] as [(Edit<'_>, Option<usize>, Result<&str, &str>); 8]
+    {
+        let bench = Bench::new();
+        let note = bench.note(AGENT, "read");
+        let id = note["review_workflow_id"].as_str().unwrap();
+        let shown = || {
+            run(bench.desk.look(&By::Reviewer.context(), Some(id))).unwrap()[0]
+                .revision
+                .clone()
+        };
+        let first = shown();
+        edit(&bench, id, &note);
+        let revisions = [first, shown()];
+        let named = named.map(|index: usize| &revisions[index][..12]);
+        let decided = bench.decide_on(By::Reviewer, id, "approve", named);
+        match ends {
+            Ok(word) => {
+                decided.unwrap();
+                assert!(bench.exported()[0].contains(word));
+            }
+            Err(says) => {
+                let refused = decided.unwrap_err();
+                assert!(refused.contains(says), "{named:?}: {refused}");
+                assert!(bench.exported().is_empty());
+                bench.decide_on(By::Reviewer, id, "reject", None).unwrap();
+            }
+        }
+    }
+}
 
 #[test]
 fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {

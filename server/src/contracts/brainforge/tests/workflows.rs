@@ -54,7 +54,19 @@ impl Bench {
     fn complete(&self, by: By, id: &str, task: &str, decision: &str) -> Result<Value, Value> {
         let request =
             json!({ "instance_id": id, "task_id": task, "decision": decision, "notes": "a remark" });
-        self.try_call(by, name(RestOperation::TaskComplete), request)
+        let base = self.base(by, id);
+        let context = CallContext {
+            if_base: base.map(|base| Precondition::Has(ContentId::new(base))),
+            ..by.context()
+        };
+        self.call_in(&context, name(RestOperation::TaskComplete), request)
+    }
+
+    /// Returns the content id of an instance, as it is shown.
+    fn base(&self, by: By, id: &str) -> Option<String> {
+        let (get, request) = (name(RestOperation::InstanceGet), json!({ "instance_id": id }));
+        let shown = run(self.contract.call(&by.context(), get, request)).ok()?;
+        Some(text(&shown.meta["tabellion/base"]))
     }
 
     /// Completes a task; returns the state after it, or the reason of the refusal.
@@ -437,14 +449,7 @@ fn a_repeated_call_is_answered_as_the_first_and_a_condition_is_kept() {
     assert_eq!(start("one").unwrap(), start("one").unwrap());
     assert_ne!(start("one").unwrap(), start("two").unwrap());
 
-    let get = json!({ "instance_id": id });
-    let answer = run(bench
-        .contract
-        .call(&AGENT.context(), name(RestOperation::InstanceGet), get));
-    let base = answer.unwrap().meta["tabellion/base"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let base = bench.base(AGENT, &id).unwrap();
     let request = json!({ "instance_id": id, "task_id": STEPS[0], "decision": "done" });
     let complete = |key, base| {
         bench.call_in(
