@@ -81,3 +81,41 @@ fn an_agents_note_is_found_once_a_person_has_approved_it_at_the_terminal() {
     assert!(review(&library, &["list"]).1.contains("nothing waits"));
     assert!(exited(target).success());
 }
+
+#[test]
+fn an_approval_at_the_terminal_is_of_what_was_shown_last() {
+    let library = Library::empty();
+    let mut command = Command::new(TABELLION);
+    command
+        .args(["serve", "--contract", CONTRACT.id, "--library"])
+        .arg(library.root());
+    let mut target = Target::start(&mut command).expect("it starts");
+    target.initialize("2025-11-25").expect("a handshake");
+    let note = json!({ "content": "# Locks\n\nHarmless.", "ai_justification": "asked to sum up" });
+    let created = call(&mut target, tool::CREATE_NOTE, note);
+    let id = created["review_workflow_id"].as_str().expect("an id");
+    let mut version = 1;
+    let mut revise = |text: &str| {
+        let change = json!({ "note_id": created["note_id"], "version": version, "content": text, "change_reason": "more" });
+        let changed = call(&mut target, tool::UPDATE_NOTE, change);
+        version = changed["new_version"].as_u64().expect("a number");
+    };
+    assert!(review(&library, &["show", id]).0);
+    revise("# Locks\n\nUnread.");
+    let (is_fine, said) = review(&library, &["approve", id]);
+    assert!(!is_fine && said.contains("1 lines added, 1 removed"), "{said}");
+    let (_, shown) = review(&library, &["show", id]);
+    let revision = shown.lines().find_map(|line| line.strip_prefix("revision  "));
+    let revision = revision.expect("it is shown").to_owned();
+    revise("# Locks\n\nUnread again.");
+    let (is_fine, said) = review(&library, &["approve", id, "--revision", &revision]);
+    assert!(!is_fine && said.contains("read it again"), "{said}");
+    let (is_fine, said) = review(&library, &["approve", id, "--revision", "now"]);
+    assert!(!is_fine && said.contains("hexadecimal"), "{said}");
+    assert!(review(&library, &["show", id]).1.contains("+Unread again."));
+    let (is_fine, said) = review(&library, &["approve", id]);
+    assert!(is_fine && said.contains("approved"), "{said}");
+    let left = std::fs::read_dir(library.root().join(".git/tabellion/shown"));
+    assert_eq!(left.expect("a folder").count(), 0);
+    assert!(exited(target).success());
+}

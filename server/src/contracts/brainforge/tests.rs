@@ -214,7 +214,7 @@ fn updated(id: &str, version: u64, word: &str) -> Value {
 
 const AGENT: By = By::Agent("helper");
 
-/// An agent could have approved what nobody had read, by changing it between reading and approval.
+/// An agent could have its unread text approved, by changing the proposal between reading and approval.
 #[test]
 fn an_approval_is_of_the_revision_that_was_read() {
     let by_agent = |bench: &Bench, _: &str, note: &Value| {
@@ -228,7 +228,7 @@ fn an_approval_is_of_the_revision_that_was_read() {
     };
     type Edit<'e> = &'e dyn Fn(&Bench, &str, &Value);
     let none: Edit<'_> = &|_, _, _| {};
-    // Who changes the proposal after it was read, which revision the decision names, and how it ends.
+    // What changes the proposal after it was read, which revision the decision names, and how it ends.
     for (edit, named, ends) in [
         (none, None, Ok("read")),
         (none, Some(0), Ok("read")),
