@@ -6,7 +6,7 @@ use serde_json::Value;
 use tabellion_runtime::FailureKind;
 
 pub use crate::keys::*;
-use crate::{document::Document, names};
+use crate::{document::Document, names, views};
 
 /// A contract with its tools, in wire order.
 #[derive(Debug, Clone)]
@@ -69,6 +69,7 @@ impl Contract {
             at: format!("/resources/{i}/schema"),
             schema: &resource.schema,
             kind: SchemaKind::Authored,
+            is_request: false,
             usual_name: names::resource(&resource.name),
             constant: format!("{}_RESOURCE", names::constant(&resource.name)),
         }
@@ -161,6 +162,7 @@ impl Tool {
                 (_, Some(_)) if self.rows.is_some() => SchemaKind::Derived,
                 _ => SchemaKind::Authored,
             },
+            is_request: side == Side::Input,
             usual_name: names::root(&base, side),
             constant: format!("{}_{}", names::constant(&base), side.constant()),
         }
@@ -188,10 +190,29 @@ pub struct Authored<'a> {
     pub schema: &'a Value,
     /// How it came about.
     pub kind: SchemaKind<'a>,
+    /// Whether it is of requests.
+    pub is_request: bool,
     /// Its Rust type, unless `x-rust-name` names another.
     pub usual_name: String,
     /// Its name in the generated `mod schema`.
     pub constant: String,
+}
+
+impl Authored<'_> {
+    /// Returns the enforced view. A request has no members that its type would drop.
+    pub(crate) fn enforced(&self) -> Value {
+        if self.is_request && self.kind.is_typed() {
+            views::enforced_and_closed(self.schema)
+        } else {
+            views::enforced(self.schema)
+        }
+    }
+
+    /// Returns the enforced view if it rejects anything that the wire view accepts.
+    pub(crate) fn enforced_beyond_wire(&self) -> Option<Value> {
+        let enforced = self.enforced();
+        (enforced != views::bare(&views::wire(self.schema))).then_some(enforced)
+    }
 }
 
 /// How a schema came about, and what it is for.

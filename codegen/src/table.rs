@@ -27,8 +27,8 @@ pub(crate) fn of(contract: &Contract) -> &'static ContractSpec {
 /// Returns a schema as the generated `mod schema` has it.
 pub(crate) fn schema(authored: &Authored<'_>) -> &'static Schema {
     let wire = leaked(&text::pretty(&views::wire(authored.schema)));
-    let schema = if views::enforces_more(authored.schema) {
-        let enforced = leaked(&text::pretty(&views::enforced(authored.schema)));
+    let schema = if let Some(enforced) = authored.enforced_beyond_wire() {
+        let enforced = leaked(&text::pretty(&enforced));
         let rules = views::rules(authored.schema);
         let rules = rules.iter().map(|rule| Rule {
             at: leaked(&rule.enforced),

@@ -1,8 +1,8 @@
 //! Second pass: three views of an authored schema.
 //!
 //! *Wire* is the schema that clients see: the source document's, key by key. *Enforced* is the schema that the server checks:
-//! the wire view, the rules of `x-enforce`, and integers limited to the range that is exact in JSON. The third view, for
-//! typify, is in `types`.
+//! the wire view, the rules of `x-enforce`, integers limited to the range that is exact in JSON and, of a request, no members that its type
+//! has no place for. The third view, for typify, is in `types`.
 
 use serde_json::{Map, Value};
 
@@ -55,9 +55,11 @@ fn enforce(schema: &mut Value) {
     }
 }
 
-/// Returns whether the enforced view rejects anything that the wire view accepts.
-pub(crate) fn enforces_more(schema: &Value) -> bool {
-    enforced(schema) != bare(&wire(schema))
+/// As [`enforced`]; objects that say nothing of other members have none, since their types would drop these without a word.
+pub(crate) fn enforced_and_closed(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    close(&mut schema);
+    enforced(&schema)
 }
 
 /// Returns `schema` without annotation keywords.
@@ -76,6 +78,21 @@ fn bound_integers(members: &mut Map<String, Value>) {
     }
     if !members.contains_key("maximum") && !members.contains_key("exclusiveMaximum") {
         members.insert("maximum".into(), LARGEST_INTEGER.into());
+    }
+}
+
+/// Keywords by which an object says what other members it has than its `properties`, or keeps all.
+const OPEN: [&str; 5] = ["additionalProperties", "allOf", "anyOf", "oneOf", "x-rust-map"];
+
+fn close(schema: &mut Value) {
+    for (_, part) in schema::parts_mut(schema) {
+        close(part);
+    }
+    if let Some(members) = schema.as_object_mut()
+        && members.contains_key("properties")
+        && !OPEN.iter().any(|keyword| members.contains_key(*keyword))
+    {
+        members.insert("additionalProperties".into(), false.into());
     }
 }
 
@@ -189,6 +206,39 @@ mod tests {
             },
         });
         assert_same(&enforced(&authored()), &expected);
+    }
+
+    #[test]
+    fn a_request_has_no_members_that_its_type_would_drop() {
+        let closed = |schema: Value| enforced_and_closed(&schema)["additionalProperties"] == false;
+        let properties = || json!({ "a": { "type": "string" } });
+        for (schema, expected) in [
+            (json!({ "type": "object", "properties": properties() }), true),
+            (json!({ "type": "object" }), false),
+            (
+                json!({ "type": "object", "properties": properties(), "additionalProperties": true }),
+                false,
+            ),
+            (
+                json!({ "type": "object", "properties": properties(), "x-rust-map": true }),
+                false,
+            ),
+            (
+                json!({ "type": "object", "properties": properties(), "anyOf": [{}] }),
+                false,
+            ),
+        ] {
+            assert_eq!(closed(schema.clone()), expected, "{schema}");
+            assert!(
+                !closed(json!({ "items": schema })),
+                "not where there are no members"
+            );
+        }
+        let within = json!({ "type": "object", "properties": { "in": { "type": "object", "properties": properties() } } });
+        assert_eq!(
+            enforced_and_closed(&within)["properties"]["in"]["additionalProperties"],
+            false
+        );
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn judge<'a>(
     let Authored {
         document, at, schema, ..
     } = authored;
-    let Ok(validator) = compile(&views::enforced(schema)) else {
+    let Ok(validator) = compile(&authored.enforced()) else {
         return;
     };
     let rules = views::rules(schema);

@@ -41,10 +41,10 @@ pub(crate) fn name(authored: &Authored<'_>) -> Ident {
 fn schema(authored: &Authored<'_>) -> TokenStream {
     let name = name(authored);
     let wire = text::json(&views::wire(authored.schema));
-    if !views::enforces_more(authored.schema) {
+    let Some(enforced) = authored.enforced_beyond_wire() else {
         return quote!(pub(super) static #name: Schema = Schema::plain(#wire););
-    }
-    let enforced = text::json(&views::enforced(authored.schema));
+    };
+    let enforced = text::json(&enforced);
     let rules = views::rules(authored.schema);
     let rules = rules.iter().map(|rule| {
         let (at, id, message) = (&rule.enforced, &rule.id, &rule.message);

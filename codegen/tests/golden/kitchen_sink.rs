@@ -543,7 +543,8 @@ mod schema {
     },
     "maybe": {
       "type": ["object", "null"],
-      "properties": { "deep": { "type": "string", "format": "uuid" } }
+      "properties": { "deep": { "type": "string", "format": "uuid" } },
+      "additionalProperties": false
     },
     "at": { "type": "string", "format": "date-time" },
     "nothing": { "type": "object", "additionalProperties": false }

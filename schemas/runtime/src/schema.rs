@@ -17,6 +17,9 @@ const MAX_VIOLATIONS: usize = 8;
 /// Maximum number of an enumeration's values that are listed.
 const MAX_OPTIONS: usize = 30;
 
+/// How alike a name is to one that it may have been meant to be: a third of its letters may differ.
+const MIN_LIKENESS: f64 = 0.65;
+
 /// The two views of a schema, as JSON texts, and its validator.
 pub struct Schema {
     /// The schema that clients see.
@@ -143,10 +146,33 @@ impl Schema {
             None => Violation {
                 rule: keyword.to_string().into(),
                 pointer,
-                message: explain(error, "the value"),
+                message: explain(error, "the value") + &self.suggestion(error),
             },
         }
     }
+
+    /// Returns which known member an unknown one was probably meant to be, as the end of a sentence; empty if none is like it.
+    fn suggestion(&self, error: &ValidationError<'_>) -> String {
+        let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() else {
+            return String::new();
+        };
+        let schema: Value = serde_json::from_str(self.enforced).unwrap_or_default();
+        let object = pointer::split_last(error.schema_path().as_str()).map_or("", |(object, _)| object);
+        let known = schema
+            .pointer(object)
+            .map_or(&Value::Null, |object| &object["properties"]);
+        let known = known.as_object().into_iter().flatten().map(|(name, _)| name);
+        let alike = known.flat_map(|name| unexpected.iter().map(move |other| (name, likeness(name, other))));
+        let best = alike.max_by(|(_, a), (_, b)| a.total_cmp(b));
+        best.filter(|(_, likeness)| *likeness >= MIN_LIKENESS)
+            .map_or_else(String::new, |(name, _)| format!("; did you mean `{name}`?"))
+    }
+}
+
+/// Returns how alike two names are, in any case and with any separator between words: 1 if they are equal.
+fn likeness(a: &str, b: &str) -> f64 {
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
+    strsim::normalized_damerau_levenshtein(&plain(a), &plain(b))
 }
 
 /// Compiles a schema as draft 2020-12, formats checked, patterns in linear time.
@@ -238,6 +264,42 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_unknown_member_is_said_with_the_one_that_was_probably_meant() {
+        static SCHEMA: Schema = Schema::plain(
+            r#"{ "properties": { "filters": { "properties": { "tags": {} }, "additionalProperties": false }, "note_type": {} },
+                 "additionalProperties": false }"#,
+        );
+        for (value, pointer, says) in [
+            (
+                json!({ "filter": 1 }),
+                "/filter",
+                "is not known here; did you mean `filters`?",
+            ),
+            (
+                json!({ "filters": { "tag": 1 } }),
+                "/filters/tag",
+                "is not known here; did you mean `tags`?",
+            ),
+            (
+                json!({ "noteType": 1 }),
+                "/noteType",
+                "is not known here; did you mean `note_type`?",
+            ),
+            (json!({ "nope": 1 }), "/nope", "is not known here"),
+            (json!({ "": 1, "x": 1 }), "", "``, `x` are not known here"),
+        ] {
+            let [violation] = &SCHEMA.check(&value).unwrap_err()[..] else {
+                panic!("{value}")
+            };
+            let said = (
+                violation.pointer.as_str(),
+                violation.message.trim_start_matches("the value "),
+            );
+            assert_eq!(said, (pointer, says));
+        }
+    }
 
     #[test]
     fn messages_name_what_is_expected() {
