@@ -178,6 +178,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
         "serde",
         "serde_json",
         "sha2",
+        "strsim",
         "thiserror",
         "tracing",
         "unicode-normalization",
