@@ -22,6 +22,7 @@
 //! | `document`, `intent`, `durable`, `checkpoint` | what a transaction exchanges on the disk, its record, syncing, and where tests interrupt it |
 //! | `plan`, `planned`, `pending`, `transaction`, `recovery` | changes: prepared, batched, published, completed or undone |
 //! | `commit_message`, `history` | the log |
+//! | `aside` | short texts that are kept beside the library |
 //! | `attempts` | background runs that end the process |
 //! | `versions` | the history of one document |
 //! | `entries` | what people ask at a terminal: an entry's change, what is uncommitted |
@@ -37,6 +38,7 @@
     allow(clippy::disallowed_methods, reason = "tests open what they have made")
 )]
 
+mod aside;
 mod attempts;
 mod attributes;
 mod blocking;

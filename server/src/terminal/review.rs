@@ -1,16 +1,9 @@
 //! `tabellion review`: what agents have written and still waits, and decisions on it.
 
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use serde_json::json;
-use tabellion_library::Library;
 use tabellion_markdown::diff;
-use tabellion_platform::{self as platform, read_text};
 use tabellion_runtime::{Agent, CallContext, Identity, calls::CallStore};
 
 use super::{
@@ -55,7 +48,7 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
     let (library, call) = (open(folder)?, call()?);
     for review in &reviews {
         // Where nothing can be written, a decision has to name the revision.
-        let _ = remember(&shown_file(&library, &call, &review.id), &review.revision);
+        let _ = library.keep_aside(&shown(&call, &review.id), &review.revision);
     }
     if output.json {
         return Ok(page::json(&json!({ "reviews": reviews }))?);
@@ -95,16 +88,20 @@ pub(crate) fn decide(
     output: Output,
 ) -> Result<(), TerminalError> {
     let (library, call) = (open(folder)?, call()?);
-    let shown = look(folder, Some(id))?.pop();
-    let shown = shown.map(|review| shown_file(&library, &call, &review.id));
-    let last = shown.as_deref().and_then(|file| read_text(file).ok());
+    let name = look(folder, Some(id))?
+        .pop()
+        .map(|review| shown(&call, &review.id));
+    let last = name.as_deref().and_then(|name| library.kept_aside(name));
     let calls = calls::open(&library, [&Desk::contract()])?;
-    let desk = Desk::new(library, calls.map(|calls| calls as Arc<dyn CallStore>));
+    let desk = Desk::new(
+        Arc::clone(&library),
+        calls.map(|calls| calls as Arc<dyn CallStore>),
+    );
     let runtime = serve::runtime()?;
     let decided = runtime.block_on(desk.decide(&call, id, on, notes, revision.or(last.as_deref())));
     let commit = decided.map_err(|error| refusal(&error))?;
-    if let Some(file) = shown {
-        let _ = fs::remove_file(file);
+    if let Some(name) = name {
+        library.forget_aside(&name);
     }
     let reviews = runtime.block_on(desk.look(&call, Some(id)));
     let reviews = reviews.map_err(|error| refusal(&error))?;
@@ -127,17 +124,11 @@ fn look(folder: &Path, id: Option<&str>) -> Result<Vec<Waiting>, TerminalError> 
     waiting.map_err(|error| refusal(&error))
 }
 
-/// Returns the file that says which revision of a proposal the person at the terminal was shown last.
-fn shown_file(library: &Library, call: &CallContext, id: &str) -> PathBuf {
+/// Returns the name under which it is kept which revision of a proposal the person at the terminal was shown last.
+fn shown(call: &CallContext, id: &str) -> String {
     let whose = call.identity.as_ref().map(Identity::to_string);
     let whose = whose.unwrap_or_default().replace([':', '/', '|'], "-");
-    library.derived("shown").join(format!("{id}-{whose}"))
-}
-
-fn remember(file: &Path, revision: &str) -> io::Result<()> {
-    // The server's own folder and the one in it.
-    platform::create_folders(file.parent().unwrap_or(file), 2)?;
-    platform::create(file)?.write_all(revision.as_bytes())
+    format!("shown-{id}-{whose}")
 }
 
 fn refusal(error: &impl std::fmt::Display) -> TerminalError {

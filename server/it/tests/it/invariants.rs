@@ -356,7 +356,7 @@ fn only_the_library_writes() {
 }
 
 /// The modules of the library that change files, with the files.
-const WRITERS: [(&str, &str); 14] = [
+const WRITERS: [(&str, &str); 15] = [
     ("folder.rs", "the folder of the library"),
     ("init.rs", "a repository where there is none"),
     ("working_tree.rs", "the folder of our own files"),
@@ -369,6 +369,7 @@ const WRITERS: [(&str, &str); 14] = [
     ("recovery.rs", "documents, back or forth"),
     ("history/build.rs", "the log's cache"),
     ("history/keeper.rs", "the folder of the log's cache"),
+    ("aside.rs", "short texts of our own"),
     ("attempts.rs", "counters of background runs"),
     ("maintenance.rs", "nothing itself; git's program"),
 ];

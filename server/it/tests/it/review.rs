@@ -115,7 +115,7 @@ fn an_approval_at_the_terminal_is_of_what_was_shown_last() {
     assert!(review(&library, &["show", id]).1.contains("+Unread again."));
     let (is_fine, said) = review(&library, &["approve", id]);
     assert!(is_fine && said.contains("approved"), "{said}");
-    let left = std::fs::read_dir(library.root().join(".git/tabellion/shown"));
+    let left = std::fs::read_dir(library.root().join(".git/tabellion/aside"));
     assert_eq!(left.expect("a folder").count(), 0);
     assert!(exited(target).success());
 }

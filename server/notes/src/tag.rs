@@ -1,0 +1,97 @@
+//! Tags as Obsidian has them: in front matter and in the text, in any case, nested by `/`.
+
+use unicode_normalization::UnicodeNormalization as _;
+
+/// Returns the keys by which a note with this tag is found, whatever the tag's case: of the tag, and of those that it is nested in.
+pub(crate) fn keys(tag: &str) -> impl Iterator<Item = String> {
+    let whole = key(tag);
+    let ends: Vec<usize> = whole.match_indices('/').map(|(end, _)| end).collect();
+    let ends = ends.into_iter().filter(|end| *end > 0).chain([whole.len()]);
+    ends.map(|end| whole[..end].to_owned())
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// Returns the key of a tag, with or without `#`.
+pub(crate) fn key(tag: &str) -> String {
+    let tag = tag.trim().trim_start_matches('#').trim_end_matches('/');
+    tag.nfc().collect::<String>().to_lowercase()
+}
+
+/// Returns the tags in a Markdown text, in their order: `#` at the beginning of a word, and a name that is not a number alone. Code has none.
+pub(crate) fn in_text(text: &str) -> Vec<String> {
+    let mut tags: Vec<String> = vec![];
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let content = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| content.starts_with(mark));
+        if let Some(open) = fence {
+            if mark == Some(open) {
+                fence = None;
+            }
+            continue;
+        }
+        if mark.is_some() {
+            fence = mark;
+            continue;
+        }
+        if line.starts_with("    ") || line.starts_with('\t') {
+            continue;
+        }
+        // Every other part is between backticks.
+        for part in content.split('`').step_by(2) {
+            for word in part.split_whitespace().filter_map(|word| word.strip_prefix('#')) {
+                let is_of_tag = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+                let end = word.find(|c| !is_of_tag(c)).unwrap_or(word.len());
+                let name = word[..end].trim_matches('/');
+                let is_tag = name.chars().any(|c| !c.is_numeric() && c != '/');
+                if is_tag && !tags.iter().any(|known| known == name) {
+                    tags.push(name.to_owned());
+                }
+            }
+        }
+    }
+    tags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_in_a_text_are_words_with_a_mark_outside_of_code() {
+        for (text, tags) in [
+            (
+                "#work and #Work/Urgent, (no#tag) #1984 #y1984 #a_b-c.",
+                &["work", "Work/Urgent", "y1984", "a_b-c"][..],
+            ),
+            ("# Heading\n## Another\n#tag\n", &["tag"]),
+            (
+                "`#code` and #text\n```\n#fenced\n```\n~~~\n#wave\n```\n#still\n~~~\n#after",
+                &["text", "after"],
+            ),
+            ("    #indented\n\t#tab\n- #item\n> #quoted", &["item", "quoted"]),
+            (
+                "https://a.example/#part #über/größe #/a/ ##b #",
+                &["über/größe", "a"],
+            ),
+            ("#a #a", &["a"]),
+        ] {
+            assert_eq!(in_text(text), tags, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_nested_tag_is_found_by_those_that_it_is_in() {
+        for (tag, found) in [
+            ("work", &["work"][..]),
+            ("Work/Urgent/Now", &["work", "work/urgent", "work/urgent/now"]),
+            ("#Z", &["z"]),
+            ("work/", &["work"]),
+            ("/a", &["/a"]),
+        ] {
+            assert_eq!(keys(tag).collect::<Vec<_>>(), found, "{tag}");
+        }
+        assert_eq!(key("#U\u{308}ber"), key("über"));
+    }
+}
