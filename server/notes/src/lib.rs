@@ -11,6 +11,7 @@
 //! | `catalogue` | all notes of a library in SQLite, derived from their files |
 //! | `search` | chunks of notes, and the search of them |
 //! | `export` | notes in one file |
+//! | `tag` | tags in a text, and what a tag is found by |
 //! | `render` | bytes of new notes, and changes of keys as splices |
 
 #![cfg_attr(
@@ -28,6 +29,7 @@ mod note;
 mod problem;
 mod render;
 mod search;
+mod tag;
 #[cfg(test)]
 mod tests;
 
@@ -38,7 +40,7 @@ pub use self::{
     identity::{derived_id, file_name, is_named_for, is_note},
     link::Link,
     metadata::{Agent, KEPT_KEYS, Metadata},
-    note::{MAX_TITLE_CHARS, Note},
+    note::{MAX_TITLE_CHARS, Note, title_of},
     problem::Problem,
     render::{add_link, render, replace_body, set},
     search::{MAX_EXCERPT_CHARS, NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},

@@ -240,7 +240,8 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
 /// Returns tags from a list, or from a text with commas or blanks between them.
 pub(crate) fn tags(value: &Value) -> Option<Vec<String>> {
     let all: Vec<String> = match value {
-        Value::Array(items) => items.iter().map(scalar).collect::<Option<_>>()?,
+        // An item that is none, such as `- #lost`, which is a comment, takes no other one with it.
+        Value::Array(items) => items.iter().filter_map(scalar).collect(),
         _ => scalar(value)?.split([',', ' ']).map(String::from).collect(),
     };
     let mut tags: Vec<String> = vec![];

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tabellion_markdown::{Flavor, FrontMatter, Outline};
 use uuid::Uuid;
 
-use crate::{Metadata, Problem, derived_id};
+use crate::{Metadata, Problem, derived_id, tag};
 
 /// Maximum characters of a title.
 pub const MAX_TITLE_CHARS: usize = 200;
@@ -17,7 +17,8 @@ pub struct Note {
     pub path: String,
     /// What its front matter says; nothing if that can't be read.
     pub metadata: Metadata,
-    /// Front matter's title, else the first heading, else the first line, else the file's name; at most [`MAX_TITLE_CHARS`].
+    /// Front matter's title, else the first heading; else the first line of a note that a tool has made, the file's name of any other. At
+    /// most [`MAX_TITLE_CHARS`].
     pub title: String,
     /// What in the file can't be understood.
     pub problems: Vec<Problem>,
@@ -68,6 +69,17 @@ impl Note {
         self.metadata.id.unwrap_or_else(|| derived_id(&self.path))
     }
 
+    /// Returns its tags: those of the front matter, and those in the text.
+    pub fn tags(&self) -> Vec<String> {
+        let mut tags = self.metadata.tags.clone();
+        for tag in tag::in_text(self.content()) {
+            if !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        tags
+    }
+
     /// Returns the content: the text below the front matter.
     pub fn content(&self) -> &str {
         &self.text[self.content_range()]
@@ -90,30 +102,33 @@ impl Note {
 }
 
 fn title(metadata: &Metadata, outline: &Outline, body: &str, path: &str) -> String {
-    let heading = || {
-        outline
-            .sections()
-            .iter()
-            .map(|section| section.text.clone())
-            .find(|text| !is_blank(text))
-    };
-    let line = || body.lines().find(|line| !is_blank(line)).map(String::from);
-    let name = || {
-        path.rsplit('/')
-            .next()
-            .unwrap_or(path)
-            .trim_end_matches(".md")
-            .to_owned()
-    };
-    let title = metadata
-        .title
-        .clone()
-        .filter(|title| !is_blank(title))
-        .or_else(heading)
-        .or_else(line)
-        .unwrap_or_else(name);
-    let one_line = title.replace(char::is_control, " ");
-    one_line.trim().chars().take(MAX_TITLE_CHARS).collect()
+    let written = metadata.title.clone().filter(|title| !is_blank(title));
+    // A tool names a file after what its note begins with; a person has chosen the name.
+    let line = || first_line(body).filter(|_| metadata.id.is_some());
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let title = written.or_else(|| heading(outline)).or_else(line);
+    one_line(&title.unwrap_or_else(|| name.trim_end_matches(".md").to_owned()))
+}
+
+/// Returns the title of a content that is in no file yet: its first heading, else its first line.
+pub fn title_of(content: &str) -> String {
+    let outline = Outline::parse(content, Flavor::of_path("note.md"));
+    let title = heading(&outline).or_else(|| first_line(content));
+    one_line(&title.unwrap_or_else(|| "note".to_owned()))
+}
+
+fn heading(outline: &Outline) -> Option<String> {
+    let mut texts = outline.sections().iter().map(|section| &section.text);
+    texts.find(|text| !is_blank(text)).cloned()
+}
+
+fn first_line(text: &str) -> Option<String> {
+    text.lines().find(|line| !is_blank(line)).map(String::from)
+}
+
+fn one_line(title: &str) -> String {
+    let title = title.replace(char::is_control, " ");
+    title.trim().chars().take(MAX_TITLE_CHARS).collect()
 }
 
 fn is_blank(text: &str) -> bool {

@@ -14,7 +14,7 @@ use crate::CatalogueError;
 /// SQLite application id of a catalogue.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tbln");
 /// Version of the tables, of how notes are read and cut: a catalogue of a different version is filled anew.
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
 /// How long a writer waits for a writer in a different process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Number of prepared statements that a connection keeps.
@@ -42,6 +42,10 @@ const CREATE: &str = "
         tag TEXT NOT NULL, file INTEGER NOT NULL, PRIMARY KEY (tag, file)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX tag_file ON tag (file);
+    CREATE TABLE tagged (
+        key TEXT NOT NULL, file INTEGER NOT NULL, PRIMARY KEY (key, file)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX tagged_file ON tagged (file);
     CREATE TABLE link (
         target BLOB NOT NULL, file INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (target, file, place)
     ) STRICT, WITHOUT ROWID;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{follow::Known, write::keeper};
-use crate::{CatalogueError, Link, Metadata, Note, Problem};
+use crate::{CatalogueError, Link, Metadata, Note, Problem, tag};
 
 const ENTRY: &str = "SELECT file.id, path, title, members, created, modified, number FROM file";
 
@@ -48,7 +48,7 @@ pub struct Selection {
     pub ids: Option<Vec<Uuid>>,
     /// The type.
     pub note_type: Option<String>,
-    /// Tags, all of which the note has.
+    /// Tags, all of which the note has: in any case, with or without `#`, or tags that are nested in these.
     pub tags: Vec<String>,
     /// Made at this time or later.
     pub created_after: Option<DateTime<Utc>>,
@@ -79,8 +79,8 @@ impl Selection {
         }
         for tag in &self.tags {
             add(
-                "number IN (SELECT file FROM tag WHERE tag = ?)",
-                tag.clone().into(),
+                "number IN (SELECT file FROM tagged WHERE key = ?)",
+                tag::key(tag).into(),
             );
         }
         let (since, until) = self.seconds();

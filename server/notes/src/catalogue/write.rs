@@ -14,6 +14,7 @@ use super::{
 use crate::{
     CatalogueError, derived_id,
     identity::{alternate_id, chunk_key, is_named_for},
+    tag,
 };
 
 /// Changes within a transaction.
@@ -132,8 +133,14 @@ impl<'c> Writer<'c> {
             .prepare_cached("INSERT INTO content VALUES (?, ?)")?;
         insert.execute(params![number, parsed.bytes])?;
         let mut insert = self.connection.prepare_cached("INSERT INTO tag VALUES (?, ?)")?;
-        for tag in &metadata.tags {
+        let mut insert_key = self
+            .connection
+            .prepare_cached("INSERT OR IGNORE INTO tagged VALUES (?, ?)")?;
+        for tag in parsed.note.tags() {
             insert.execute(params![tag, number])?;
+            for key in tag::keys(&tag) {
+                insert_key.execute(params![key, number])?;
+            }
         }
         let mut insert = self
             .connection
@@ -148,6 +155,7 @@ impl<'c> Writer<'c> {
         for sql in [
             "DELETE FROM content WHERE file = ?",
             "DELETE FROM tag WHERE file = ?",
+            "DELETE FROM tagged WHERE file = ?",
             "DELETE FROM link WHERE file = ?",
         ] {
             self.connection.prepare_cached(sql)?.execute([number])?;

@@ -4,6 +4,8 @@ mod chunk;
 mod excerpt;
 mod query;
 
+use std::collections::BTreeSet;
+
 use tabellion_retrieval::{Document, Facet, Text};
 
 #[cfg(test)]
@@ -13,7 +15,7 @@ pub use self::{
     excerpt::MAX_EXCERPT_CHARS,
     query::{NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},
 };
-use crate::Note;
+use crate::{Note, tag};
 
 /// Names of facets.
 const TYPE: &str = "type";
@@ -27,7 +29,8 @@ const HEADINGS: u32 = 2;
 /// Returns the documents of a note's chunks, in their order; ids and groups are the caller's.
 pub(crate) fn documents(note: &Note, created: i64) -> Vec<Document> {
     let metadata = &note.metadata;
-    let tags = metadata.tags.iter().map(|tag| Facet::new(TAG, tag));
+    let keys: BTreeSet<_> = note.tags().iter().flat_map(|tag| tag::keys(tag)).collect();
+    let tags = keys.iter().map(|key| Facet::new(TAG, key));
     let facets: Vec<_> = metadata
         .note_type
         .iter()

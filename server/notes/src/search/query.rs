@@ -12,7 +12,7 @@ use super::{
     excerpt::{excerpt, query_terms},
     meaning,
 };
-use crate::{Catalogue, CatalogueError, Entry, Selection, identity::parse_chunk_key};
+use crate::{Catalogue, CatalogueError, Entry, Selection, identity::parse_chunk_key, tag};
 
 /// How documents are made of notes. A different name has the index made anew.
 const RECIPE: &str = "notes 2";
@@ -200,7 +200,7 @@ fn search(query: &NoteQuery, limit: usize) -> Search {
         filters = filters.with(TYPE, note_type);
     }
     for tag in &selection.tags {
-        filters = filters.with(TAG, tag);
+        filters = filters.with(TAG, &tag::key(tag));
     }
     (filters.since, filters.until) = selection.seconds();
     Search::new(&query.text, limit).filtered(filters).grouped()

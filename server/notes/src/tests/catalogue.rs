@@ -23,8 +23,8 @@ fn claims(text: &str) -> String {
 #[test]
 fn hand_edits_are_seen_at_the_next_call() {
     let folder = Folder::of(&[
-        ("a.md", "one"),
-        ("sub/b.md", "two"),
+        ("a.md", "# one"),
+        ("sub/b.md", "# two"),
         ("workflows/w.md", "waits"),
         ("c.txt", "no note"),
     ]);
@@ -39,7 +39,7 @@ fn hand_edits_are_seen_at_the_next_call() {
     sorted.sort();
     assert_eq!(sorted, ["one", "two"]);
     // As long, and perhaps within the resolution of the clock.
-    folder.write("a.md", "new");
+    folder.write("a.md", "# new");
     let followed = folder.follow();
     assert!(titles().contains(&"new".into()));
     fs::remove_file(folder.path("a.md")).unwrap();

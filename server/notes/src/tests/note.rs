@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::json;
+use uuid::Uuid;
 
-use crate::{Note, Problem, derived_id, file_name, is_note};
+use crate::{Note, Problem, derived_id, file_name, is_note, title_of};
 
 fn parse(text: &str) -> Note {
     Note::parse("notes/plan.md", text.as_bytes())
@@ -20,12 +21,24 @@ fn titles() {
             "A second level",
         ),
         ("\nfirst line\n\n# Heading\n", "Heading"),
-        ("\n  first line \nsecond", "first line"),
-        ("```\n# no heading\n```\n", "```"),
+        ("\n  first line \nsecond", "plan"),
+        ("```\n# no heading\n```\n", "plan"),
         ("", "plan"),
-        (&long, &long[..400]),
+        (&long, "plan"),
     ] {
         assert_eq!(parse(text).title, title, "{text:?}");
+    }
+    // As tools make them.
+    let id = format!("---\nid: {}\n---\n", Uuid::nil());
+    for (content, title, of_content) in [
+        ("\n  first line \nsecond", "first line", "first line"),
+        ("text\n\n# Heading\n", "Heading", "Heading"),
+        ("```\n# no heading\n```\n", "```", "```"),
+        (" \n", "plan", "note"),
+        (&long, &long[..400], &long[..400]),
+    ] {
+        assert_eq!(parse(&(id.clone() + content)).title, title, "{content:?}");
+        assert_eq!(title_of(content), of_content, "{content:?}");
     }
 }
 
@@ -34,6 +47,7 @@ fn front_matter_is_read_as_people_write_it() {
     for (yaml, key, read) in [
         ("tags: [a, '#b', a, 3]", "tags", json!(["a", "b", "3"])),
         ("tags: a, b c", "tags", json!(["a", "b", "c"])),
+        ("tags:\n  - #lost\n  - kept\n  - {a: b}", "tags", json!(["kept"])),
         (
             "agent: writer@1.2",
             "agent",
@@ -91,7 +105,7 @@ fn problems_are_said_and_hide_nothing() {
         (
             "---\nlinks: [{to: 5b0d6c1e-0c8f-4f0a-8a43-1b1f6e0e5a77, relation: r}, x]\n---\nT",
             "`links[2]` is left out: it should be a link with `to`, the id of a note, and `relation`",
-            "T",
+            "plan",
         ),
         (
             "---\ntitle: [\n---\n# Heading\n",

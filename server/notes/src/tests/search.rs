@@ -52,13 +52,16 @@ fn a_note_is_found_once_and_filters_go_first() {
         ("many.md", &many),
         (
             "b.md",
-            "---\ntype: permanent\ntags: [x, y]\ncreated_at: 2026-01-02\n---\nparser",
+            "---\ntype: permanent\ntags: [x, y]\ncreated_at: 2026-01-02\n---\n# parser",
         ),
         (
             "a.md",
-            "---\ntype: permanent\ntags: [x, z]\ncreated_at: 2026-01-02\n---\nparser",
+            "---\ntype: permanent\ntags: [x, z]\ncreated_at: 2026-01-02\n---\n# parser",
         ),
-        ("old.md", "---\ntags: [x, y]\ncreated_at: 2025-01-02\n---\nparser"),
+        (
+            "old.md",
+            "---\ntags: [x, y]\ncreated_at: 2025-01-02\n---\n# parser",
+        ),
     ]);
     let all = search(&folder, "parser", Selection::default(), 10);
     assert_eq!((all.hits.len(), all.total), (4, 4));
@@ -141,4 +144,39 @@ proptest! {
         let excerpt = format!(" {} ", excerpt.replace('\n', " "));
         prop_assert!(around.contains(&excerpt), "{:?}", excerpt);
     }
+}
+
+#[test]
+fn tags_are_found_in_any_case_and_by_those_that_they_are_nested_in() {
+    let folder = Folder::of(&[
+        ("a.md", "---\ntags: [Work/Urgent]\n---\n# parser"),
+        ("b.md", "# parser\n\nto be done for #work\n"),
+        ("c.md", "# parser\n\nwritten as `#work`\n"),
+    ]);
+    for (tag, expected) in [
+        ("work", &["a.md", "b.md"][..]),
+        ("#WORK", &["a.md", "b.md"]),
+        ("work/urgent", &["a.md"]),
+        ("urgent", &[]),
+    ] {
+        let selection = Selection {
+            tags: vec![tag.into()],
+            ..Selection::default()
+        };
+        let mut listed = folder.paths(&selection);
+        listed.sort();
+        assert_eq!(listed, expected, "{tag}");
+        let found = search(&folder, "parser", selection, 10);
+        let mut found = paths(&found);
+        found.sort_unstable();
+        assert_eq!(found, expected, "{tag}");
+    }
+}
+
+#[test]
+fn a_note_without_a_title_is_found_by_its_files_name() {
+    let folder = Folder::of(&[("Yard.md", "Cut the grass."), ("b.md", "Trim the hedge.")]);
+    let found = search(&folder, "yard", Selection::default(), 10);
+    assert_eq!(paths(&found), ["Yard.md"]);
+    assert_eq!(found.hits[0].entry.title, "Yard");
 }

@@ -33,7 +33,7 @@ pub(super) fn create(
     let (call, waits) = (Moment::of(cx), cx.gates().requires_review());
     let id = call.id("note");
     let title = given.get("title").and_then(Value::as_str).map(String::from);
-    let title = title.unwrap_or_else(|| Note::parse("note.md", request.content.as_bytes()).title);
+    let title = title.unwrap_or_else(|| tabellion_notes::title_of(&request.content));
     let review_id = waits.then(|| call.id("review"));
     let path = review_id.map_or_else(|| tabellion_notes::file_name(&title, id), review::path_of);
     let time = call.time(shelf.library(), &path)?;

@@ -161,10 +161,7 @@ impl Review {
     /// Returns the title that the note will have.
     pub(super) fn title(&self) -> String {
         let said = self.metadata.get("title").and_then(Value::as_str);
-        said.map_or_else(
-            || Note::parse("note.md", self.content.as_bytes()).title,
-            String::from,
-        )
+        said.map_or_else(|| tabellion_notes::title_of(&self.content), String::from)
     }
 
     /// Returns whether the note has changed since it was proposed. `current` is the note now; `None` if there is none.
