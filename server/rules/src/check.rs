@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use regex::Regex;
+use regex::{Match, Regex};
 use tabellion_syntax::{
     Language,
     tree_sitter::{QueryCursor, QueryCursorOptions, StreamingIterator, Tree},
@@ -213,9 +213,17 @@ impl Run<'_> {
             if (self.late)() {
                 return Err(SkipReason::TooSlow);
             }
-            for found in patterns.iter().flat_map(|pattern| pattern.find_iter(piece)) {
+            let all: Vec<_> = patterns
+                .iter()
+                .flat_map(|pattern| pattern.find_iter(piece))
+                .collect();
+            for found in &all {
                 let byte = from + found.start();
-                let is_excepted = except.iter().any(|except| except.is_match(piece));
+                let mut passes = except.iter().flat_map(|except| except.find_iter(piece));
+                let overlap = |a: &Match<'_>, b: &Match<'_>| a.start() < b.end() && b.start() < a.end();
+                // What is about one found text lets no other one pass.
+                let is_excepted = passes
+                    .any(|pass| overlap(&pass, found) || !all.iter().any(|other| overlap(&pass, other)));
                 if !is_excepted && self.holds_at(rule, |tree| tree.at_byte(byte)) {
                     let values = Values {
                         text: quoted(found.as_str()),
