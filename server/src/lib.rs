@@ -31,6 +31,7 @@ mod data;
 mod demo;
 mod doctor;
 mod handshake;
+mod home;
 mod provenance;
 mod serve;
 mod terminal;

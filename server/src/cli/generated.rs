@@ -2,11 +2,11 @@
 
 use std::{fs, path::PathBuf};
 
-use clap::{Args, Command, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man as Page;
 
-use super::Cli;
+use super::command_line;
 use crate::{console, terminal::TerminalError};
 
 /// Arguments of `completions`.
@@ -30,7 +30,7 @@ pub(super) struct Man {
 /// Prints the completion script.
 pub(super) fn completions(asked: &Completions) -> Result<(), TerminalError> {
     let mut script = Vec::new();
-    clap_complete::generate(asked.shell, &mut Cli::command(), "tabellion", &mut script);
+    clap_complete::generate(asked.shell, &mut command_line(), "tabellion", &mut script);
     Ok(console::answer(&script)?)
 }
 
@@ -38,9 +38,9 @@ pub(super) fn completions(asked: &Completions) -> Result<(), TerminalError> {
 pub(super) fn man(asked: &Man) -> Result<(), TerminalError> {
     if let Some(folder) = &asked.out {
         fs::create_dir_all(folder)?;
-        return Ok(clap_mangen::generate_to(Cli::command(), folder)?);
+        return Ok(clap_mangen::generate_to(command_line(), folder)?);
     }
-    let mut all = Cli::command();
+    let mut all = command_line();
     all.build();
     let mut command: &Command = &all;
     for name in &asked.command {

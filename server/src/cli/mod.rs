@@ -12,13 +12,17 @@ mod openapi;
 mod people;
 mod serve;
 
-use std::{error::Error, fmt::Display, io, process::ExitCode};
+use std::{any::TypeId, error::Error, fmt::Display, io, path::PathBuf, process::ExitCode};
 
-use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
+use clap::{
+    CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    builder::{PathBufValueParser, TypedValueParser as _},
+    error::ErrorKind,
+};
 
 use crate::{
     console::{say, say_in_colour},
-    demo, serve as serving,
+    demo, home, serve as serving,
     terminal::TerminalError,
 };
 
@@ -78,9 +82,11 @@ enum Command {
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let parsed = Cli::from_arg_matches(&command_line().get_matches());
+    let done = match parsed.unwrap_or_else(|error| error.exit()).command {
         Command::Serve(arguments) => {
-            let options: serving::Options = (*arguments).into();
+            let options = serving::Options::try_from(*arguments);
+            let options = options.unwrap_or_else(|wrong| invalid("serve", wrong));
             if let Err(wrong) = serving::check(&(&options).into()) {
                 invalid("serve", wrong);
             }
@@ -112,9 +118,25 @@ pub fn main() -> ExitCode {
     ended(done)
 }
 
+/// Returns the command line, in which each path can begin with `~`.
+fn command_line() -> clap::Command {
+    with_home(Cli::command())
+}
+
+fn with_home(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        if arg.get_value_parser().type_id() == TypeId::of::<PathBuf>() {
+            arg.value_parser(PathBufValueParser::new().try_map(home::expanded))
+        } else {
+            arg
+        }
+    });
+    command.mut_subcommands(with_home)
+}
+
 /// Ends the process as for any invalid command line of the command.
 fn invalid(command: &str, wrong: impl Display) -> ! {
-    let mut all = Cli::command();
+    let mut all = command_line();
     all.build();
     let kind = ErrorKind::ArgumentConflict;
     match all.find_subcommand_mut(command) {
@@ -137,4 +159,32 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
         None => say(error),
     }
     ExitCode::from(FAILURE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_can_begin_with_a_tilde() {
+        let home = std::env::home_dir().unwrap();
+        let of = |arguments: &[&str]| {
+            let matches = command_line().try_get_matches_from(arguments).unwrap();
+            Cli::from_arg_matches(&matches).unwrap().command
+        };
+        for arguments in [
+            &["tabellion", "init", "~/x"][..],
+            &["tabellion", "serve", "~/x"],
+            &["tabellion", "serve", "--library", "~/x"],
+            &["tabellion", "serve", "--data", "~/x"],
+            &["tabellion", "status", "--library", "~/x"],
+            &["tabellion", "key", "list", "--keys", "~/x"],
+        ] {
+            let parsed = format!("{:?}", of(arguments));
+            let path = format!("{:?}", home.join("x"));
+            assert!(parsed.contains(&path) && !parsed.contains('~'), "{parsed}");
+        }
+        let refused = command_line().try_get_matches_from(["tabellion", "init", "~ann/x"]);
+        assert!(refused.unwrap_err().to_string().contains("write the path out"));
+    }
 }

@@ -225,8 +225,11 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-impl From<Arguments> for Options {
-    fn from(arguments: Arguments) -> Self {
+impl TryFrom<Arguments> for Options {
+    /// What is wrong with the environment.
+    type Error = String;
+
+    fn try_from(arguments: Arguments) -> Result<Self, String> {
         let oauth = arguments.oauth_issuer.zip(arguments.oauth_jwks);
         let oauth = oauth.map(|(issuer, jwks)| OAuthOptions {
             issuer,
@@ -250,12 +253,10 @@ impl From<Arguments> for Options {
         libraries.extend(arguments.folder);
         let over_documents = |name: &String| contracts::spec(name).is_some_and(|spec| spec.rows.is_none());
         if libraries.is_empty() && arguments.contracts.iter().any(over_documents) {
-            libraries.extend(in_environment().map(|folder| {
-                let Ok(named) = Named::parse(folder);
-                named
-            }));
+            let named = in_environment().map(Named::parse).transpose();
+            libraries.extend(named.map_err(|wrong| format!("{LIBRARY}: {wrong}"))?);
         }
-        Self {
+        Ok(Self {
             libraries,
             data: arguments.data,
             workspaces: arguments.workspaces,
@@ -287,7 +288,7 @@ impl From<Arguments> for Options {
                 discovery: arguments.provenance,
             },
             http,
-        }
+        })
     }
 }
 

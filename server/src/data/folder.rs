@@ -8,7 +8,7 @@ use std::{
 use tabellion_clients::{Machine, System};
 use tabellion_library::{CreateFolders, OpenError, folder};
 
-use crate::{contracts, serve};
+use crate::{contracts, home, serve};
 
 /// Environment variable with the data folder, for when the command line gives none.
 const VARIABLE: &str = "TABELLION_DATA";
@@ -41,7 +41,7 @@ impl DataFolder {
             return Ok(named(path));
         }
         if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
-            return Ok(named(Path::new(&path)));
+            return Ok(named(&home::expanded(path.into())?));
         }
         let machine = Machine::current()
             .ok_or_else(|| "you have no home folder; name the data folder with `--data DIR`".to_owned())?;

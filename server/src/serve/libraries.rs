@@ -2,10 +2,11 @@
 
 use std::{
     collections::BTreeSet,
-    convert::Infallible,
     ffi::{OsStr, OsString},
     path::PathBuf,
 };
+
+use crate::home;
 
 /// The path of MCP over HTTP.
 const MCP: &str = "/mcp";
@@ -19,17 +20,18 @@ pub(crate) struct Named {
 
 impl Named {
     /// Parses `DIR` or `NAME=DIR`. A folder whose own name has that form is written `./NAME=DIR`.
-    pub(crate) fn parse(text: OsString) -> Result<Self, Infallible> {
+    ///
+    /// # Errors
+    /// If the folder begins with `~`, and no home folder is meant.
+    pub(crate) fn parse(text: OsString) -> Result<Self, String> {
         let parts = text.to_str().and_then(|text| text.split_once('='));
-        Ok(match parts.filter(|(name, _)| is_name(name)) {
-            Some((name, folder)) => Self {
-                name: Some(name.into()),
-                folder: folder.into(),
-            },
-            None => Self {
-                name: None,
-                folder: text.into(),
-            },
+        let (name, folder) = match parts.filter(|(name, _)| is_name(name)) {
+            Some((name, folder)) => (Some(name.into()), folder.into()),
+            None => (None, text.into()),
+        };
+        Ok(Self {
+            name,
+            folder: home::expanded(folder)?,
         })
     }
 
@@ -96,8 +98,7 @@ mod tests {
     use super::*;
 
     fn named(text: &str) -> Named {
-        let Ok(named) = Named::parse(text.into());
-        named
+        Named::parse(text.into()).unwrap()
     }
 
     #[test]
