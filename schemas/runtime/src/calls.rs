@@ -12,7 +12,7 @@ use std::{
 };
 
 use chrono::{DateTime, Utc};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     answer::{Answer, Rejection},
@@ -20,10 +20,9 @@ use crate::{
     caller::{Caller, Progress, Waiting},
     context::{CHANGE, COMMIT, CallContext, REPLAYED},
     contract::Contract,
-    failure::{ErrorAnswer, Failure, FailureKind},
+    failure::{ErrorAnswer, Failure, FailureKind, LIMIT, RETRY_AFTER},
     future::BoxFuture,
     identity::Identity,
-    rates::RETRY_AFTER,
     spec::{ContractSpec, RateLimit, SessionsSpec, ToolSpec},
     token_bucket::seconds,
     vocabulary::vocabulary,
@@ -125,8 +124,8 @@ pub struct Admitted {
 /// Why a call may not begin.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotAdmitted {
-    /// It named a session that is not one of the caller's active ones.
-    NoSession,
+    /// It named this session, which is not one of the caller's active ones.
+    NoSession(String),
     /// The caller has as many sessions as the contract permits.
     TooManySessions {
         /// The time until one of them ends by itself.
@@ -317,8 +316,8 @@ pub fn limit(contract: &ContractSpec, tool: &ToolSpec) -> Option<&'static RateLi
 
 /// Interval at which a running call looks whether it was asked to be cancelled.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
-/// Name, in the data of an error about a limit, of the limit.
-const LIMIT: &str = "limit";
+/// Number of characters that an error repeats of an id.
+const MAX_ID_CHARS: usize = 100;
 /// The limit of sessions.
 const SESSIONS: &str = "sessions";
 
@@ -448,14 +447,20 @@ pub fn refused(contract: &dyn Contract, refusal: NotAdmitted) -> ErrorAnswer {
             let failure = Failure::new(FailureKind::RateLimited, message);
             contract.error_for(failure.with(LIMIT, SESSIONS).with(RETRY_AFTER, wait))
         }
-        NotAdmitted::NoSession => {
+        NotAdmitted::NoSession(id) => {
+            let id: String = id.chars().take(MAX_ID_CHARS).collect();
+            let details = Map::from_iter([("session_id".to_owned(), id.into())]);
             let spec = contract.spec();
             let message = "the session is not one of your active ones; open a new one, or name none";
             let expired = spec.sessions.map_or("", |sessions| sessions.expired);
             match spec.errors.iter().find(|error| error.name == expired) {
-                Some(error) => spec.answer(error, message.into(), Default::default()),
+                Some(error) => spec.answer(error, message.into(), details),
                 None => {
-                    contract.error_for(Failure::new(FailureKind::Invalid, message).with(REASON, "session"))
+                    let failure = Failure::new(FailureKind::Invalid, message).with(REASON, "session");
+                    contract.error_for(Failure {
+                        data: failure.data.into_iter().chain(details).collect(),
+                        ..failure
+                    })
                 }
             }
         }

@@ -9,6 +9,11 @@ use serde_json::{Map, Value, json};
 
 use crate::{schema::Violation, vocabulary::vocabulary};
 
+/// Name, in the data of an error that asks a caller to wait, of the number of seconds.
+pub const RETRY_AFTER: &str = "retryAfterSeconds";
+/// Name, in the data of an error about a limit, of the limit.
+pub const LIMIT: &str = "limit";
+
 /// Time that a call may take to look through files and histories.
 pub const MAX_WORK: Duration = Duration::from_secs(600);
 

@@ -10,8 +10,7 @@ use crate::{
     token_bucket::{RateLimiter, seconds},
 };
 
-/// Name, in the data of an error that asks a caller to wait, of the number of seconds.
-pub const RETRY_AFTER: &str = "retryAfterSeconds";
+pub use crate::failure::{LIMIT, RETRY_AFTER};
 
 /// A contract's limits, with a limiter for each.
 #[derive(Debug)]
@@ -48,7 +47,8 @@ impl RateLimits {
             "`{}` allows {times} calls in {within} s; nothing was done, try again in {wait} s",
             limit.name
         );
-        let failure = Failure::new(FailureKind::RateLimited, message).with(RETRY_AFTER, wait);
+        let failure = Failure::new(FailureKind::RateLimited, message);
+        let failure = failure.with(LIMIT, limit.name).with(RETRY_AFTER, wait);
         Err(Rejection::Declared(Error::from(failure).answer()))
     }
 }

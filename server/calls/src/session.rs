@@ -158,7 +158,7 @@ impl Sessions<'_> {
             .query_row(params![id, self.holder], Found::read)
             .optional()?;
         let active = found.filter(|found| found.is_active(self.spec, self.now));
-        Ok(active.ok_or(NotAdmitted::NoSession)?)
+        Ok(active.ok_or_else(|| NotAdmitted::NoSession(id.to_owned()))?)
     }
 
     fn touch(&self, id: &str) -> rusqlite::Result<()> {

@@ -238,25 +238,25 @@ fn sessions_are_their_holders_alone() {
     assert_eq!(mine.max_expires_at - mine.created_at, chrono::TimeDelta::days(1));
     assert_eq!(mine.expires_at - mine.created_at, chrono::TimeDelta::hours(1));
     for who in ["bob", ""] {
-        let foreign = Err(NotAdmitted::NoSession);
+        let foreign = || Err(NotAdmitted::NoSession(mine.id.clone()));
         assert_eq!(
             admit(&calls, &CHANGE, who, SessionOf::Named(&mine.id)).map(drop),
-            foreign
+            foreign()
         );
         assert_eq!(
             done(calls.renew_session(spec, &Identity::local(who), &mine.id)).map(drop),
-            foreign
+            foreign()
         );
         assert_eq!(
             done(calls.end_session(spec, &Identity::local(who), &mine.id)).map(drop),
-            foreign
+            foreign()
         );
     }
     let ended = done(calls.end_session(spec, &Identity::local("ann"), &mine.id)).unwrap();
     assert!(ended.terminated_at.is_some());
     assert_eq!(
         admit(&calls, &CHANGE, "ann", SessionOf::Named(&mine.id)).map(drop),
-        Err(NotAdmitted::NoSession)
+        Err(NotAdmitted::NoSession(mine.id))
     );
 }
 
@@ -304,7 +304,7 @@ fn what_a_clock_that_was_ahead_kept_does_not_outlast_it() {
     let file = Connection::open(folder.folder.path().join(FILE)).unwrap();
     file.execute_batch("UPDATE session SET created_at = created_at + 1e17, last_at = last_at + 1e17; UPDATE bucket SET full_at = full_at + 1e17")
         .unwrap();
-    assert_eq!(call(), Err(NotAdmitted::NoSession));
+    assert_eq!(call(), Err(NotAdmitted::NoSession(session.clone())));
     let new = done(calls.open_session(spec, &ann, &Value::Null)).unwrap().id;
     let of_new = "UPDATE bucket SET name = replace(name, ?1, ?2), full_at = full_at + 1e17";
     file.execute(of_new, [&session, &new]).unwrap();

@@ -90,7 +90,10 @@ impl Credentials {
         if let Some(caller) = self.keys.as_ref().and_then(by_key) {
             return Ok(Some(caller));
         }
-        let bad = |why: &str| self.refused(StatusCode::UNAUTHORIZED, "invalid_token", why, path);
+        let bad = |why: &str| {
+            let refusal = self.refused(StatusCode::UNAUTHORIZED, "invalid_token", why, path);
+            refusal.because("bad")
+        };
         let Some(oauth) = &self.oauth else {
             return Err(bad("this key is invalid or was revoked"));
         };
@@ -120,7 +123,8 @@ impl Credentials {
         let Caller { principal, validity } = caller;
         principal.grant_at(library, validity).ok_or_else(|| {
             let why = format!("{} has no permission for this library", principal.name);
-            self.refused(StatusCode::FORBIDDEN, "insufficient_scope", &why, Some(path))
+            let refusal = self.refused(StatusCode::FORBIDDEN, "insufficient_scope", &why, Some(path));
+            refusal.because("scope")
         })
     }
 
@@ -143,7 +147,8 @@ impl Credentials {
         let by_token = "send an access token as `Authorization: Bearer TOKEN`; `WWW-Authenticate` names where to get one";
         let why = if self.oauth.is_some() { by_token } else { by_key };
         let challenge = value(&format!("Bearer realm=\"tabellion\"{}", self.advice(path)));
-        Refusal::new(StatusCode::UNAUTHORIZED, why).header(WWW_AUTHENTICATE, challenge)
+        let refusal = Refusal::new(StatusCode::UNAUTHORIZED, why).because("missing");
+        refusal.header(WWW_AUTHENTICATE, challenge)
     }
 
     fn refused(&self, status: StatusCode, error: &str, why: &str, path: Option<&str>) -> Refusal {

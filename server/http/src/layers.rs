@@ -12,7 +12,7 @@ use hyper::{
     HeaderMap, Method, StatusCode,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, VARY,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HeaderValue, RETRY_AFTER, VARY,
     },
 };
 
@@ -137,7 +137,12 @@ pub(super) async fn rest_refusals(
         return response;
     };
     let (head, _) = response.into_parts();
-    let mut refusal = mount.endpoint.refuse_rest(head.status, &why.0, &HeaderMap::new());
+    let wait = head
+        .headers
+        .get(RETRY_AFTER)
+        .map(|wait| (RETRY_AFTER, wait.clone()));
+    let wait: HeaderMap = wait.into_iter().collect();
+    let mut refusal = mount.endpoint.refuse_rest(head.status, &why, &wait);
     for (name, value) in &head.headers {
         if !refusal.headers().contains_key(name) {
             refusal.headers_mut().append(name, value.clone());

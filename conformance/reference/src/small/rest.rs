@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     calls::{EXECUTION, SESSION},
     context::{BASE, COMMIT, IDEMPOTENCY_KEY, IF_BASE},
+    spec::RETRY_AFTER_SECONDS,
 };
 
 use super::{
@@ -321,7 +322,7 @@ impl Server<'_> {
                 _ if error["details"]["reason"] == "not_found" => 404,
                 _ => 422,
             };
-            let wait = error["details"]["retryAfterSeconds"].as_u64();
+            let wait = error["details"][RETRY_AFTER_SECONDS].as_u64();
             return Response::error(status, result["structuredContent"].clone()).retry_after(wait);
         }
         let milliseconds = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -1,7 +1,7 @@
 //! `rest/errors`: what is refused over REST is refused as the contract says.
 
 use serde_json::Value;
-use tabellion_runtime::rates::RETRY_AFTER;
+use tabellion_runtime::{rates::RETRY_AFTER, spec::RETRY_AFTER_SECONDS};
 
 use super::{
     bad::{self, Bad, Expected},
@@ -93,7 +93,8 @@ fn ensure_retry(refused: &Refused, answer: &RestAnswer) -> Result<(), Stop> {
     let seconds: u64 = header
         .parse()
         .map_err(|_| fail(format!("`Retry-After` is no number of seconds: `{header}`")))?;
-    let said = refused.details.get(RETRY_AFTER).and_then(Value::as_u64);
+    let details = [RETRY_AFTER, RETRY_AFTER_SECONDS].map(|name| refused.details.get(name));
+    let said = details.into_iter().flatten().find_map(Value::as_u64);
     ensure(said.is_none_or(|said| said == seconds), || {
         format!(
             "`Retry-After` is {seconds}, and the body says otherwise: {}",

@@ -3,11 +3,21 @@
 use serde_json::{Map, Value, json};
 
 use super::{ContractSpec, ToolSpec};
-use crate::{answer::Rejection, failure::ErrorAnswer, gates::VIOLATIONS, vocabulary::vocabulary};
+use crate::{
+    answer::Rejection,
+    failure::{ErrorAnswer, RETRY_AFTER},
+    gates::VIOLATIONS,
+    vocabulary::vocabulary,
+};
 
 /// JSON-RPC codes.
 const INVALID_PARAMS: i32 = -32602;
 const INTERNAL_ERROR: i32 = -32603;
+
+/// Details of the runtime, and their names in an error's object.
+const USUAL_DETAILS: [(&str, &str); 2] = [("rule", "reason"), (RETRY_AFTER, RETRY_AFTER_SECONDS)];
+/// Name, in an error's object, of the number of seconds after which the caller may try again.
+pub const RETRY_AFTER_SECONDS: &str = "retry_after_seconds";
 
 vocabulary! {
     /// How the errors of a contract reach the client.
@@ -57,6 +67,18 @@ impl ErrorBody {
     };
 }
 
+impl ErrorBody {
+    fn of(self, error: &ErrorAnswer, mut details: Map<String, Value>) -> Value {
+        let violations = details.shift_remove(VIOLATIONS).unwrap_or_else(|| json!([]));
+        json!({ self.at: {
+            self.code: error.name,
+            self.message: error.message,
+            self.details: details,
+            self.violations: violations,
+        } })
+    }
+}
+
 /// The HTTP status of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ErrorStatus {
@@ -75,26 +97,23 @@ impl ContractSpec {
         self.error_body(error).map(|mut body| body[at].take())
     }
 
-    /// Returns what stands for an error in the structured content of a result, if the contract has such an object.
+    /// Returns what stands for an error in the structured content of a result, if the contract has such an object. Details of the runtime
+    /// have the names there that such contracts use.
     pub fn error_body(&self, error: &ErrorAnswer) -> Option<Value> {
         let body = self.error_body?;
         let mut details = error.data.clone();
-        let violations = details.shift_remove(VIOLATIONS).unwrap_or_else(|| json!([]));
-        Some(json!({ body.at: {
-            body.code: error.name,
-            body.message: error.message,
-            body.details: details,
-            body.violations: violations,
-        } }))
+        for (name, usual) in USUAL_DETAILS {
+            if let Some(value) = details.shift_remove(name) {
+                details.entry(usual).or_insert(value);
+            }
+        }
+        Some(body.of(error, details))
     }
 
     /// Returns the body of an error over REST: that of its result, in the members' usual names if the contract says none.
     pub fn rest_body(&self, error: &ErrorAnswer) -> Value {
-        let usual = Self {
-            error_body: self.error_body.or(Some(ErrorBody::USUAL)),
-            ..*self
-        };
-        usual.error_body(error).unwrap_or_default()
+        let usual = || ErrorBody::USUAL.of(error, error.data.clone());
+        self.error_body(error).unwrap_or_else(usual)
     }
 
     /// Returns the error that stands for an HTTP status, where what is refused is no call of a tool. Who may not is refused as who is
@@ -162,6 +181,41 @@ impl ContractSpec {
                 tool.name,
                 format!("`{error}`, or a value of its sentence, is missing"),
             ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_errors_object_has_the_usual_names_of_details() {
+        let with = |error_body| ContractSpec {
+            error_body,
+            ..ContractSpec::EMPTY
+        };
+        for (data, usual) in [
+            (json!({ "rule": "stale" }), json!({ "reason": "stale" })),
+            (
+                json!({ "rule": "meta", "reason": "role" }),
+                json!({ "reason": "role" }),
+            ),
+            (
+                json!({ "limit": "notes", "retryAfterSeconds": 7 }),
+                json!({ "limit": "notes", "retry_after_seconds": 7 }),
+            ),
+        ] {
+            let error = ErrorAnswer {
+                name: "E",
+                code: 1,
+                message: "no".into(),
+                data: data.as_object().cloned().unwrap_or_default(),
+            };
+            let object = with(Some(ErrorBody::USUAL)).error_body(&error).unwrap();
+            assert_eq!(object["error"]["details"], usual);
+            assert_eq!(with(None).error_body(&error), None);
+            assert_eq!(with(None).rest_body(&error)["error"]["details"], data);
         }
     }
 }

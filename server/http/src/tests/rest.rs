@@ -243,26 +243,30 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
     let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(100));
     let list = |headers: &str| get("/mcp/tools").replace("Connection:", &format!("{headers}Connection:"));
     let attacker = list("Origin: http://attacker.example\r\n");
-    for (request, status, header) in [
-        (list(""), 401, Some("www-authenticate")),
-        (list(&stranger), 403, Some("www-authenticate")),
-        (attacker, 403, None),
-        (post(keep, "", text), 401, Some("www-authenticate")),
-        (post(keep, &key, text), 403, None),
-        (post(keep, &key, &long), 413, None),
-        (post("/mcp/tools/no/execute", &key, text), 404, None),
+    let challenge = Some("www-authenticate");
+    for (request, status, header, reason) in [
+        (list(""), 401, challenge, Some("missing")),
+        (list("X-API-Key: guess\r\n"), 401, challenge, Some("bad")),
+        (list(&stranger), 403, challenge, Some("scope")),
+        (attacker, 403, None, None),
+        (post(keep, "", text), 401, challenge, Some("missing")),
+        (post(keep, &key, text), 403, None, None),
+        (post(keep, &key, &long), 413, None, None),
+        (post("/mcp/tools/no/execute", &key, text), 404, None, None),
         (
             post(keep, &key, text).replace("application/json", "text/plain"),
             415,
             None,
+            None,
         ),
-        (post("/mcp/tools", &key, text), 405, Some("allow")),
+        (post("/mcp/tools", &key, text), 405, Some("allow"), None),
         (
             get(keep).replace("Connection:", &format!("{key}Connection:")),
             405,
             Some("allow"),
+            None,
         ),
-        (post("/mcp/openapi.json", "", text), 405, Some("allow")),
+        (post("/mcp/openapi.json", "", text), 405, Some("allow"), None),
     ] {
         let said = said(&server, &request).await;
         assert_eq!(said.status, status, "{request}: {}", said.body);
@@ -270,6 +274,11 @@ async fn what_stands_in_the_way_is_told_in_the_form_of_errors() {
             said.body["error"]["message"].is_string(),
             "{request}: {}",
             said.body
+        );
+        assert_eq!(
+            said.body["error"]["details"]["reason"].as_str(),
+            reason,
+            "{request}"
         );
         assert!(said.body.get("jsonrpc").is_none(), "{request}: {}", said.body);
         assert!(said.header("x-request-id").is_some(), "{request}: {}", said.head);

@@ -187,7 +187,7 @@ fn result(contract: &'static ContractSpec, answer: &[u8]) -> Result<CallResult, 
     }
     if !result["structuredContent"].is_object() {
         let why = "a person must approve this call, who can't be asked over REST: make it over MCP";
-        return Err(refused(contract, StatusCode::CONFLICT, why).into());
+        return Err(refused(contract, StatusCode::CONFLICT, why, Map::new()).into());
     }
     let value = result["structuredContent"].take();
     Ok(CallResult { value, meta })
@@ -212,7 +212,8 @@ fn error(contract: &'static ContractSpec, error: Value) -> Response<Body> {
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     let Some(declared) = declared else {
-        return with_retry_after(refused(contract, fallback, &message), &data);
+        let response = refused(contract, fallback, &message, data.clone());
+        return with_retry_after(response, &data);
     };
     let error = ErrorAnswer {
         name: declared.name,
@@ -224,13 +225,18 @@ fn error(contract: &'static ContractSpec, error: Value) -> Response<Body> {
 }
 
 /// Returns the response for a request that is no call.
-pub(super) fn refused(contract: &'static ContractSpec, status: StatusCode, why: &str) -> Response<Body> {
+pub(super) fn refused(
+    contract: &'static ContractSpec,
+    status: StatusCode,
+    why: &str,
+    details: Map<String, Value>,
+) -> Response<Body> {
     let error = contract.error_of(status.as_u16());
     let answer = ErrorAnswer {
         name: error.map_or(UNNAMED, |error| error.name),
         code: error.map_or(ErrorCode::INVALID_REQUEST.0, |error| error.code),
         message: why.to_owned(),
-        data: Map::new(),
+        data: details,
     };
     json(status, &contract.rest_body(&answer))
 }

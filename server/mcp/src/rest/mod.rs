@@ -20,11 +20,13 @@ use std::sync::Arc;
 use hyper::{
     Request, Response, StatusCode,
     body::Bytes,
-    header::{ALLOW, HeaderMap, HeaderValue},
+    header::{ALLOW, HeaderMap, HeaderValue, RETRY_AFTER},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tabellion_runtime::{
     Agent, Contract, ContractSpec, KnownCaller,
+    auth::REASON,
+    rates,
     spec::{RestEndpoint, RestOperation},
 };
 
@@ -33,7 +35,7 @@ use crate::{
     access::{Access, Budget, Grant},
     caller,
     request_origin::RequestOrigin,
-    streamable::{Body, Endpoint, Refusal},
+    streamable::{Body, Endpoint, Refusal, Why},
 };
 
 /// The headers that requests may have, beside those that requests of MCP may have.
@@ -65,14 +67,14 @@ impl Endpoint {
     pub async fn answer_rest(self: &Arc<Self>, asked: RestRequest) -> Response<Body> {
         match self.try_rest(asked).await {
             Ok(response) => response,
-            Err(refusal) => self.refuse_rest(refusal.status(), refusal.why(), &refusal.headers()),
+            Err(refusal) => self.refuse_rest(refusal.status(), &refusal.why(), &refusal.headers()),
         }
     }
 
     /// Returns the response to a request that is refused before it is a call, in the form of the contract's errors.
-    pub fn refuse_rest(&self, status: StatusCode, why: &str, headers: &HeaderMap) -> Response<Body> {
+    pub fn refuse_rest(&self, status: StatusCode, why: &Why, headers: &HeaderMap) -> Response<Body> {
         let mut response = match self.rest_contract() {
-            Some(contract) => answer::refused(contract, status, why),
+            Some(contract) => answer::refused(contract, status, &why.message, details(why, headers)),
             None => Response::new(Body::whole("")),
         };
         response.headers_mut().extend(headers.clone());
@@ -187,6 +189,16 @@ fn counted(asked: &RestRequest, access: Access) -> Result<(), Refusal> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Returns the details of a refusal: its reason, and when to try again.
+fn details(why: &Why, headers: &HeaderMap) -> Map<String, Value> {
+    let reason = why.reason.map(|reason| (REASON.to_owned(), reason.into()));
+    let seconds = headers
+        .get(RETRY_AFTER)
+        .and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
+    let seconds = seconds.map(|seconds| (rates::RETRY_AFTER.to_owned(), seconds.into()));
+    reason.into_iter().chain(seconds).collect()
 }
 
 fn not_found() -> Refusal {

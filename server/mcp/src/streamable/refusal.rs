@@ -23,6 +23,8 @@ pub struct Refusal {
     id: Option<RequestId>,
     // Boxed because errors carry details, and refusals are passed by value.
     error: Box<ErrorData>,
+    /// The reason in one word, if there is one.
+    reason: Option<&'static str>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -49,9 +51,19 @@ impl Refusal {
         self.status
     }
 
+    /// Gives the reason in one word, for programs.
+    #[must_use]
+    pub fn because(mut self, reason: &'static str) -> Self {
+        self.reason = Some(reason);
+        self
+    }
+
     /// Returns what was wrong, and what to do.
-    pub fn why(&self) -> &str {
-        &self.error.message
+    pub(crate) fn why(&self) -> Why {
+        Why {
+            message: (*self.error.message).into(),
+            reason: self.reason,
+        }
     }
 
     /// Returns the headers of the response, but for the body's.
@@ -81,6 +93,7 @@ impl Refusal {
             status,
             id: None,
             error: error.into(),
+            reason: None,
             headers: vec![],
         }
     }
@@ -94,7 +107,12 @@ impl Refusal {
 
 /// Response extension: why the request was refused, for those who give the response another form.
 #[derive(Debug, Clone)]
-pub struct Why(pub Arc<str>);
+pub struct Why {
+    /// A sentence for people.
+    pub(crate) message: Arc<str>,
+    /// The reason in one word, for programs, if there is one.
+    pub(crate) reason: Option<&'static str>,
+}
 
 impl From<Refused> for Refusal {
     fn from((id, error): Refused) -> Self {
@@ -104,7 +122,7 @@ impl From<Refused> for Refusal {
 
 impl From<Refusal> for Response<Body> {
     fn from(refusal: Refusal) -> Self {
-        let why = Why(refusal.why().into());
+        let why = refusal.why();
         let message: TxJsonRpcMessage<RoleServer> = JsonRpcMessage::error(*refusal.error, refusal.id);
         let text = serde_json::to_vec(&message).expect("an error is JSON");
         let mut response = Self::new(Body::whole(text));

@@ -387,7 +387,7 @@ impl<'a> Caller<'a> {
             let result = self.call(tool, &arguments)?;
             let elapsed = since.elapsed();
             let retry = result["_meta"]["tabellion/error"]["data"][RETRY_AFTER].as_u64();
-            let retry = retry.or(result["error"]["details"][RETRY_AFTER].as_u64());
+            let retry = retry.or(result["error"]["details"]["retry_after_seconds"].as_u64());
             if let Some(seconds) = retry {
                 seen.waits += 1;
                 thread::sleep(Duration::from_secs(seconds.max(1)));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tabellion_runtime::{
     rates::RETRY_AFTER as DETAIL,
-    spec::{RateLimit, RateLimitPer, RestOperation},
+    spec::{RETRY_AFTER_SECONDS, RateLimit, RateLimitPer, RestOperation},
 };
 
 use super::kept::{self, TOO_MANY};
@@ -200,7 +200,10 @@ fn retry_after(bench: &Bench<'_>, label: &str) -> Judgement {
     ensure(seconds <= most, || {
         format!("`Retry-After` should be no more than {most}: {}", answer.shown())
     })?;
-    let said = refused.details.get(DETAIL);
+    let said = refused
+        .details
+        .get(DETAIL)
+        .or(refused.details.get(RETRY_AFTER_SECONDS));
     ensure(said.is_none_or(|said| *said == seconds), || {
         format!(
             "`Retry-After` is {seconds}, and the body says otherwise: {}",
