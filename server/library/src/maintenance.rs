@@ -81,6 +81,9 @@ fn command(repository: &Repository) -> Command {
     git.stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
+    // Clients kill the server with its process group, and a git that is killed leaves its locks, which refuse all changes then.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut git, 0);
     git
 }
 

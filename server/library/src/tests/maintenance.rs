@@ -32,3 +32,25 @@ fn loose_objects_are_packed_as_the_owner_has_it() {
         bench.assert_sound();
     }
 }
+
+/// Clients kill the server's process group. Git would die with it, and leave its locks.
+#[test]
+#[cfg(target_os = "linux")]
+fn git_is_not_in_the_servers_process_group() {
+    let bench = Bench::new();
+    let mut git = super::command(&bench.library().working_tree.repository)
+        .spawn()
+        .unwrap();
+    // It is there until it is waited for, also once it has ended.
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", git.id())).unwrap();
+    let group = stat
+        .rsplit(") ")
+        .next()
+        .unwrap()
+        .split(' ')
+        .nth(2)
+        .unwrap()
+        .to_owned();
+    git.wait().unwrap();
+    assert_eq!(group, git.id().to_string());
+}
