@@ -9,6 +9,7 @@ use tabellion_syntax::Language;
 use crate::{
     CodeError,
     terms::{Kind, identifiers, whole},
+    tree::plain_extension,
 };
 
 /// Number of different words that are searched for; a longer query is cut after them.
@@ -37,26 +38,24 @@ pub struct CodeQuery {
 pub struct CodeFilters {
     languages: Vec<String>,
     extensions: Vec<String>,
-    paths: Vec<GlobMatcher>,
+    paths: Vec<PathFilter>,
     branches: Vec<String>,
     kinds: Vec<String>,
     symbols: Vec<String>,
 }
 
 impl CodeFilters {
-    /// Adds the condition that the file has one of these extensions, with or without the dot.
+    /// Adds the condition that the file has one of these extensions, as in `py`, `.PY` or `*.py`.
     pub fn extensions(&mut self, extensions: &[String]) {
-        self.extensions.extend(
-            extensions
-                .iter()
-                .map(|extension| extension.trim_start_matches('.').to_lowercase()),
-        );
+        let plain = extensions.iter().map(|extension| plain_extension(extension));
+        self.extensions.extend(plain);
     }
 
-    /// Adds a condition: `language` (a language's name), `path` (a glob, or a folder), `kind` (of symbol), `symbol` (its name), `branch`.
+    /// Adds a condition: `language` (a language's name), `path` (a glob, a file or a folder, below the collection's folder), `kind` (of
+    /// symbol), `symbol` (its name), `branch`.
     ///
     /// # Errors
-    /// [`CodeError::Filter`] if there is no such field, or the value is no glob.
+    /// [`CodeError::Filter`] if there is no such field, or the value is no glob, or leads out of the collection's folder.
     pub fn add(&mut self, field: &str, value: &str) -> Result<(), CodeError> {
         match field {
             "language" => self.languages.push(value.to_lowercase()),
@@ -64,17 +63,15 @@ impl CodeFilters {
             "symbol" => self.symbols.push(whole(value)),
             "branch" => self.branches.push(value.to_owned()),
             "path" => {
-                let folder = value.trim_end_matches('/');
-                let is_plain = !value.contains(['*', '?', '[', '{']);
-                let pattern = if is_plain {
-                    format!("{{{folder},{folder}/**}}")
-                } else {
-                    value.to_owned()
-                };
-                let glob = GlobBuilder::new(&pattern).literal_separator(true).build();
-                let glob = glob
-                    .map_err(|error| CodeError::Filter(format!("`{value}` is no glob: {}", error.kind())))?;
-                self.paths.push(glob.compile_matcher());
+                let segments = value.split('/').filter(|segment| !matches!(*segment, "" | "."));
+                let path = segments.collect::<Vec<_>>().join("/");
+                if value.starts_with('/') || path.split('/').any(|segment| segment == "..") {
+                    let why = format!("`{value}` is no path below a collection's folder");
+                    return Err(CodeError::Filter(why));
+                }
+                if !path.is_empty() {
+                    self.paths.push(PathFilter::of(path)?);
+                }
             }
             _ => return Err(CodeError::Filter(format!("`{field}` is no field to filter by"))),
         }
@@ -99,7 +96,7 @@ impl CodeFilters {
         };
         self.languages.iter().all(|wanted| wanted == language())
             && (self.extensions.is_empty() || self.extensions.contains(&extension()))
-            && self.paths.iter().all(|glob| glob.is_match(path))
+            && self.paths.iter().all(|filter| filter.has(path))
             && self.branches.iter().all(|wanted| wanted == branch)
     }
 
@@ -108,6 +105,35 @@ impl CodeFilters {
         let kinds = self.kinds.iter().map(|kind| (Kind::About, kind.as_str()));
         let symbols = self.symbols.iter().map(|symbol| (Kind::Symbol, symbol.as_str()));
         kinds.chain(symbols)
+    }
+}
+
+/// A condition on paths.
+#[derive(Debug, Clone)]
+enum PathFilter {
+    /// A file, or all in a folder.
+    Below(String),
+    Glob(GlobMatcher),
+}
+
+impl PathFilter {
+    fn of(path: String) -> Result<Self, CodeError> {
+        if !path.contains(['*', '?', '[', '{']) {
+            return Ok(Self::Below(path));
+        }
+        let glob = GlobBuilder::new(&path).literal_separator(true).build();
+        let glob =
+            glob.map_err(|error| CodeError::Filter(format!("`{path}` is no glob: {}", error.kind())))?;
+        Ok(Self::Glob(glob.compile_matcher()))
+    }
+
+    fn has(&self, path: &str) -> bool {
+        match self {
+            Self::Below(above) => path
+                .strip_prefix(above.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+            Self::Glob(glob) => glob.is_match(path),
+        }
     }
 }
 

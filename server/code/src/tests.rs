@@ -160,6 +160,18 @@ fn definitions_come_first_and_filters_hold() {
             &["src/parser.rs", "src/server.rs"],
         ),
         (
+            "parseHttpHeader",
+            &[("path", "./src/")],
+            &["src/parser.rs", "src/server.rs"],
+        ),
+        (
+            "parseHttpHeader",
+            &[("path", "src//./server.rs")],
+            &["src/server.rs"],
+        ),
+        ("parseHttpHeader", &[("path", "sr")], &[]),
+        ("猫", &[("path", "./")], &["notes/日本語.txt"]),
+        (
             "header",
             &[("language", "rust"), ("path", "**/parser.rs")],
             &["src/parser.rs", "tests/parser.rs"],
@@ -201,7 +213,7 @@ fn definitions_come_first_and_filters_hold() {
     assert_eq!(hit.symbol.as_deref(), Some("fn parse_http_header"));
     assert_eq!(hit.content, PROJECT[0].1);
     let mut extensions = CodeFilters::default();
-    extensions.extensions(&[".ts".into()]);
+    extensions.extensions(&["*.TS".into(), ".none".into()]);
     let query = CodeQuery {
         text: "header".into(),
         collections: vec!["c".into()],
@@ -217,10 +229,10 @@ fn definitions_come_first_and_filters_hold() {
         CodeFilters::default().add("colour", "red"),
         Err(CodeError::Filter(_))
     ));
-    assert!(matches!(
-        CodeFilters::default().add("path", "[z"),
-        Err(CodeError::Filter(_))
-    ));
+    for path in ["[z", "../src", "src/..", "/src"] {
+        let refused = CodeFilters::default().add("path", path);
+        assert!(matches!(refused, Err(CodeError::Filter(_))), "{path}");
+    }
 }
 
 #[test]
@@ -447,7 +459,7 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
         ),
         (
             Selection {
-                extensions: vec![".rs".into(), "py".into()],
+                extensions: vec!["*.RS".into(), "py".into()],
                 ..all.clone()
             },
             ".hidden/h.rs a.rs large.rs src/f.py",

@@ -70,14 +70,19 @@ impl Default for Selection {
     }
 }
 
+/// Returns an extension as extensions are compared, however it is written: `py`, `.PY`, `*.py`.
+pub(crate) fn plain_extension(written: &str) -> String {
+    written.trim().trim_start_matches(['*', '.']).to_lowercase()
+}
+
 impl Selection {
     /// Returns whether a path's extension and folders are wanted. Ignore rules are for those who walk.
     pub fn wants(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let extension = Path::new(name)
             .extension()
-            .and_then(|extension| extension.to_str());
-        let wanted = |given: &String| Some(given.trim_start_matches('.')) == extension;
+            .map(|extension| extension.to_string_lossy().to_lowercase());
+        let wanted = |given: &String| Some(plain_extension(given)) == extension;
         let mut folders = path.split('/').rev().skip(1);
         (self.extensions.is_empty() || self.extensions.iter().any(wanted))
             && !folders.any(|folder| self.exclude_dirs.iter().any(|left_out| left_out == folder))

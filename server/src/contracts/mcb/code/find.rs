@@ -1,11 +1,11 @@
 //! Searching code.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use data_encoding::HEXLOWER;
 use tabellion_code::{CodeFilters, CodeQuery};
 use tabellion_contracts::mcb::{CodeHit, CodeHits, SearchCodeRequest};
-use tabellion_runtime::{ReadCx, Rows, rows::RowError};
+use tabellion_runtime::{ReadCx, Row, Rows, rows::RowError};
 
 use super::{
     super::{
@@ -19,6 +19,8 @@ use super::{
 
 /// The resource that is searched.
 const CODE: &str = "code";
+/// The field of a collection with its folder, and of a filter with a path in it.
+const PATH: &str = "path";
 
 pub(in super::super) async fn code(
     cx: &ReadCx<'_, Rows>,
@@ -41,11 +43,21 @@ pub(in super::super) async fn code(
         let (field, value) = (field.trim(), value.trim());
         if field == COLLECTION {
             rows.retain(|row| text(row, NAME) == Some(value));
-        } else {
-            filters
-                .add(field, value)
-                .map_err(|error| wrong(error.to_string()))?;
+            continue;
         }
+        let mut value = value;
+        if field == PATH && Path::new(value).is_absolute() {
+            let path = value;
+            let within = |row: &Row| within(path, text(row, PATH)?);
+            // The innermost of folders within one another.
+            let relative = rows.iter().filter_map(within).min_by_key(|path| path.len());
+            value =
+                relative.ok_or_else(|| wrong(format!("`{path}` is in no collection that is searched")))?;
+            rows.retain(|row| within(row) == Some(value));
+        }
+        filters
+            .add(field, value)
+            .map_err(|error| wrong(error.to_string()))?;
     }
     let names: HashMap<&str, &str> = rows
         .iter()
@@ -95,4 +107,10 @@ pub(in super::super) async fn code(
         total: found.total as u64,
         results,
     })
+}
+
+/// Returns the path from a folder, if it leads there.
+fn within<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
+    (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
 }

@@ -151,6 +151,12 @@ fn what_is_indexed_is_found_and_each_run_is_one_change() {
         found(&bench, "total", json!({ "filters": ["path:src"] })),
         ["src/basket.py"]
     );
+    let absolute = bench.folder().join("shop/src");
+    let absolute = format!("path:{}", absolute.display());
+    assert_eq!(
+        found(&bench, "total", json!({ "filters": [absolute] })),
+        ["src/basket.py"]
+    );
     assert_eq!(found(&bench, "sum_of", json!({}))[0], "src/price.rs");
     assert_eq!(bench.rows("collection").len(), 1);
 
@@ -354,6 +360,12 @@ fn what_can_not_be_indexed_is_said() {
             json!({ "resource": "code", "query": "x", "filters": ["path:[z"] }),
             "filter",
             "no glob",
+        ),
+        (
+            SEARCH,
+            json!({ "resource": "code", "query": "x", "filters": ["path:/elsewhere"] }),
+            "filter",
+            "in no collection",
         ),
         (
             SEARCH,
