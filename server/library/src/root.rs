@@ -21,6 +21,8 @@ pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 pub struct Root {
     path: PathBuf,
     dir: Arc<Dir>,
+    /// Whether its file system finds a file by a name in another case.
+    ignores_case: bool,
 }
 
 /// A file's content, and its metadata when it was opened.
@@ -110,7 +112,11 @@ impl Root {
     pub fn open(path: &Path) -> io::Result<Self> {
         let path = platform::canonicalize(path)?;
         let dir = Arc::new(Dir::open(&path)?);
-        Ok(Self { path, dir })
+        Ok(Self {
+            ignores_case: ignores_case(&dir)?,
+            path,
+            dir,
+        })
     }
 
     /// Returns the folder's absolute path without symbolic links, as of [`Root::open`].
@@ -125,8 +131,8 @@ impl Root {
 
     /// Reads the file at `path`; `None` if there is none.
     ///
-    /// On a file system that ignores case, `note.md` must not be another name of `Note.md`: [`platform`] ensures that
-    /// everywhere except in Linux's case-folding folders and on FAT, where [`Root::case_twin`] detects it.
+    /// On a file system that ignores case, `note.md` is not another name of `Note.md`: the history would have both. [`platform`] ensures that
+    /// on Windows and macOS, and [`Root::case_twin`] on Linux: in case-folding folders, on FAT, NTFS, and shares of other systems.
     ///
     /// # Errors
     ///
@@ -141,6 +147,7 @@ impl Root {
     pub(super) fn open_document(&self, path: &LibraryPath) -> Result<Option<File>, FileError> {
         let shown = || path.to_string();
         match self.dir.open_file(path.as_str()) {
+            Ok(_) if self.ignores_case && matches!(self.case_twin(path), Ok(Some(_))) => Ok(None),
             Ok(file) => Ok(Some(file)),
             Err(OpenError::Io(error)) if is_missing(&error) => Ok(None),
             Err(OpenError::Io(error)) => Err(FileError::io(path, error)),
@@ -302,6 +309,34 @@ pub(super) fn true_spelling(path: &str, mut names: impl FnMut(&str) -> Vec<Strin
         found.push_str(only);
     }
     found
+}
+
+/// Returns whether a file is found by a name in another case, as far as the folder's own names tell.
+fn ignores_case(dir: &Dir) -> io::Result<bool> {
+    let mut other_case = None;
+    dir.entries(|name, _| {
+        if other_case.is_none() {
+            let swapped = name.to_str().map(swap_case);
+            other_case = swapped.filter(|swapped| name.to_str() != Some(swapped));
+        }
+    })?;
+    let Some(other_case) = other_case else {
+        return Ok(false);
+    };
+    let mut is_there_itself = false;
+    dir.entries(|name, _| is_there_itself |= name.to_str() == Some(&other_case))?;
+    Ok(!is_there_itself && dir.kind(&other_case)?.is_some())
+}
+
+fn swap_case(name: &str) -> String {
+    let swap = |c: char| {
+        if c.is_ascii_lowercase() {
+            c.to_ascii_uppercase()
+        } else {
+            c.to_ascii_lowercase()
+        }
+    };
+    name.chars().map(swap).collect()
 }
 
 /// Returns true if nothing exists at the path: a missing last segment or folder, or a file in place of a folder.

@@ -238,3 +238,20 @@ fn twins() {
         assert_eq!(twin.as_deref(), expected, "{path}");
     }
 }
+
+/// One that ignores case needs a mount; there, `NOTE.md` is refused beside `Note.md`.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_folder_that_distinguishes_case_is_not_taken_for_another() {
+    for names in [&[][..], &["1.2"], &["Note.md"], &["a", "A"], &["é"]] {
+        let folder = tempfile::tempdir().unwrap();
+        for name in names {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert!(
+            !super::ignores_case(&Dir::open(folder.path()).unwrap()).unwrap(),
+            "{names:?}"
+        );
+    }
+    assert_eq!(super::swap_case("Note É-1.md"), "nOTE É-1.MD");
+}
