@@ -179,7 +179,11 @@ impl Sample {
             descriptors: fs::read_dir(process.join("fd")).expect("descriptors").count(),
             threads: number("Threads"),
             resident: number("VmRSS"),
-            own_files: files_below(&git.join("tabellion")).len(),
+            // Counters of background runs come and go.
+            own_files: files_below(&git.join("tabellion"))
+                .iter()
+                .filter(|(path, _)| !path.to_string_lossy().ends_with("-attempts"))
+                .count(),
             loose_objects: loose.count(),
             git_bytes: all.iter().map(|(_, size)| size).sum(),
             median: times[times.len() / 2],
@@ -241,14 +245,15 @@ fn is_loose(git: &Path, path: &Path) -> bool {
     folder.is_some_and(|folder| folder.as_os_str().len() == 2)
 }
 
-/// Returns all files below a folder, with their size on the disk.
+/// Returns all files below a folder, with their size on the disk. Those that go meanwhile are left out.
 fn files_below(folder: &Path) -> Vec<(PathBuf, u64)> {
     let mut files = vec![];
     for entry in fs::read_dir(folder).expect("a folder") {
         let entry = entry.expect("an entry");
-        match entry.metadata().expect("its metadata") {
-            found if found.is_dir() => files.extend(files_below(&entry.path())),
-            found => files.push((entry.path(), found.blocks() * 512)),
+        match entry.metadata() {
+            Ok(found) if found.is_dir() => files.extend(files_below(&entry.path())),
+            Ok(found) => files.push((entry.path(), found.blocks() * 512)),
+            Err(_) => {}
         }
     }
     files
