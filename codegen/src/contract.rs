@@ -190,7 +190,7 @@ pub struct Authored<'a> {
     pub schema: &'a Value,
     /// How it came about.
     pub kind: SchemaKind<'a>,
-    /// Whether it is of requests.
+    /// Whether it describes requests.
     pub is_request: bool,
     /// Its Rust type, unless `x-rust-name` names another.
     pub usual_name: String,

@@ -55,7 +55,7 @@ fn enforce(schema: &mut Value) {
     }
 }
 
-/// As [`enforced`]; objects that say nothing of other members have none, since their types would drop these without a word.
+/// As [`enforced`], but members beside `properties` are refused unless a keyword permits them: the types would silently drop them.
 pub(crate) fn enforced_and_closed(schema: &Value) -> Value {
     let mut schema = schema.clone();
     close(&mut schema);
@@ -81,7 +81,7 @@ fn bound_integers(members: &mut Map<String, Value>) {
     }
 }
 
-/// Keywords by which an object says what other members it has than its `properties`, or keeps all.
+/// Keywords that permit or describe members beside `properties`.
 const OPEN: [&str; 5] = ["additionalProperties", "allOf", "anyOf", "oneOf", "x-rust-map"];
 
 fn close(schema: &mut Value) {

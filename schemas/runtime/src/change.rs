@@ -44,7 +44,7 @@ pub enum ChangeError {
 }
 
 impl Change {
-    /// Creates a change of several documents. The first one is what the log and the caller's `tabellion/ifBase` are about.
+    /// Creates a change of several documents. The log names the first one, and the caller's `tabellion/ifBase` applies to it.
     ///
     /// # Errors
     /// If there is no edit, or two edits of one document.
@@ -86,7 +86,7 @@ impl Change {
         }
     }
 
-    /// Has the document at `path`, one of the edited ones, be the one that the caller's `tabellion/ifBase` is about.
+    /// Applies the caller's `tabellion/ifBase` to the edited document at `path` instead of the first one.
     #[must_use]
     pub fn compared_with(mut self, path: &str) -> Self {
         let found = self.edits.iter().position(|edit| edit.path == path);
@@ -94,7 +94,7 @@ impl Change {
         self
     }
 
-    /// Returns the index of the edit whose document `tabellion/ifBase` is about.
+    /// Returns the index of the edit whose document `tabellion/ifBase` applies to.
     pub fn compared(&self) -> usize {
         self.compared
     }

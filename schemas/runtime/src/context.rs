@@ -123,8 +123,8 @@ impl CallContext {
             .is_some_and(|caller| caller.has_cancelled())
     }
 
-    /// Returns what work that begins now and may take long asks often: whether it should stop, since the caller has cancelled the call or
-    /// [`MAX_WORK`] is over. [`Failure::stopped`](crate::Failure::stopped) is then the answer.
+    /// Starts the clock of long work; the returned function tells whether to stop. It does once the caller has cancelled the call, or after
+    /// [`MAX_WORK`]; the answer is then [`Failure::stopped`](crate::Failure::stopped).
     pub fn stop(&self) -> impl Fn() -> bool + Send + Sync + '_ {
         self.stop_after(MAX_WORK)
     }

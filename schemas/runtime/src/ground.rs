@@ -28,7 +28,7 @@ pub trait Ground: Sized + 'static {
     /// Returns the names of what a change edits, for messages.
     fn names(change: &Self::Change) -> Vec<&str>;
 
-    /// Returns the index, among these, of what `tabellion/ifBase` is about.
+    /// Returns the index, in [`Self::names`], of the item that `tabellion/ifBase` applies to.
     fn compared(_: &Self::Change) -> usize {
         0
     }

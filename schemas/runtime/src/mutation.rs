@@ -278,7 +278,7 @@ where
         }
     }
 
-    /// Checks that the document which the condition is about has the content that the caller expects.
+    /// Checks the caller's `tabellion/ifBase`.
     fn check_base(&self, change: &G::Change, found: Option<&ContentId>) -> Result<(), Rejection> {
         match &self.call.if_base {
             Some(expected) if !expected.is_met_by(found) => {

@@ -17,7 +17,7 @@ const MAX_VIOLATIONS: usize = 8;
 /// Maximum number of an enumeration's values that are listed.
 const MAX_OPTIONS: usize = 30;
 
-/// How alike a name is to one that it may have been meant to be: a third of its letters may differ.
+/// The least [`likeness`] of a name that is suggested: a third of the letters may differ.
 const MIN_LIKENESS: f64 = 0.65;
 
 /// The two views of a schema, as JSON texts, and its validator.
@@ -151,7 +151,7 @@ impl Schema {
         }
     }
 
-    /// Returns which known member an unknown one was probably meant to be, as the end of a sentence; empty if none is like it.
+    /// Suggests a known member for an unknown one, as the end of a sentence; empty if none is similar.
     fn suggestion(&self, error: &ValidationError<'_>) -> String {
         let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() else {
             return String::new();

@@ -110,7 +110,7 @@ pub struct Entry<'a> {
 pub struct Prepared {
     /// Id that the commit will have.
     pub commit: CommitId,
-    /// Id of the content that the document has now which `tabellion/ifBase` is about; `None` if it does not exist.
+    /// Current content id of the document that `tabellion/ifBase` applies to; `None` if it does not exist.
     pub base: Option<ContentId>,
     /// Id of the content that it will have; `None` if it is deleted.
     pub content: Option<ContentId>,

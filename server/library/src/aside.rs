@@ -1,4 +1,4 @@
-//! Short texts that are kept beside a library, in the server's own folder: no part of it, and lost with the clone.
+//! Short texts in the server's own folder. They are no part of the library, and no clone has them.
 
 use std::{fs, io, io::Write as _, path::PathBuf};
 
@@ -10,7 +10,7 @@ use super::Library;
 const FOLDER: &str = "aside";
 
 impl Library {
-    /// Keeps `text` under `name`, which is a file's name; replaces what was kept.
+    /// Stores `text` under `name`, a file name; replaces an earlier text.
     ///
     /// # Errors
     /// If it can't be written.
@@ -20,12 +20,12 @@ impl Library {
         create(&self.aside(name))?.write_all(text.as_bytes())
     }
 
-    /// Returns what is kept under `name`.
+    /// Returns the text stored under `name`.
     pub fn kept_aside(&self, name: &str) -> Option<String> {
         read_text(&self.aside(name)).ok()
     }
 
-    /// Keeps nothing any more under `name`.
+    /// Removes the text stored under `name`.
     pub fn forget_aside(&self, name: &str) {
         // Nothing may be there.
         let _ = fs::remove_file(self.aside(name));

@@ -462,8 +462,8 @@ fn check_git_files(top: &Path) -> Result<(), String> {
 /// Depth of the folders in our own that are looked through; no file of ours is deeper.
 const OWN_DEPTH: usize = 8;
 
-/// Checks that our own folder holds files and folders alone: who packed the repository may have put links, pipes or devices there, which
-/// the server would write through or wait for.
+/// Checks that our own folder has only files and folders. A packed repository can bring links, pipes and devices, which the server would
+/// write through or wait for.
 fn check_own(own: &Path) -> Result<(), String> {
     // A file in its place permits no change, and reading all the same.
     let found = own.symlink_metadata();

@@ -11,7 +11,7 @@
 //! | `catalogue` | all notes of a library in SQLite, derived from their files |
 //! | `search` | chunks of notes, and the search of them |
 //! | `export` | notes in one file |
-//! | `tag` | tags in a text, and what a tag is found by |
+//! | `tag` | tags in a text, and their search keys |
 //! | `render` | bytes of new notes, and changes of keys as splices |
 
 #![cfg_attr(

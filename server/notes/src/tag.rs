@@ -2,17 +2,15 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Returns the keys by which a note with this tag is found, whatever the tag's case: of the tag, and of those that it is nested in.
-pub(crate) fn keys(tag: &str) -> impl Iterator<Item = String> {
+/// Returns the search keys of a tag: its own, and those of the tags above it.
+pub(crate) fn keys(tag: &str) -> Vec<String> {
     let whole = key(tag);
-    let ends: Vec<usize> = whole.match_indices('/').map(|(end, _)| end).collect();
-    let ends = ends.into_iter().filter(|end| *end > 0).chain([whole.len()]);
-    ends.map(|end| whole[..end].to_owned())
-        .collect::<Vec<_>>()
-        .into_iter()
+    let above = whole.match_indices('/').map(|(end, _)| end);
+    let ends = above.filter(|end| *end > 0).chain([whole.len()]);
+    ends.map(|end| whole[..end].to_owned()).collect()
 }
 
-/// Returns the key of a tag, with or without `#`.
+/// Returns the search key of a tag, with or without `#`: the same in any case.
 pub(crate) fn key(tag: &str) -> String {
     let tag = tag.trim().trim_start_matches('#').trim_end_matches('/');
     tag.nfc().collect::<String>().to_lowercase()
@@ -90,7 +88,7 @@ mod tests {
             ("work/", &["work"]),
             ("/a", &["/a"]),
         ] {
-            assert_eq!(keys(tag).collect::<Vec<_>>(), found, "{tag}");
+            assert_eq!(keys(tag), found, "{tag}");
         }
         assert_eq!(key("#U\u{308}ber"), key("über"));
     }

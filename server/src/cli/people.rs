@@ -311,7 +311,7 @@ pub(super) struct Decision {
     /// What you say about it; needed to reject it or to have it revised
     #[arg(short = 'm', long, value_name = "TEXT")]
     notes: Option<String>,
-    /// What you decide on: the revision that `show` prints, or its beginning; by default the one that you were shown last
+    /// The revision that you decide on, or its beginning, as `show` prints it; by default the one you were shown last
     #[arg(long, value_parser = revision)]
     revision: Option<String>,
     #[command(flatten)]

@@ -77,8 +77,7 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
     Ok(page.show()?)
 }
 
-/// Decides on a proposal: `on` is the event of the workflow, `revision` what the proposal is decided on as, or its beginning; without it,
-/// the one that was shown last.
+/// Decides on a proposal: `on` is the workflow's event. `revision`, or its beginning, names the revision; the default is the one shown last.
 pub(crate) fn decide(
     folder: &Path,
     id: &str,
@@ -124,7 +123,7 @@ fn look(folder: &Path, id: Option<&str>) -> Result<Vec<Waiting>, TerminalError> 
     waiting.map_err(|error| refusal(&error))
 }
 
-/// Returns the name under which it is kept which revision of a proposal the person at the terminal was shown last.
+/// Returns the name of the text that remembers the revision that the person at the terminal was shown last.
 fn shown(call: &CallContext, id: &str) -> String {
     let whose = call.identity.as_ref().map(Identity::to_string);
     let whose = whose.unwrap_or_default().replace([':', '/', '|'], "-");

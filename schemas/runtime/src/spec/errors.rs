@@ -97,8 +97,8 @@ impl ContractSpec {
         self.error_body(error).map(|mut body| body[at].take())
     }
 
-    /// Returns what stands for an error in the structured content of a result, if the contract has such an object. Details of the runtime
-    /// have the names there that such contracts use.
+    /// Returns the contract's object for an error in a result's structured content, if it declares one. The runtime's details are renamed
+    /// as in [`USUAL_DETAILS`].
     pub fn error_body(&self, error: &ErrorAnswer) -> Option<Value> {
         let body = self.error_body?;
         let mut details = error.data.clone();

@@ -24,6 +24,17 @@ fn review(library: &Library, arguments: &[&str]) -> (bool, String) {
     )
 }
 
+/// Serves the library to an agent.
+fn served(library: &Library) -> Target {
+    let mut command = Command::new(TABELLION);
+    command
+        .args(["serve", "--contract", CONTRACT.id, "--library"])
+        .arg(library.root());
+    let mut target = Target::start(&mut command).expect("it starts");
+    target.initialize("2025-11-25").expect("a handshake");
+    target
+}
+
 fn call(target: &mut Target, tool: &str, arguments: Value) -> Value {
     let answer = target.call(tool, arguments, Map::new()).expect("an answer");
     answer["result"]["structuredContent"].clone()
@@ -32,12 +43,7 @@ fn call(target: &mut Target, tool: &str, arguments: Value) -> Value {
 #[test]
 fn an_agents_note_is_found_once_a_person_has_approved_it_at_the_terminal() {
     let library = Library::empty();
-    let mut command = Command::new(TABELLION);
-    command
-        .args(["serve", "--contract", CONTRACT.id, "--library"])
-        .arg(library.root());
-    let mut target = Target::start(&mut command).expect("it starts");
-    target.initialize("2025-11-25").expect("a handshake");
+    let mut target = served(&library);
     let note = json!({ "content": "# Locks\n\nLocks are short.", "ai_justification": "asked to sum up" });
     let created = call(&mut target, tool::CREATE_NOTE, note);
     assert_eq!(created["status"], "pending_review", "{created}");
@@ -85,12 +91,7 @@ fn an_agents_note_is_found_once_a_person_has_approved_it_at_the_terminal() {
 #[test]
 fn an_approval_at_the_terminal_is_of_what_was_shown_last() {
     let library = Library::empty();
-    let mut command = Command::new(TABELLION);
-    command
-        .args(["serve", "--contract", CONTRACT.id, "--library"])
-        .arg(library.root());
-    let mut target = Target::start(&mut command).expect("it starts");
-    target.initialize("2025-11-25").expect("a handshake");
+    let mut target = served(&library);
     let note = json!({ "content": "# Locks\n\nHarmless.", "ai_justification": "asked to sum up" });
     let created = call(&mut target, tool::CREATE_NOTE, note);
     let id = created["review_workflow_id"].as_str().expect("an id");
@@ -103,7 +104,7 @@ fn an_approval_at_the_terminal_is_of_what_was_shown_last() {
     assert!(review(&library, &["show", id]).0);
     revise("# Locks\n\nUnread.");
     let (is_fine, said) = review(&library, &["approve", id]);
-    assert!(!is_fine && said.contains("1 lines added, 1 removed"), "{said}");
+    assert!(!is_fine && said.contains("content: +1 -1 lines"), "{said}");
     let (_, shown) = review(&library, &["show", id]);
     let revision = shown.lines().find_map(|line| line.strip_prefix("revision  "));
     let revision = revision.expect("it is shown").to_owned();

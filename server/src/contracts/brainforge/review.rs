@@ -169,12 +169,12 @@ impl Review {
         self.base.as_ref() != current
     }
 
-    /// Returns what differs from another revision of it, in words.
+    /// Lists the differences from another revision of the proposal.
     fn differs_from(&self, other: &Self) -> Vec<String> {
         let mut differences = vec![];
         if self.content != other.content {
             let (added, removed) = diff::line_counts(&other.content, &self.content);
-            differences.push(format!("content: {added} lines added, {removed} removed"));
+            differences.push(format!("content: +{added} -{removed} lines"));
         }
         let keys: BTreeSet<_> = self.metadata.keys().chain(other.metadata.keys()).collect();
         let differ = keys
@@ -361,7 +361,7 @@ pub(super) fn decide(
     Ok((change.compared_with(&review.path()), review))
 }
 
-/// Returns whether a proposal has, or had, another content than that with which it was started.
+/// Returns whether a proposal was changed after it was made.
 fn was_changed(cx: &ReadCx<'_>, review: &Review) -> Result<bool, Failure> {
     let history = cx.history(&review.path(), Until::BEGINNING)?;
     Ok(match &history.versions[..] {
@@ -370,7 +370,7 @@ fn was_changed(cx: &ReadCx<'_>, review: &Review) -> Result<bool, Failure> {
     })
 }
 
-/// Returns the refusal of a decision on a proposal that was changed, without the revision that was decided on.
+/// Returns the refusal of an approval that names no revision, although the proposal was changed.
 fn unnamed(revision: &str) -> ToolError {
     let message = format!(
         "the proposal was changed since it was made: read it, and say that you decide on its revision {revision} \
@@ -382,7 +382,7 @@ fn unnamed(revision: &str) -> ToolError {
         .into()
 }
 
-/// Returns the refusal of a decision on another revision than the one that there is now, with what has changed.
+/// Returns the refusal of a decision on an old revision, with the differences.
 fn overtaken(cx: &ReadCx<'_>, now: &Review, revision: &str, shown: &str) -> ToolError {
     let path = now.path();
     let before = || {
@@ -397,9 +397,8 @@ fn overtaken(cx: &ReadCx<'_>, now: &Review, revision: &str, shown: &str) -> Tool
         Some(changed) if !changed.is_empty() => format!(" ({})", changed.join(", ")),
         _ => String::new(),
     };
-    let message = format!(
-        "the proposal is not what you were shown any more{what}: read it again, and decide on what it is now"
-    );
+    let message =
+        format!("the proposal has changed since you were shown it{what}: read it again, and decide then");
     Failure::new(FailureKind::Conflict, message)
         .with("reason", "stale")
         .with("expected", shown)

@@ -235,7 +235,7 @@ fn an_approval_is_of_the_revision_that_was_read() {
         (&by_agent, None, Err("was changed since it was made")),
         (&by_hand, None, Err("was changed since it was made")),
         (&by_agent, Some(0), Err("content: ")),
-        (&by_hand, Some(0), Err("not what you were shown")),
+        (&by_hand, Some(0), Err("has changed since you were shown it")),
         (&by_agent, Some(1), Ok("unread")),
         (&by_hand, Some(1), Ok("unread")),
     ] as [(Edit<'_>, Option<usize>, Result<&str, &str>); 8]
