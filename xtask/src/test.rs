@@ -76,6 +76,11 @@ const STEPS: [Step; 15] = [
         run: |_| run::cargo(&[&["clippy"], &ALL[..], &LINTS].concat()),
     },
     Step {
+        name: "documentation",
+        from: Size::Fast,
+        run: |_| run::cargo_with(&[&["doc"], &ALL[..], &["--no-deps"]].concat(), &WARNINGS_DENIED),
+    },
+    Step {
         name: "build of the tests",
         from: Size::Fast,
         run: |_| nextest::build(),
@@ -105,11 +110,6 @@ const STEPS: [Step; 15] = [
             Size::Fast | Size::Gate => run::cargo(&["lab", "zoo", "--changed"]),
             Size::All => run::cargo(&["lab", "zoo"]),
         },
-    },
-    Step {
-        name: "documentation",
-        from: Size::Gate,
-        run: |_| run::cargo_with(&[&["doc"], &ALL[..], &["--no-deps"]].concat(), &WARNINGS_DENIED),
     },
     Step {
         name: "licences, bans and sources of dependencies",

@@ -97,8 +97,8 @@ impl ContractSpec {
         self.error_body(error).map(|mut body| body[at].take())
     }
 
-    /// Returns the contract's object for an error in a result's structured content, if it declares one. The runtime's details are renamed
-    /// as in [`USUAL_DETAILS`].
+    /// Returns the contract's object for an error in a result's structured content, if it declares one. The runtime's details `rule` and
+    /// `retryAfterSeconds` are named as contracts with such objects name them: `reason` and `retry_after_seconds`.
     pub fn error_body(&self, error: &ErrorAnswer) -> Option<Value> {
         let body = self.error_body?;
         let mut details = error.data.clone();
