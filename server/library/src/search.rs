@@ -12,6 +12,7 @@ use gix::bstr::ByteSlice;
 use memchr::{memchr, memchr_iter, memrchr};
 use parking_lot::Mutex;
 use regex::bytes::{Regex, RegexBuilder};
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::ignore::IgnoreRules;
 use super::root::Root;
@@ -30,8 +31,8 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// Upper bound of a snippet's bytes: characters have at most four.
 const SNIPPET_BYTES: usize = 4 * SNIPPET_CHARS;
 
-/// Upper bound of a match's bytes: case folding turns one byte into at most three (`k` and the Kelvin sign).
-const MATCH_BYTES: usize = 3 * MAX_QUERY_BYTES;
+/// Upper bound of a match's bytes: case folding turns one byte into at most three (`k` and the Kelvin sign), and so does decomposition.
+const MATCH_BYTES: usize = 9 * MAX_QUERY_BYTES;
 
 /// Bytes kept of a line longer than the buffer: any match not reported yet, with its context.
 const KEPT_BYTES: usize = MATCH_BYTES + 2 * SNIPPET_BYTES;
@@ -204,9 +205,30 @@ fn matcher(query: &str) -> Result<Regex, SearchError> {
         return Err(SearchError::QueryMultiline);
     }
     let case_counts = query.chars().any(char::is_uppercase);
-    Ok(RegexBuilder::new(&regex::escape(query))
+    Ok(RegexBuilder::new(&pattern(query))
         .case_insensitive(!case_counts)
         .build()?)
+}
+
+/// Returns a pattern of the query's text, and of each text that is canonically equivalent: `é` as one character or as two.
+fn pattern(query: &str) -> String {
+    let literal = regex::escape(query);
+    if query.is_ascii() {
+        return literal;
+    }
+    let either = |composed: char| {
+        let composed = composed.to_string();
+        let decomposed: String = composed.nfd().collect();
+        match regex::escape(&composed) {
+            composed if composed == regex::escape(&decomposed) => composed,
+            composed => format!("(?:{composed}|{decomposed})"),
+        }
+    };
+    let equivalent: String = query.nfc().map(either).collect();
+    match equivalent == literal {
+        true => literal,
+        false => format!("{literal}|{equivalent}"),
+    }
 }
 
 /// One thread's part of a search.

@@ -47,6 +47,16 @@ fn finds_lines() {
     assert_eq!(lines("one\rtwo\rthree", "two"), ["1: one\rtwo\rthree"]);
     assert_eq!(lines("one\r\n", "one\u{2028}"), none);
     assert_eq!(lines("", "a"), none);
+    let both = "r\u{e9}sum\u{e9}\nre\u{301}sume\u{301}\nRE\u{301}SUM\u{c9}\nresume\n";
+    for query in ["r\u{e9}sum\u{e9}", "re\u{301}sume\u{301}", "r\u{e9}sume\u{301}"] {
+        assert_eq!(scan(both.as_bytes(), query).total, 3, "{query:?}");
+    }
+    assert_eq!(
+        lines("\u{212b}\n\u{c5}\n", "\u{212b}"),
+        ["1: \u{212b}", "2: \u{c5}"]
+    );
+    assert_eq!(lines("\u{1100}\u{1161}\n", "\u{ac00}"), ["1: \u{1100}\u{1161}"]);
+    assert!(matcher(&"\u{ac01}".repeat(MAX_QUERY_BYTES / 3)).is_ok());
     assert_eq!(lines("\n\n\na", "a"), ["4: a"]);
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use memchr::memchr_iter;
+use unicode_normalization::UnicodeNormalization as _;
 
 /// The byte order mark at the start of a file, which is not part of its text and never moves.
 pub(super) const BOM: char = '\u{feff}';
@@ -65,7 +66,7 @@ pub(super) fn line_end(masked: &str, position: usize) -> usize {
 
 /// Returns the text's most frequent line ending; of equally frequent ones the first of `\n`, `\r\n`, `\r`, so `\n` for a
 /// text without line endings.
-pub(super) fn ending_of(text: &str) -> &'static str {
+pub fn ending_of(text: &str) -> &'static str {
     let (crlf, lf, cr) = endings(text);
     if lf >= crlf && lf >= cr {
         "\n"
@@ -95,6 +96,16 @@ pub(super) fn ends_with_blank_line(text: &str) -> bool {
         .is_some_and(|line| line.is_empty() || line.ends_with(['\n', '\r']))
 }
 
+/// Returns the line ending at the start of `text`, or the empty string.
+pub(super) fn ending_at_start(text: &str) -> &str {
+    let length = match text.as_bytes() {
+        [b'\r', b'\n', ..] => 2,
+        [b'\r' | b'\n', ..] => 1,
+        _ => 0,
+    };
+    &text[..length]
+}
+
 /// Returns true if joining `left` and `right` would merge two lines, or merge a `\r` and a `\n` into one line ending.
 pub(super) fn would_merge(left: &str, right: &str) -> bool {
     if left.is_empty() || right.is_empty() || left.ends_with('\n') {
@@ -112,4 +123,13 @@ pub(super) fn join_lines(text: &str) -> String {
         .filter(|line| !line.is_empty())
         .collect();
     lines.join(" ")
+}
+
+/// Returns a text in Unicode's normal form C, in which texts that look alike are equal.
+pub(super) fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        text.into()
+    } else {
+        text.nfc().collect::<String>().into()
+    }
 }

@@ -2,11 +2,11 @@
 //!
 //! Editing the first of several matches corrupts notes, so a target that matches two headings is refused and both are
 //! listed. A target is compared with lines, then with texts, then with slugs; the first of these that matches any heading
-//! decides.
+//! decides. If none does, they are compared in Unicode's normal form C.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use super::lines::join_lines;
+use super::lines::{composed, join_lines};
 use super::section::Section;
 use super::{display, nearest};
 
@@ -80,57 +80,68 @@ pub(super) fn find<'s>(
     text: &str,
     target: &str,
 ) -> Result<&'s Section, TargetError> {
-    let joined = join_lines(target);
-    let wanted = HeadingLine::parse(&joined);
-    let line = wanted.line();
-    if line.is_empty() {
+    if join_lines(target).is_empty() {
         return Err(TargetError::NotFound {
             target: target.into(),
             nearest: vec![],
             headings: vec![],
         });
     }
-    let written: Vec<HeadingLine> = sections
-        .iter()
-        .map(|section| HeadingLine::of(section, text))
-        .collect();
-    let as_lines = |index: usize| join_lines(&text[sections[index].heading.clone()]) == joined;
-    let as_line = |index: usize| wanted.level.is_some() && written[index] == wanted;
-    let as_text = |index: usize| {
-        let text = sections[index].text.trim();
-        text == line || text == joined || written[index].text == line
-    };
-    let anchor = line.strip_prefix('#').unwrap_or(&line);
-    let as_slug = |index: usize| sections[index].slug == anchor;
-    let readings: [&dyn Fn(usize) -> bool; 4] = [&as_lines, &as_line, &as_text, &as_slug];
-    for names in readings {
-        let named: Vec<&Section> = (0..sections.len())
-            .filter(|&index| names(index))
-            .map(|i| &sections[i])
-            .collect();
-        match named[..] {
+    // Letters with accents are written in two ways, which look alike.
+    let forms: [fn(&str) -> Cow<'_, str>; 2] = [|text| text.into(), composed];
+    for form in forms {
+        match &named(sections, text, target, form)[..] {
             [] => {}
             [section] => return Ok(section),
-            _ => {
-                let candidates = named
-                    .into_iter()
-                    .map(|section| Candidate::new(section, text))
-                    .collect();
+            several => {
+                let candidates = several.iter().map(|section| Candidate::new(section, text));
                 return Err(TargetError::Ambiguous {
                     target: target.into(),
-                    candidates,
+                    candidates: candidates.collect(),
                 });
             }
         }
     }
     let candidate = |section| Candidate::new(section, text);
-    let nearest = nearest::sections(sections, &wanted.text);
+    let nearest = nearest::sections(sections, &HeadingLine::parse(&join_lines(target)).text);
     let all = sections.iter().filter(|_| nearest.is_empty());
     Err(TargetError::NotFound {
         target: target.into(),
         headings: all.map(candidate).collect(),
         nearest: nearest.into_iter().map(candidate).collect(),
     })
+}
+
+/// Returns the sections that `target` names, if all texts are compared in `form`.
+fn named<'s>(
+    sections: &'s [Section],
+    text: &str,
+    target: &str,
+    form: impl Fn(&str) -> Cow<'_, str>,
+) -> Vec<&'s Section> {
+    let joined = join_lines(&form(target));
+    let wanted = HeadingLine::parse(&joined);
+    let line = wanted.line();
+    let is_written = |section: &Section| join_lines(&form(&text[section.heading.clone()])) == joined;
+    let is_line =
+        |section: &Section| wanted.level.is_some() && HeadingLine::of(section, text).in_form(&form) == wanted;
+    let is_text = |section: &Section| {
+        let seen = form(section.text.trim());
+        seen == line || seen == joined || HeadingLine::of(section, text).in_form(&form).text == line
+    };
+    let anchor = line.strip_prefix('#').unwrap_or(&line);
+    let is_slug = |section: &Section| form(&section.slug) == anchor;
+    let readings: [&dyn Fn(&Section) -> bool; 4] = [&is_written, &is_line, &is_text, &is_slug];
+    readings
+        .into_iter()
+        .map(|names| {
+            sections
+                .iter()
+                .filter(|section| names(section))
+                .collect::<Vec<_>>()
+        })
+        .find(|named| !named.is_empty())
+        .unwrap_or_default()
 }
 
 /// A heading's line, from a file or a target, normalized so that equivalent notations compare equal.
@@ -173,6 +184,11 @@ impl HeadingLine {
             level: Some(marks as u8),
             text: text.trim().into(),
         }
+    }
+
+    fn in_form(mut self, form: impl Fn(&str) -> Cow<'_, str>) -> Self {
+        self.text = form(&self.text).into_owned();
+        self
     }
 
     /// Returns the line in its normal form.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::{Flavor, Outline, section::Section, target::HeadingLine};
+use super::super::{Flavor, Outline, lines::composed, section::Section, target::HeadingLine};
 
 const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
 const ENDING: [char; 2] = ['\n', '\r'];
@@ -33,16 +33,6 @@ pub(super) fn core(text: &str) -> Range<usize> {
     start..end
 }
 
-/// Returns the line ending at the start of `text`, or the empty string.
-pub(super) fn ending_at_start(text: &str) -> &str {
-    let length = match text.as_bytes() {
-        [b'\r', b'\n', ..] => 2,
-        [b'\r' | b'\n', ..] => 1,
-        _ => 0,
-    };
-    &text[..length]
-}
-
 /// Returns true if `text` starts with a blank line.
 pub(super) fn starts_blank(text: &str) -> bool {
     text.trim_start_matches([' ', '\t']).starts_with(ENDING)
@@ -54,7 +44,9 @@ pub(super) fn trim_content<'t>(content: &'t str, flavor: Flavor, level: u8, titl
     let content = &content[core(content)];
     let outline = Outline::parse(content, flavor);
     let is_own = |section: &&Section| {
-        section.heading.start == 0 && section.level == level && self::title(content, section) == title
+        section.heading.start == 0
+            && section.level == level
+            && composed(&self::title(content, section)) == composed(title)
     };
     match outline.sections().first().filter(is_own) {
         Some(section) => {

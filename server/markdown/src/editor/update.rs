@@ -73,7 +73,7 @@ fn range_to_empty(text: &str, body: Range<usize>) -> Range<usize> {
     } else if start > body.start {
         start..body.end
     } else {
-        start..end + text::ending_at_start(&text[end..]).len()
+        start..end + lines::ending_at_start(&text[end..]).len()
     }
 }
 
@@ -81,7 +81,7 @@ fn range_to_empty(text: &str, body: Range<usize>) -> Range<usize> {
 fn replace_body(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, String) {
     let core = text::core(&text[body.clone()]);
     let (start, end) = (body.start + core.start, body.start + core.end);
-    let ending = text::ending_at_start(&text[end..]);
+    let ending = lines::ending_at_start(&text[end..]);
     (start..end + ending.len(), format!("{content}{ending}"))
 }
 
@@ -91,7 +91,7 @@ fn fill_body(text: &str, body: Range<usize>, content: &str) -> (Range<usize>, St
     let is_blank = text::starts_blank(&text[body.clone()]);
     let at = if is_blank {
         let blank = text[body.clone()].find(['\n', '\r']).unwrap_or_default();
-        body.start + blank + text::ending_at_start(&text[body.start + blank..]).len()
+        body.start + blank + lines::ending_at_start(&text[body.start + blank..]).len()
     } else {
         // A heading at the end of the document may lack a line ending, or have spaces after it.
         body.end

@@ -74,6 +74,23 @@ fn a_target_finds_a_slug() {
 }
 
 #[test]
+fn a_target_finds_a_heading_that_looks_the_same() {
+    let (composed, decomposed) = ("## R\u{e9}sum\u{e9}", "## Re\u{301}sume\u{301}");
+    for (written, target) in [(composed, decomposed), (decomposed, composed)] {
+        for target in [target, &target[3..], &format!("#{}", target[3..].to_lowercase())] {
+            assert_eq!(
+                found(&format!("# A\n{written}\n"), target),
+                Ok(2),
+                "target {target:?}"
+            );
+        }
+    }
+    let both = format!("{composed}\n{decomposed}\n");
+    assert_eq!(found(&both, decomposed), Ok(2));
+    assert_eq!(found(&both, composed), Ok(1));
+}
+
+#[test]
 fn a_target_refuses_two_matching_headings() {
     refuses(
         DOCUMENT,
