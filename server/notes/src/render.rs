@@ -55,8 +55,7 @@ pub fn add_link(text: &str, link: &Link) -> Result<String, NoteError> {
 /// [`NoteError::ContentHasFrontMatter`] if the content begins with front matter.
 pub fn replace_body(text: &str, content: &str) -> Result<String, NoteError> {
     check_content(content)?;
-    let front_matter = Outline::parse(text, Flavor::CommonMark).front_matter();
-    Ok([&text[..front_matter.end], content].concat())
+    Ok(tabellion_markdown::with_body(text, content))
 }
 
 fn check_content(content: &str) -> Result<(), NoteError> {

@@ -97,9 +97,10 @@ impl LearningOs for Memory {
         }
         let mut bytes = cx.read(&path)?.map_or_else(Vec::new, |document| document.bytes);
         let before = bytes.len();
-        end_line(&mut bytes);
+        let ending = tabellion_markdown::ending_of(&String::from_utf8_lossy(&bytes));
+        end_line(&mut bytes, ending);
         bytes.extend(text.as_bytes());
-        end_line(&mut bytes);
+        end_line(&mut bytes, ending);
         let lines = bytes[before..].iter().filter(|byte| **byte == b'\n').count();
         let message = format!("appended to `{path}`");
         let summary = format!("append: +{lines} -0 lines");
@@ -111,10 +112,10 @@ impl LearningOs for Memory {
     }
 }
 
-/// Ends the last line if it has no line end.
-fn end_line(bytes: &mut Vec<u8>) {
-    if bytes.last().is_some_and(|last| *last != b'\n') {
-        bytes.push(b'\n');
+/// Ends the last line if it has no line ending.
+fn end_line(bytes: &mut Vec<u8>, ending: &str) {
+    if bytes.last().is_some_and(|last| !b"\n\r".contains(last)) {
+        bytes.extend(ending.as_bytes());
     }
 }
 

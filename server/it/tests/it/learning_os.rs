@@ -324,6 +324,18 @@ fn an_append_adds_exactly_the_shown_text() {
         (PRACTICES, Some(b"# Best"), practice("- one"), "\n- one\n".into()),
         (
             PRACTICES,
+            Some(b"# Best\r\n"),
+            practice("- one"),
+            "- one\r\n".into(),
+        ),
+        (
+            PRACTICES,
+            Some(b"a\r\nb"),
+            practice("- one"),
+            "\r\n- one\r\n".into(),
+        ),
+        (
+            PRACTICES,
             Some(b"# Best\n"),
             practice("- one\n\n"),
             "- one\n\n".into(),

@@ -176,6 +176,14 @@ impl<'a> FrontMatter<'a> {
     }
 }
 
+/// Returns a document's front matter, whether it can be read or not, with `body` below it. A last line without an ending gets one.
+pub fn with_body(text: &str, body: &str) -> String {
+    let front_matter = &text[..find(&mask_lone_cr(text)).end];
+    let is_joined = lines::would_merge(front_matter.trim_start_matches(lines::BOM), body);
+    let ending = if is_joined { lines::ending_of(text) } else { "" };
+    [front_matter, ending, body].concat()
+}
+
 /// Returns the start of the line after that of `position`; the end of the text if there is none.
 fn next_line(masked: &str, position: usize) -> usize {
     masked[position..]

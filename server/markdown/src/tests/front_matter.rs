@@ -15,6 +15,22 @@ fn remove(text: &str, key: &str) -> Result<String, FrontMatterError> {
 }
 
 #[test]
+fn a_body_is_joined_below_front_matter() {
+    for (text, expected) in [
+        ("---\na: 1\n---", "---\na: 1\n---\nnew"),
+        ("---\r\na: 1\r\n---", "---\r\na: 1\r\n---\r\nnew"),
+        ("---\na: 1\n---\nold", "---\na: 1\n---\nnew"),
+        ("---\na: [\n---", "---\na: [\n---\nnew"),
+        ("\u{feff}old", "\u{feff}new"),
+        ("old", "new"),
+        ("", "new"),
+    ] {
+        assert_eq!(crate::with_body(text, "new"), expected, "{text:?}");
+    }
+    assert_eq!(crate::with_body("---\na: 1\n---", ""), "---\na: 1\n---");
+}
+
+#[test]
 fn values_are_those_of_yaml() {
     for (yaml, expected) in [
         ("a: 1", json!(1)),
