@@ -130,6 +130,9 @@ pub enum EditError {
 /// a block outside would change or where one stood above the next heading. They are the document's own: its most frequent
 /// line ending, `\n` if it has none.
 ///
+/// Content that only adds and starts with a row, an item or a line of a quote, where a table, such a list or a quote ends, continues
+/// it: the blank lines below it stay below the content.
+///
 /// Parses the old text once, and the new one at most three times, to try separators.
 ///
 /// # Errors
@@ -137,7 +140,12 @@ pub enum EditError {
 pub fn plan(old: &str, flavor: Flavor, edit: &Edit<'_>) -> Result<Plan, EditError> {
     bounds::check(&[old, edit.content()])?;
     let before = Outline::parse(old, flavor);
-    let removed = edit.removes(old, &before)?;
+    let mut removed = edit.removes(old, &before)?;
+    if removed.is_empty()
+        && let Some(joint) = seams::joint(old, &before, removed.start, edit.content(), flavor)
+    {
+        removed = joint;
+    }
     let content = seams::with_blank_line(old, &before, &removed, edit.content());
     let splice = seams::splice(old, &before, flavor, removed, &content);
     let (lost, gained) = outside::headings(&before, &splice);

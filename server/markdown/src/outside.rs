@@ -3,9 +3,7 @@
 //! An edit keeps the bytes outside the splice, but may change their structure: an unclosed fence swallows the headings
 //! after it, a paragraph merges with the next one. These functions compare the outlines before and after in one pass.
 
-use std::ops::Range;
-
-use super::blocks::{Block, BlockKind};
+use super::blocks::Block;
 use super::outline::Outline;
 use super::section::Section;
 use super::splice::Splice;
@@ -60,18 +58,14 @@ pub(super) fn keeps_blocks_after(before: &Outline, splice: &Splice) -> bool {
     old.map(moved).eq(new.cloned())
 }
 
-/// Returns true if the block directly before the removed range is a table.
-pub(super) fn table_before(before: &Outline, removed: &Range<usize>) -> bool {
-    let last = blocks_before(before, removed.start).next_back();
-    last.is_some_and(|block| block.kind == BlockKind::TABLE)
-}
-
-fn blocks_before(outline: &Outline, position: usize) -> std::slice::Iter<'_, Block> {
+/// Returns the top-level blocks that start before `position`.
+pub(super) fn blocks_before(outline: &Outline, position: usize) -> std::slice::Iter<'_, Block> {
     let blocks = outline.blocks();
     blocks[..blocks.partition_point(|block| block.range.start < position)].iter()
 }
 
-fn blocks_from(outline: &Outline, position: usize) -> &[Block] {
+/// Returns the top-level blocks from `position` on.
+pub(super) fn blocks_from(outline: &Outline, position: usize) -> &[Block] {
     let blocks = outline.blocks();
     &blocks[blocks.partition_point(|block| block.range.start < position)..]
 }

@@ -4,12 +4,17 @@
 //! blank line is added in two cases only. According to the parser, the splice changes a block outside and the blank line
 //! prevents that: a setext heading that swallows the paragraph above it, a list that takes in the paragraph below it. Or a
 //! blank line stood above the heading that follows, and the content would take its place.
+//!
+//! A row after a table, an item after a list and a line after a quote are meant to continue it: [`joint`].
 
 use std::{borrow::Cow, ops::Range};
 
+use pulldown_cmark::TagEnd;
+
+use super::blocks::{Block, BlockKind};
 use super::outline::Outline;
 use super::splice::Splice;
-use super::{Flavor, blocks, lines, outside};
+use super::{Flavor, lines, outside};
 
 /// Replaces the range `removed` of `old` with the content. `before` is the outline of `old`.
 pub(super) fn splice(
@@ -39,8 +44,8 @@ pub(super) fn splice(
 
     let mut endings = seam.required_endings();
     let mut best = attempt(endings);
-    let continues_table = || outside::table_before(before, &removed) && is_table_row(content, flavor);
-    if !outside::keeps_blocks_before(before, &best) && !continues_table() {
+    let continues = || joint(old, before, removed.start, content, flavor).is_some();
+    if !outside::keeps_blocks_before(before, &best) && !continues() {
         let blank_before = Endings {
             before: endings.before + 1,
             ..endings
@@ -50,7 +55,15 @@ pub(super) fn splice(
             (best, endings) = (tried, blank_before);
         }
     }
-    if !outside::keeps_blocks_after(before, &best) {
+    let is_continued = || {
+        let last = Outline::parse(content, flavor).blocks().last().cloned();
+        let next = outside::blocks_from(before, removed.end).first();
+        let (Some(last), Some(next)) = (last, next) else {
+            return false;
+        };
+        is_quote(&last) && is_quote(next) && !is_callout(next, old)
+    };
+    if !outside::keeps_blocks_after(before, &best) && !is_continued() {
         let tried = attempt(Endings {
             after: endings.after + 1,
             ..endings
@@ -129,11 +142,64 @@ impl Seam<'_> {
     }
 }
 
-/// Returns true if content that follows a table continues it: it starts as a row and is no table of its own.
-fn is_table_row(content: &str, flavor: Flavor) -> bool {
-    let first = Outline::parse(content, flavor)
-        .blocks()
-        .first()
-        .map(|block| block.kind);
-    content.trim_start().starts_with('|') && first != Some(blocks::BlockKind::TABLE)
+/// Returns the range that content for `position` of `old` replaces to continue the last block before it: below the block's last line, if
+/// the content starts with a row of that table, an item of that list or a line of that quote, and only blank lines are between. Blank
+/// lines at the content's end stand for those that are there. A list with blank lines between its items is continued below one more.
+pub(super) fn joint(
+    old: &str,
+    before: &Outline,
+    position: usize,
+    content: &str,
+    flavor: Flavor,
+) -> Option<Range<usize>> {
+    let last = outside::blocks_before(before, position).next_back()?;
+    let rest = old.get(last.range.end..position)?;
+    let outline = Outline::parse(content, flavor);
+    let first = outline.blocks().first()?;
+    let (above, below) = (&old[last.range.clone()], &content[first.range.clone()]);
+    let is_first_line = content[..first.range.start].trim_matches([' ', '\t']).is_empty();
+    let continues = match last.kind {
+        // A row without a table above it is a paragraph.
+        BlockKind::TABLE => below.starts_with('|') && first.kind != BlockKind::TABLE,
+        BlockKind::Tagged(TagEnd::List(_)) => {
+            first.kind == last.kind && list_marker(above) == list_marker(below) && !has_blank_line(above)
+        }
+        _ => is_quote(last) && is_quote(first) && !is_callout(first, content),
+    };
+    (is_first_line && continues).then(|| {
+        let blank = after_line(rest);
+        let start = position - blank.len();
+        let last = outline.blocks().last().unwrap_or(first);
+        let own = after_line(&content[last.range.end..]);
+        let end = start + if blank.starts_with(own) { own.len() } else { 0 };
+        start..end
+    })
+}
+
+/// Returns the blank lines below the line that white space ends.
+fn after_line(blank: &str) -> &str {
+    let rest = blank.trim_start_matches([' ', '\t']);
+    &rest[lines::ending_at_start(rest).len()..]
+}
+
+/// Returns what marks the items of the list at the start of a text. Items with different marks are in different lists.
+fn list_marker(list: &str) -> Option<char> {
+    list.trim_start_matches(|c: char| c.is_ascii_digit())
+        .chars()
+        .next()
+}
+
+fn has_blank_line(text: &str) -> bool {
+    let masked = lines::mask_lone_cr(text);
+    masked.lines().any(|line| line.trim().is_empty())
+}
+
+fn is_quote(block: &Block) -> bool {
+    matches!(block.kind, BlockKind::Tagged(TagEnd::BlockQuote(_)))
+}
+
+/// Returns true for a quote that starts with a line of its own, such as `> [!note]`.
+fn is_callout(quote: &Block, text: &str) -> bool {
+    let quote = text[quote.range.clone()].trim_start_matches(['>', ' ', '\t']);
+    quote.starts_with("[!")
 }

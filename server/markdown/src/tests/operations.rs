@@ -121,35 +121,31 @@ fn a_blank_line_protects_an_untouched_block() {
 
 #[test]
 fn a_heading_keeps_the_blank_line_above_it() {
-    let goals = "## Goals\n\n- one\n\n## Risks\n";
-    for content in ["- two", "- two\n", "- two\n\n"] {
-        let new = "## Goals\n\n- one\n\n- two\n\n## Risks\n";
+    let goals = "## Goals\n\none\n\n## Risks\n";
+    for content in ["two", "two\n", "two\n\n"] {
+        let new = "## Goals\n\none\n\ntwo\n\n## Risks\n";
         check(goals, after("## Goals", content), new);
         check(goals, before("## Risks", content), new);
     }
     check(
         goals,
-        after("## Goals", "- two\n\n\n"),
-        "## Goals\n\n- one\n\n- two\n\n\n## Risks\n",
+        after("## Goals", "two\n\n\n"),
+        "## Goals\n\none\n\ntwo\n\n\n## Risks\n",
     );
-    check(
-        goals,
-        after("## Goals", "\n"),
-        "## Goals\n\n- one\n\n\n## Risks\n",
-    );
+    check(goals, after("## Goals", "\n"), "## Goals\n\none\n\n\n## Risks\n");
     check(
         goals,
         after("## Goals", "x\n \t\n"),
-        "## Goals\n\n- one\n\nx\n \t\n## Risks\n",
+        "## Goals\n\none\n\nx\n \t\n## Risks\n",
     );
-    check(goals, after("## Risks", "x"), "## Goals\n\n- one\n\n## Risks\nx");
+    check(goals, after("## Risks", "x"), "## Goals\n\none\n\n## Risks\nx");
     check(
         goals,
-        replace("## Goals", "## Aims\n\n- two"),
-        "## Aims\n\n- two\n\n## Risks\n",
+        replace("## Goals", "## Aims\n\ntwo"),
+        "## Aims\n\ntwo\n\n## Risks\n",
     );
     check(goals, replace("## Goals", ""), "## Risks\n");
-    check(goals, prepend("x"), "x\n## Goals\n\n- one\n\n## Risks\n");
+    check(goals, prepend("x"), "x\n## Goals\n\none\n\n## Risks\n");
     check("a\n\n\n# B\n", before("# B", "x"), "a\n\n\nx\n\n# B\n");
     check("\n# B\n", before("# B", "x"), "\nx\n\n# B\n");
     check("# A\na\n# B\n", after("# A", "## X"), "# A\na\n## X\n# B\n");
@@ -166,6 +162,57 @@ fn a_heading_keeps_the_blank_line_above_it() {
     check("# A\r\r# B\r", after("# A", "x\r"), "# A\r\rx\r\r# B\r");
     check("# A\n\n# B\n", after("# A", "x\r"), "# A\n\nx\r\n\n# B\n");
     check("# A\n \n# B\n", after("# A", "```\nx"), "# A\n \n```\nx\n\n# B\n");
+}
+
+#[test]
+fn content_continues_a_block_of_its_kind() {
+    for (block, more) in [
+        ("| a |\n|---|\n| 1 |\n", "| 2 |\n"),
+        ("- a\n", "- b\n"),
+        ("- [ ] a\n", "- [x] b\n"),
+        ("1. a\n2. b\n", "3. c\n"),
+        ("- a\n  - b\n", "- c\n- d\n"),
+        ("> a\n", "> b\n"),
+        ("> [!note]\n> a\n", "> b\n"),
+    ] {
+        for ending in ["\n", "\r\n", "\r"] {
+            let [block, more, below] = [block, more, "\n## E\n"].map(|text| text.replace('\n', ending));
+            let old = format!("## S{ending}{block}{below}");
+            let new = format!("## S{ending}{block}{more}{below}");
+            let unended = more.trim_end();
+            for more in [&more, unended, &format!("{more}{ending}")] {
+                check(&old, after("## S", more), &new);
+                check(&old, before("## E", more), &new);
+            }
+            let open = old.replace("## E", "");
+            check(&open, append(&more), &new.replace("## E", ""));
+            let unended = format!("## S{ending}{}", block.trim_end());
+            check(&unended, append(&more), &format!("{unended}{ending}{more}"));
+        }
+    }
+    check("> a\n", prepend("> new\n"), "> new\n> a\n");
+    let loose = "# S\n- a\n\n- b\n\n# E\n";
+    check(loose, after("# S", "- c"), "# S\n- a\n\n- b\n\n- c\n\n# E\n");
+}
+
+#[test]
+fn content_of_another_kind_continues_nothing() {
+    for (block, other) in [
+        ("| a |\n|---|\n| 1 |\n", "| b |\n|---|\n| 2 |\n"),
+        ("- a\n", "* b\n"),
+        ("1. a\n", "1) b\n"),
+        ("- a\n", "1. b\n"),
+        ("> a\n", "> [!note] b\n"),
+        ("a\n", "b\n"),
+        ("> a\n", "\n> b\n"),
+    ] {
+        check(
+            &format!("# S\n{block}\n# E\n"),
+            after("# S", other),
+            &format!("# S\n{block}\n{other}\n# E\n"),
+        );
+    }
+    check("> [!note] a\n", prepend("> b\n"), "> b\n\n> [!note] a\n");
 }
 
 #[test]
