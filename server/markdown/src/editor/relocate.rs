@@ -3,12 +3,12 @@
 use std::{ops::Range, sync::Arc};
 
 use super::super::{lines, seams, section::Section, splice::Splice};
-use super::{ParsedDocument, SectionError, SectionPlan};
+use super::{ParsedDocument, SectionError, SectionPlan, text};
 
 /// Moves the section at `position`, with all sections below it, so that its position becomes `new_position`.
 ///
-/// The moved bytes stay as they are. Only line endings are added next to them: one where lines would merge, and a blank
-/// line where a block would otherwise change.
+/// The moved bytes stay as they are, and so do the blank lines between sections, and those at the document's end, where they are. A
+/// blank line is added where a block would otherwise change.
 ///
 /// # Errors
 /// If the new position is not possible, or the move would alter the structure of the document otherwise.
@@ -50,15 +50,14 @@ pub fn relocate(
         let end = new_position + size;
         Exchange::new(sections, position..position + size, position + size..end, start)
     };
-    let (first, second) = (&text[exchange.second_bytes()], &text[exchange.first_bytes()]);
-    let ending = lines::ending_of(text);
-    let fewest = usize::from(lines::would_merge(first, second));
-    let attempt = |endings: usize| {
-        let seam = ending.repeat(endings);
-        let piece = [first, &seam, second].concat();
+    let (first, gap) = split_gap(&text[exchange.first_bytes()]);
+    let (second, end) = split_gap(&text[exchange.second_bytes()]);
+    let attempt = |more: &str| {
+        let start = [second, gap, more].concat();
+        let piece = [&start, first, end].concat();
         let removed = exchange.start..exchange.end;
         let done = seams::splice(text, &document.outline, document.flavor, removed, &piece);
-        match exchange.first_changed(document, &done, first.len() + seam.len()) {
+        match exchange.first_changed(document, &done, start.len()) {
             None => Ok(SectionPlan {
                 text: done.text,
                 outline: done.outline.into(),
@@ -68,7 +67,12 @@ pub fn relocate(
             Some(section) => Err(SectionError::swallows(text, section)),
         }
     };
-    attempt(fewest).or_else(|error| attempt(fewest + 1).map_err(|_| error))
+    attempt("").or_else(|error| attempt(lines::ending_of(text)).map_err(|_| error))
+}
+
+/// Splits a run of sections before the ending of its last line that is not blank.
+fn split_gap(run: &str) -> (&str, &str) {
+    run.split_at(text::core(run).end)
 }
 
 /// Two adjacent runs of sections that swap places.

@@ -123,7 +123,7 @@ fn the_editor_keeps_line_endings_byte_order_mark_and_front_matter() {
             "# A\r\n\r\nx\r\n\r\n# B\r\n",
         ),
         ("# A\r\n# B\r\n", Update(0, "x"), "# A\r\n\r\nx\r\n\r\n# B\r\n"),
-        ("# A\r\n\r\na\r\n# B", Move(1, 0), "# B\r\n# A\r\n\r\na\r\n"),
+        ("# A\r\n\r\na\r\n# B", Move(1, 0), "# B\r\n# A\r\n\r\na"),
     ]);
 }
 
@@ -231,7 +231,9 @@ fn delete_removes_a_section_with_all_below_it() {
         (TREE, Delete(0), ""),
         (TREE, Delete(1), "# A\n\na\n\n## D\n\nd\n"),
         (TREE, Delete(2), "# A\n\na\n\n## B\n\nb\n\n## D\n\nd\n"),
-        (TREE, Delete(3), "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n"),
+        (TREE, Delete(3), "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n"),
+        ("# A\r\n\r\n# B\r\n\r\nb", Delete(1), "# A\r\n"),
+        ("---\nx: y\n---\n\n# A\n", Delete(0), "---\nx: y\n---\n"),
         ("a\n# X\nB\n===\n", Delete(0), "a\n\nB\n===\n"),
         ("\u{feff}# A\n", Delete(0), "\u{feff}"),
     ]);
@@ -243,23 +245,23 @@ fn relocate_moves_a_section_to_its_new_position() {
         (
             TREE,
             Move(3, 1),
-            "# A\n\na\n\n## D\n\nd\n## B\n\nb\n\n### C\n\nc\n\n",
+            "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n",
         ),
         (
             TREE,
             Move(1, 2),
-            "# A\n\na\n\n## D\n\nd\n## B\n\nb\n\n### C\n\nc\n\n",
+            "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n",
         ),
         (
             TREE,
             Move(2, 3),
-            "# A\n\na\n\n## B\n\nb\n\n## D\n\nd\n### C\n\nc\n\n",
+            "# A\n\na\n\n## B\n\nb\n\n## D\n\nd\n\n### C\n\nc\n",
         ),
         (TREE, Move(1, 1), TREE),
-        ("# A\na\n# B\nb", Move(1, 0), "# B\nb\n# A\na\n"),
-        ("# A\na\n# B\nb", Move(0, 1), "# B\nb\n# A\na\n"),
+        ("# A\na\n# B\nb", Move(1, 0), "# B\nb\n# A\na"),
+        ("# A\na\n# B\nb", Move(0, 1), "# B\nb\n# A\na"),
         ("text\n# A\n# B\n", Move(1, 0), "text\n# B\n# A\n"),
-        ("# A\na\n\nB\n===\nb\n", Move(1, 0), "B\n===\nb\n# A\na\n\n"),
+        ("# A\na\n\nB\n===\nb\n", Move(1, 0), "B\n===\nb\n\n# A\na\n"),
         ("A\n===\na\n# B\nb\n", Move(0, 1), "# B\nb\n\nA\n===\na\n"),
         (
             "# A\n# B\nb\n# C\nC\n===\n",

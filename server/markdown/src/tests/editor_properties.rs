@@ -132,7 +132,14 @@ fn deletes(old: &str, flavor: Flavor, position: usize) -> TestCaseResult {
         Ok(plan) => plan,
         Err(error) => return refusal(&error),
     };
-    one_splice(old, &plan.text, section.heading.start..section.end)?;
+    let above = old[..section.heading.start].trim_end_matches([' ', '\t', '\r', '\n']);
+    let is_last = section.end == old.len();
+    let start = if is_last {
+        above.len()
+    } else {
+        section.heading.start
+    };
+    one_splice(old, &plan.text, start..section.end)?;
     let mut expected = sketches(&before);
     expected.drain(position..position + plan.sections);
     prop_assert_eq!(sketches(&parse_plan(&plan, flavor)?), expected);
@@ -155,6 +162,7 @@ fn moves(old: &str, flavor: Flavor, from: usize, to: usize) -> TestCaseResult {
     let bytes = &old[section.heading.start..section.end];
     let after = parse_plan(&plan, flavor)?;
     let new = &after.sections()[to];
+    let bytes = bytes.trim_end_matches([' ', '\t', '\r', '\n']);
     prop_assert!(plan.text[new.heading.start..].starts_with(bytes));
     let mut expected = sketches(&before);
     let moved: Vec<Sketch> = expected.drain(from..from + size).collect();
