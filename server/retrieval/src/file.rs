@@ -14,7 +14,7 @@ use crate::IndexError;
 /// SQLite application id of an index file.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tbli");
 /// Version of the tables, and of how texts become words: an index of a different version is built anew.
-const FORMAT: i32 = 2;
+const FORMAT: i32 = 3;
 /// How long a writer waits for a writer in a different process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Number of prepared statements that a connection keeps.

@@ -8,10 +8,12 @@
 //! | compatibility forms, case and diacritics are folded | `fold` | `Ｃａｆé` → `cafe` |
 //! | text is cut at blanks and punctuation; scripts without blanks into pairs of characters | `script` | `猫が好き` → `猫`, `猫が`, `が好`, `好`, `好き` |
 //! | identifiers are kept whole and cut into parts | here | `parseHTTPHeader` → `parsehttpheader`, `parse`, `http`, `header` |
+//! | names with marks are words too | `marked` | `C++` → `c`, `c++` |
 //! | English words are reduced to stems, irregular forms to their base | `stem` | `bought`, `buying` → `buy` |
 
 mod fold;
 mod irregular;
+mod marked;
 mod script;
 mod stem;
 mod stop;
@@ -33,11 +35,11 @@ pub struct Word {
     pub term: String,
     /// True for what says little about a text's subject: `the`, `did`, `what`.
     pub is_stop_word: bool,
-    /// True for a part of an identifier whose whole is a word too.
+    /// True for a part of an identifier whose whole is a word too, and for a name with marks whose letters are.
     pub is_part: bool,
 }
 
-/// Cuts a text into words, in their order.
+/// Cuts a text into words, in their order. Names with marks follow.
 pub fn words(text: &str) -> Vec<Word> {
     let text = normalize(text);
     let mut cutter = Cutter::default();
@@ -64,6 +66,9 @@ pub fn words(text: &str) -> Vec<Word> {
         }
     }
     cutter.end();
+    for name in marked::names(&text) {
+        cutter.push(name.to_owned(), false, true);
+    }
     cutter.words
 }
 

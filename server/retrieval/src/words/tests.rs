@@ -22,13 +22,20 @@ fn identifiers_are_kept_whole_and_cut_into_parts() {
         ("SCREAMING_SNAKE", "screamingsnak scream snake"),
         ("__init__", "init"),
         ("utf8 sha256sum", "utf8 utf 8 sha256sum sha 256 sum"),
-        ("src/words/mod.rs", "src word mod rs"),
+        ("src/words/mod.rs", "src word mod rs mod.rs"),
         ("std::io::Error", "std io error"),
-        ("v1.2.3", "v1 v 1 2 3"),
+        ("v1.2.3", "v1 v 1 2 3 v1.2.3"),
         ("a-b- -c --flag", "ab [a] b c flag"),
         ("getX2Y", "getx2y get x 2 y"),
         ("éléphantRose", "elephantros eleph rose"),
-        ("C++ & C# (g++)", "c c g"),
+        ("C++ & C# (g++)", "c c g c++ c# g++"),
+        ("(C++17), C++/F#, .NET.", "c 17 c f net c++ c++ f# .net"),
+        (
+            "Node.js's ASP.NET 3.14",
+            "node js asp net 3 14 node.js asp.net 3.14",
+        ),
+        ("a#b #tag 'x' ... ..y z. a+b + # .", "[a] b tag x y z [a] b"),
+        ("i++; ++i; a+++b; C#.NET", "[i] [i] [a] b c net i++ a++ c# .net"),
     ] {
         assert_eq!(cut(text), terms, "{text}");
     }
