@@ -54,22 +54,18 @@ fn version_5(namespace: Uuid, name: &[u8]) -> Uuid {
 
 /// Returns the path of a new note: `notes/SLUG-ID8.md`, of the title's words and the first eight digits of the id.
 pub fn file_name(title: &str, id: Uuid) -> String {
-    NOTES.to_owned() + &short_file_name(title, id)
-}
-
-/// Returns the name of a note's file: `SLUG-ID8.md`.
-pub(crate) fn short_file_name(title: &str, id: Uuid) -> String {
-    slug(title) + &id_suffix(id)
-}
-
-/// Returns the name of a note's file with the whole id, for the second of two with one short name.
-pub(crate) fn full_file_name(title: &str, id: Uuid) -> String {
-    format!("{}-{id}.md", slug(title))
+    format!("{NOTES}{}{}", slug(title), id_suffix(id))
 }
 
 /// Returns true if the name of a file is one that tools make for the note with this id, which keeps it before others that say it.
 pub fn is_named_for(path: &str, id: Uuid) -> bool {
     path.ends_with(&id_suffix(id))
+}
+
+/// Returns the rank of a path among those of files that say one id, the least of which has it: the one whose name a tool made for that
+/// id, else the shortest, else the first.
+pub(crate) fn claim(path: &str, id: Uuid) -> impl Ord + use<> {
+    (!is_named_for(path, id), path.len(), path.to_owned())
 }
 
 /// Returns what the names of files that tools make for a note end with.

@@ -1,30 +1,22 @@
 //! A zip of the files as they are.
 
-use std::{
-    collections::HashSet,
-    io::{Seek, Write},
-};
+use std::io::{Seek, Write};
 
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::{ExportError, Plan, json};
-use crate::identity::{full_file_name, short_file_name};
+use super::{ExportError, Plan, json, names::Names};
 
 pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<(), ExportError> {
     let mut zip = ZipWriter::new(out);
-    let mut names = HashSet::new();
+    let names = Names::as_in_library(&plan.entries);
     for entry in &plan.entries {
-        let mut name = short_file_name(&entry.title, entry.id);
-        if !names.insert(name.clone()) {
-            name = full_file_name(&entry.title, entry.id);
-        }
         let bytes = plan.notes.bytes(entry)?;
         let end = if plan.export.include_content {
             bytes.len()
         } else {
             plan.notes.note(entry)?.front_matter_bytes(bytes.len())
         };
-        zip.start_file(name, SimpleFileOptions::default())?;
+        zip.start_file(names.path(entry.id), SimpleFileOptions::default())?;
         zip.write_all(&bytes[..end])?;
     }
     if plan.export.include_links {

@@ -43,7 +43,7 @@ fn note(plan: &Plan<'_>, entry: &Entry) -> Result<Value, ExportError> {
     let mut note = json!({
         "id": entry.id.to_string(),
         "title": entry.title,
-        "type": metadata.note_type,
+        "type": metadata.note_type(),
         "tags": metadata.tags,
         "source": metadata.source,
         "version": (plan.version)(entry),

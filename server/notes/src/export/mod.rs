@@ -6,6 +6,7 @@
 mod archive;
 mod files;
 mod json;
+mod names;
 mod obsidian;
 mod secret;
 
@@ -32,7 +33,7 @@ pub enum Format {
     Json,
     /// A zip of the files, byte for byte, and `links.json`.
     Markdown,
-    /// A zip of files named by their titles, with links as `[[TITLE]]`.
+    /// A zip of a vault: files where they are, those that tools have named by their titles, with links as `[[NAME]]`.
     Obsidian,
 }
 

@@ -92,25 +92,84 @@ fn links_count_with_both_ends_in_the_export() {
     }
 }
 
+/// Returns the text of a note with an id, and the name that a tool gives its file.
+fn made(number: u128, title: &str, content: &str) -> (String, String) {
+    let id = Uuid::from_u128(number << 96);
+    let text = format!("---\nid: {id}\ntitle: '{title}'\ntags: [a b]\n---\n{content}");
+    (crate::file_name(title, id), text)
+}
+
 #[test]
-fn a_vault_has_files_named_by_titles() {
-    let folder = vault();
+fn a_vault_has_files_where_they_are_and_made_ones_named_by_titles() {
+    let plan = made(1, "Plan", "Text");
+    let link = |number: u128| format!("{{to: {}, relation: cites}}", Uuid::from_u128(number << 96));
+    let links = format!("links: [{}, {}, {}]\n---\n", link(2), link(3), link(4));
+    let plan = (plan.0, plan.1.replacen("---\nText", &(links + "Text"), 1));
+    let other = made(2, "PLAN", "");
+    let odd = made(3, "a/b: [c]", "");
+    let mentioned = made(4, "Mentioned", "");
+    let hand = format!(
+        "See [[Target]], [](deep/Target.md) and [[{}]].",
+        &mentioned.0[6..mentioned.0.len() - 3]
+    );
+    let folder = Folder::of(&[
+        (&plan.0, plan.1.as_str()),
+        (&other.0, &other.1),
+        (&odd.0, &odd.1),
+        (&mentioned.0, &mentioned.1),
+        ("Source.md", &hand),
+        ("deep/Target.md", "# Another title\n"),
+        ("deep/plan.markdown", ""),
+        ("aux.md", ""),
+        ("What is X?.md", ""),
+        ("Cafe\u{301}/nul.txt.md", ""),
+    ]);
     exported(&folder, Format::Obsidian, BOTH, Selection::default());
     let files = zip(&folder);
     assert_eq!(
         files.keys().collect::<Vec<_>>(),
-        ["PLAN (2).md", "Plan.md", "a b c.md"]
+        [
+            "Caf\u{e9}/_nul.txt.md",
+            "PLAN (2).md",
+            "Plan.md",
+            "Source.md",
+            "What is X_.md",
+            "_aux.md",
+            "a b c.md",
+            "deep/Target.md",
+            "deep/plan.md",
+            mentioned.0.as_str(),
+        ]
     );
     let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
-    assert!(text("Plan.md").ends_with("---\nText\n\n## Links\n\n### cites\n\n- [[PLAN (2)]]\n- [[a b c]]\n"));
+    let links =
+        "---\nText\n\n## Links\n\n### cites\n\n- [[PLAN (2)]]\n- [[a b c]]\n- [[mentioned-00000004]]\n";
+    assert!(text("Plan.md").ends_with(links), "{}", text("Plan.md"));
     assert!(
         text("Plan.md").contains("tags:\n  - a-b\n"),
         "{}",
         text("Plan.md")
     );
     assert!(
-        text("a b c.md").contains("aliases:\n  - \"a/b: [c]\"\n") || text("a b c.md").contains("aliases:")
+        text("a b c.md").contains("aliases:\n  - \"a/b: [c]\"\n"),
+        "{}",
+        text("a b c.md")
     );
+    assert!(text("deep/Target.md").contains("aliases:\n  - Another title\n"));
+    assert!(text("Source.md").ends_with(&hand));
+
+    exported(&folder, Format::Markdown, BOTH, Selection::default());
+    let files = zip(&folder);
+    assert_eq!(files["Source.md"], hand.as_bytes());
+    for name in [
+        "_aux.md",
+        "What is X_.md",
+        "deep/plan.markdown",
+        plan.0.as_str(),
+        "links.json",
+    ] {
+        assert!(files.contains_key(name), "{name} in {:?}", files.keys());
+    }
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! Names of notes in an archive.
+//!
+//! Files that people have made keep their folders and names, so that links between them lead where they led. A name that some system
+//! can't unpack is made into one that all can.
+
+use std::{
+    collections::{HashMap, HashSet},
+    iter,
+};
+
+use tabellion_library::path::LibraryPath;
+use unicode_normalization::UnicodeNormalization as _;
+use uuid::Uuid;
+
+use super::{ExportError, Plan};
+use crate::{Entry, identity::is_named_for};
+
+/// Maximum bytes of a name made of a title, without its number and extension.
+const MAX_TITLE_BYTES: usize = 200;
+/// Characters that file systems refuse in names.
+const REFUSED: [char; 9] = ['/', '\\', ':', '*', '?', '"', '<', '>', '|'];
+/// Characters that Obsidian refuses in links.
+const REFUSED_IN_LINKS: [char; 5] = ['#', '^', '[', ']', '%'];
+/// Number of hexadecimal digits of the id in the names that tools make.
+const ID_DIGITS: usize = 8;
+
+/// Paths in an archive by note, none of them another's in any case.
+#[derive(Default)]
+pub(super) struct Names {
+    paths: HashMap<Uuid, String>,
+    taken: HashSet<String>,
+    /// Number of files by the last part of their path, folded.
+    leaves: HashMap<String, usize>,
+}
+
+impl Names {
+    /// Returns the paths that the notes have in the library.
+    pub(super) fn as_in_library(entries: &[Entry]) -> Self {
+        let mut names = Self::default();
+        for entry in entries {
+            names.add(entry.id, &portable_path(&entry.path));
+        }
+        names
+    }
+
+    /// Returns the paths in a vault. A file whose name a tool has made is named by its title, unless another note mentions that name.
+    pub(super) fn in_vault(plan: &Plan<'_>) -> Result<Self, ExportError> {
+        let mentioned = mentioned(plan)?;
+        let is_made = |entry: &&Entry| is_named_for(&entry.path, entry.id) && !mentioned.contains(&entry.id);
+        let (made, others): (Vec<_>, Vec<_>) = plan.entries.iter().partition(is_made);
+        let mut names = Self::default();
+        for entry in others {
+            let path = portable_path(&entry.path);
+            let stem = path.rsplit_once('.').map_or(&*path, |(stem, _)| stem);
+            names.add(entry.id, &format!("{stem}.md"));
+        }
+        for entry in made {
+            names.add(entry.id, &format!("{}.md", from_title(&entry.title)));
+        }
+        Ok(names)
+    }
+
+    /// Adds a note with this path, or with a number in it.
+    fn add(&mut self, id: Uuid, path: &str) {
+        let (stem, extension) = path.rsplit_once('.').unwrap_or((path, ""));
+        let numbered = (2..).map(|number| format!("{stem} ({number}).{extension}"));
+        let free = iter::once(path.to_owned())
+            .chain(numbered)
+            .find(|path| self.taken.insert(path.to_lowercase()));
+        if let Some(path) = free {
+            *self.leaves.entry(leaf(&path).to_lowercase()).or_default() += 1;
+            self.paths.insert(id, path);
+        }
+    }
+
+    /// Returns a note's path.
+    pub(super) fn path(&self, id: Uuid) -> &str {
+        self.paths.get(&id).map_or("", String::as_str)
+    }
+
+    /// Returns what a wiki link to a note says: the name of its file, with the folder if there are several of that name.
+    pub(super) fn wiki_link(&self, id: Uuid) -> &str {
+        let path = self.path(id);
+        let name = leaf(path);
+        let is_only = self.leaves.get(&name.to_lowercase()) == Some(&1);
+        let target = if is_only { name } else { path };
+        target.trim_end_matches(".md")
+    }
+}
+
+/// Returns the last part of a path.
+pub(super) fn leaf(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns the notes whose files' names, which end with digits of their ids, occur in the text of an exported note.
+fn mentioned(plan: &Plan<'_>) -> Result<HashSet<Uuid>, ExportError> {
+    let digits = |entry: &Entry| entry.id.simple().to_string()[..ID_DIGITS].to_owned();
+    let made: HashMap<String, Uuid> = plan
+        .entries
+        .iter()
+        .map(|entry| (digits(entry), entry.id))
+        .collect();
+    let mut mentioned = HashSet::new();
+    for entry in plan.entries.iter().filter(|_| plan.export.include_content) {
+        let note = plan.notes.note(entry)?;
+        let names = note.content().split('-').skip(1);
+        let ids = names.filter_map(|rest| made.get(rest.get(..ID_DIGITS)?));
+        mentioned.extend(ids.filter(|id| **id != entry.id));
+    }
+    Ok(mentioned)
+}
+
+fn portable_path(path: &str) -> String {
+    path.split('/').map(portable).collect::<Vec<_>>().join("/")
+}
+
+/// Returns a name that all systems can unpack: composed, without what they refuse, and no device's.
+fn portable(name: &str) -> String {
+    let composed: String = name.nfc().collect();
+    let permitted = composed.replace(|c: char| REFUSED.contains(&c) || c.is_control(), "_");
+    let name = permitted.trim_end_matches(['.', ' ']);
+    let is_portable = LibraryPath::of_any_file(name).is_ok_and(|path| path.check_new(0).is_ok());
+    if is_portable {
+        name.to_owned()
+    } else {
+        format!("_{name}")
+    }
+}
+
+fn from_title(title: &str) -> String {
+    let is_refused = |c: char| REFUSED.contains(&c) || REFUSED_IN_LINKS.contains(&c) || c.is_control();
+    let permitted = title.replace(is_refused, " ");
+    let name = permitted.split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = &name[..name.floor_char_boundary(MAX_TITLE_BYTES)];
+    let name = name.trim_matches(['.', ' ']);
+    if name.is_empty() {
+        "Untitled".into()
+    } else {
+        portable(name)
+    }
+}
