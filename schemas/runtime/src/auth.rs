@@ -49,6 +49,15 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// Returns what a client says of itself. A blank name or version says nothing.
+    pub fn said(name: Option<String>, version: Option<String>) -> Self {
+        let is_said = |part: &String| !part.trim().is_empty();
+        Self {
+            name: name.filter(is_said),
+            version: version.filter(is_said),
+        }
+    }
+
     /// Reads `NAME@VERSION` or `NAME`; `None` if a part is blank.
     pub fn parse(text: &str) -> Option<Self> {
         let (name, version) = match text.rsplit_once('@') {

@@ -23,6 +23,7 @@ mod session;
 mod tests;
 
 use std::{
+    num::NonZeroU32,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -41,6 +42,7 @@ use tabellion_runtime::{
         NotAdmitted, SessionRecord, limit as limit_of,
     },
     spec::{RateLimitPer, SessionsSpec},
+    token_bucket::Rate,
 };
 use tokio::runtime::{Handle, RuntimeFlavor};
 use uuid::Uuid;
@@ -53,6 +55,8 @@ use self::{
 
 /// Interval at which what is kept no longer is forgotten.
 const FORGET_SECONDS: u32 = 600;
+/// How many sessions' calls a holder of several may make, of limits that are counted by session: a new one is no new allowance.
+const SESSIONS_PER_HOLDER: NonZeroU32 = NonZeroU32::new(5).expect("more than 0");
 /// Name of the file.
 const FILE: &str = "calls.db";
 /// Name of the folder with the servers' locks.
@@ -230,13 +234,25 @@ impl Calls {
             let limit = match limit_of(call.contract, call.tool) {
                 None => None,
                 Some(limit) => {
-                    let whose = match limit.per {
-                        RateLimitPer::Session => session.clone(),
-                        RateLimitPer::Caller => call.caller.map(|caller| caller.identity.to_string()),
+                    let rate = limit.rate();
+                    let of_all = Rate {
+                        times: rate.times.saturating_mul(SESSIONS_PER_HOLDER),
+                        ..rate
                     };
-                    let (contract, name) = (call.contract.id, limit.name);
-                    let bucket = format!("{contract} {name} {}", whose.unwrap_or_default());
-                    Some(limit::take(transaction, &bucket, limit, now)?)
+                    let caller = call.caller.map(|caller| caller.identity.to_string());
+                    let counted = match limit.per {
+                        RateLimitPer::Session => vec![(session.clone(), rate), (caller, of_all)],
+                        RateLimitPer::Caller => vec![(caller, rate)],
+                    };
+                    let mut taken = Ok(());
+                    for (whose, rate) in counted {
+                        let (contract, name) = (call.contract.id, limit.name);
+                        let bucket = format!("{contract} {name} {}", whose.unwrap_or_default());
+                        if taken.is_ok() {
+                            taken = limit::take(transaction, &bucket, rate, now)?;
+                        }
+                    }
+                    Some(taken)
                 }
             };
             Ok(Admitted {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
-use tabellion_runtime::RateLimit;
+use tabellion_runtime::token_bucket::Rate;
 
 /// Takes a token of the bucket `name`; the inner error is the time until there is one, if there is none.
 pub(crate) fn take(
     connection: &Connection,
     name: &str,
-    limit: &RateLimit,
+    rate: Rate,
     now: i64,
 ) -> rusqlite::Result<Result<(), Duration>> {
     let full_at: Option<i64> = connection
@@ -18,7 +18,7 @@ pub(crate) fn take(
         .optional()?;
     let full_in = full_at.map_or(0, |at| at - now);
     let full_in = Duration::from_nanos(u64::try_from(full_in).unwrap_or(0));
-    let full_in = match limit.rate().take(full_in) {
+    let full_in = match rate.take(full_in) {
         Ok(full_in) => full_in,
         Err(wait) => return Ok(Err(wait)),
     };

@@ -227,6 +227,18 @@ fn a_limit_holds_over_all_servers_and_for_each_session() {
         let free = admit(&servers[0], &CHANGE, who, SessionOf::Named(session)).unwrap();
         assert_eq!(free.limit, None);
     }
+    // With more sessions, a caller has the calls of five.
+    let mut made = 6;
+    for session in [&sessions[0], &sessions[1]] {
+        done(servers[0].end_session(CONTRACT.sessions.unwrap(), &Identity::local("ann"), session)).unwrap();
+    }
+    for _ in 0..4 {
+        let session = opened("ann");
+        let admitted = || admit(&servers[0], &READ, "ann", SessionOf::Named(&session)).unwrap();
+        made += (0..3).filter(|_| admitted().limit == Some(Ok(()))).count();
+        done(servers[0].end_session(CONTRACT.sessions.unwrap(), &Identity::local("ann"), &session)).unwrap();
+    }
+    assert_eq!(made, 15);
 }
 
 #[test]

@@ -92,10 +92,8 @@ pub(super) fn of(
     contract: &ContractSpec,
     cx: &RequestContext<RoleServer>,
 ) -> Option<Arc<KnownCaller>> {
-    let said = cx.client_info().map(client_info::brief).map(|client| Agent {
-        name: Some(client.name),
-        version: Some(client.version),
-    });
+    let said = cx.client_info().map(client_info::brief);
+    let said = said.map(|client| Agent::said(Some(client.name), Some(client.version)));
     let origin = cx.extensions.get::<RequestOrigin>();
     known(shared, contract, origin, said.unwrap_or_default()).map(Arc::new)
 }

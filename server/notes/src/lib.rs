@@ -41,7 +41,7 @@ pub use self::{
     link::Link,
     metadata::{Agent, KEPT_KEYS, Metadata},
     note::{MAX_TITLE_CHARS, Note, title_of},
-    problem::Problem,
+    problem::{Problem, problems},
     render::{add_link, render, replace_body, set},
     search::{MAX_EXCERPT_CHARS, NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},
 };

@@ -23,6 +23,9 @@ pub(crate) const KEYS: [&str; 13] = [
     "links",
 ];
 
+/// The type of a note that says none.
+const PERMANENT: &str = "permanent";
+
 /// Keys that tools set, and no request says.
 pub const KEPT_KEYS: [&str; 9] = [
     "id",
@@ -43,7 +46,7 @@ pub struct Metadata {
     pub id: Option<Uuid>,
     /// The title that the file says.
     pub title: Option<String>,
-    /// The type: `permanent`, `agent_generated`, or any word.
+    /// The type that the file says: `permanent`, `agent_generated`, or any word.
     pub note_type: Option<String>,
     /// Tags without `#`, each once.
     pub tags: Vec<String>,
@@ -108,6 +111,11 @@ impl Metadata {
         let problems = reader.problems;
         let others = members;
         (Self { others, ..metadata }, problems)
+    }
+
+    /// Returns the type that the file says, else that of what people write.
+    pub fn note_type(&self) -> &str {
+        self.note_type.as_deref().unwrap_or(PERMANENT)
     }
 
     /// Returns the note's version: the number that its front matter says, 1 if it says none. If a person has edited the file since a

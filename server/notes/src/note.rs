@@ -99,6 +99,16 @@ impl Note {
     pub(crate) fn content_range(&self) -> Range<usize> {
         self.outline.front_matter().end..self.text.len()
     }
+
+    /// Returns what is searched: the content, and front matter that can't be read, of which nothing else finds the words.
+    pub(crate) fn searched_range(&self) -> Range<usize> {
+        let is_read = |problem: &Problem| !matches!(problem, Problem::FrontMatter { .. });
+        if self.problems.iter().all(is_read) {
+            self.content_range()
+        } else {
+            0..self.text.len()
+        }
+    }
 }
 
 fn title(metadata: &Metadata, outline: &Outline, body: &str, path: &str) -> String {

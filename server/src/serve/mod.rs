@@ -226,6 +226,11 @@ fn open_library(
         document,
         ..Grounds::default()
     };
+    if let Some((guarded, open)) = specs.open_beside_guarded() {
+        say(format!(
+            "`{open}` changes the files of `{guarded}` without its roles, gates and reviews; serve them from libraries of their own"
+        ));
+    }
     let contracts = specs.over_documents.iter();
     let contracts = contracts.map(|spec| contracts::service(spec.id, &grounds));
     Ok((library, contracts.collect::<Result<_, _>>()?))

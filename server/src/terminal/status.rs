@@ -4,6 +4,7 @@ use std::path::{self, Path};
 
 use serde_json::{Value, json};
 use tabellion_library::{Difference, UncommittedList};
+use tabellion_notes::Problem;
 
 use super::{
     Output, Page, TerminalError, diff,
@@ -11,6 +12,7 @@ use super::{
     open,
     page::{self, ADDED, FAINT, NAME, REMOVED, STRONG, TITLE, WARNING},
 };
+use crate::contracts::brainforge;
 
 /// Untracked documents that are listed; `--json` lists all.
 const MAX_UNTRACKED: usize = 10;
@@ -21,6 +23,7 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
     let place = library.place()?;
     let UncommittedList { documents, truncated } = library.uncommitted()?;
     let last = library.activity(1)?.entries.pop();
+    let problems = brainforge::problems(&library)?;
     let folder = path::absolute(folder)?.canonicalize()?;
     if output.json {
         let uncommitted: Vec<Value> = documents
@@ -36,6 +39,10 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
             "uncommitted": uncommitted,
             "truncated": truncated,
             "last": last.as_ref().map(as_json),
+            "problems": problems.iter().map(|(path, problems)| {
+                let said = problems.iter().map(Problem::to_string).collect::<Vec<_>>();
+                json!({ "path": path, "problems": said })
+            }).collect::<Vec<_>>(),
         }))?);
     }
     let mut page = Page::new(output);
@@ -89,6 +96,15 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
         let more = of(Difference::Untracked).count().saturating_sub(MAX_UNTRACKED);
         if more > 0 {
             page.put(FAINT, &format!("  and {more} more\n"));
+        }
+    }
+    if !problems.is_empty() {
+        page.line("\nNotes that can't be understood:");
+        for (path, problems) in problems {
+            for problem in problems {
+                page.put(WARNING, "  note      ")
+                    .line(&format!("{path}: {problem}"));
+            }
         }
     }
     Ok(page.show()?)

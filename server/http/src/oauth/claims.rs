@@ -167,10 +167,10 @@ fn agent(payload: &Map<String, Value>) -> Result<Option<Agent>, TokenError> {
             let text = text(value)?.unwrap_or_default();
             Agent::parse(&text).ok_or(TokenError::Form).map(Some)
         }
-        Some(Value::Object(members)) => Ok(Some(Agent {
-            name: text(members.get("name").unwrap_or(&Value::Null))?,
-            version: text(members.get("version").unwrap_or(&Value::Null))?,
-        })),
+        Some(Value::Object(members)) => Ok(Some(Agent::said(
+            text(members.get("name").unwrap_or(&Value::Null))?,
+            text(members.get("version").unwrap_or(&Value::Null))?,
+        ))),
         Some(_) => Err(TokenError::Form),
     }
 }

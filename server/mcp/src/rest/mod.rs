@@ -165,10 +165,8 @@ impl Endpoint {
     /// If it is not known.
     fn known(&self, contract: &'static ContractSpec, asked: &RestRequest) -> Result<KnownCaller, Refusal> {
         let headers = asked.request.headers();
-        let said = message::client(headers).map(|(name, version)| Agent {
-            name: Some(name.to_owned()),
-            version: Some(version.to_owned()),
-        });
+        let said = message::client(headers)
+            .map(|(name, version)| Agent::said(Some(name.to_owned()), Some(version.to_owned())));
         let origin = self.origin(headers, asked);
         let known = caller::known(self.shared(), contract, Some(&origin), said.unwrap_or_default());
         known.ok_or_else(|| {

@@ -14,7 +14,7 @@ use crate::CatalogueError;
 /// SQLite application id of a catalogue.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tbln");
 /// Version of the tables, of how notes are read and cut: a catalogue of a different version is filled anew.
-const FORMAT: i32 = 2;
+const FORMAT: i32 = 3;
 /// How long a writer waits for a writer in a different process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Number of prepared statements that a connection keeps.
@@ -28,7 +28,7 @@ const CREATE: &str = "
     CREATE TABLE file (
         number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stat BLOB, hash BLOB NOT NULL, modified INTEGER NOT NULL,
         claimed BLOB, derived BLOB NOT NULL, id BLOB UNIQUE, is_alternate INTEGER NOT NULL DEFAULT 0,
-        title TEXT NOT NULL, type TEXT, members TEXT NOT NULL, has_problems INTEGER NOT NULL, created INTEGER NOT NULL,
+        title TEXT NOT NULL, type TEXT, members TEXT NOT NULL, created INTEGER NOT NULL,
         chunks INTEGER NOT NULL, sequence INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX file_claimed ON file (claimed) WHERE claimed IS NOT NULL;

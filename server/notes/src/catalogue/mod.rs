@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `follow` | which files differ; reading them on several threads |
 //! | `write` | a transaction: rows, ids, sequence numbers |
-//! | `read` | entries, links, tags and problems, in one snapshot |
+//! | `read` | entries, links and tags, in one snapshot |
 //! | `source` | the catalogue as an index of words follows it |
 //! | `file`, `error` | the SQLite file |
 

@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params_from_iter,
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{follow::Known, write::keeper};
-use crate::{CatalogueError, Link, Metadata, Note, Problem, tag};
+use super::follow::Known;
+use crate::{CatalogueError, Link, Metadata, Note, tag};
 
 const ENTRY: &str = "SELECT file.id, path, title, members, created, modified, number FROM file";
 
@@ -128,7 +128,8 @@ impl<'c> Snapshot<'c> {
         Ok(select.query_row([key], entry).optional()?)
     }
 
-    /// Returns at most `limit` notes in the order of creation, then of ids, from after the note `after` on.
+    /// Returns at most `limit` notes in the order of creation, from after the note `after` on. Those of one second are in the order in which the
+    /// catalogue saw them.
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
@@ -140,14 +141,11 @@ impl<'c> Snapshot<'c> {
     ) -> Result<Vec<Entry>, CatalogueError> {
         let (mut sql, mut values) = selection.to_sql();
         if let Some(after) = after {
-            sql.push_str(" AND (created, file.id) > (?, ?)");
-            values.extend([
-                after.created_at.timestamp().into(),
-                Sql::Blob(blob(after.id).to_vec()),
-            ]);
+            sql.push_str(" AND (created, number) > (?, ?)");
+            values.extend([after.created_at.timestamp().into(), after.number.into()]);
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let sql = format!("{ENTRY} WHERE {sql} ORDER BY created, file.id LIMIT {limit}");
+        let sql = format!("{ENTRY} WHERE {sql} ORDER BY created, number LIMIT {limit}");
         let mut select = self.0.prepare(&sql)?;
         let entries = select.query_map(params_from_iter(values), entry)?;
         Ok(entries.collect::<Result<_, _>>()?)
@@ -221,28 +219,6 @@ impl<'c> Snapshot<'c> {
             .collect::<Result<Vec<_>, _>>()?;
         let links = sources.iter().flat_map(|source| self.links_from(source));
         Ok(links.filter(|found| found.link.to == id).collect())
-    }
-
-    /// Returns what in files can't be understood, and which ids several files say, by path.
-    ///
-    /// # Errors
-    /// As for [`Snapshot::get`].
-    pub fn problems(&self) -> Result<Vec<(String, Vec<Problem>)>, CatalogueError> {
-        let sql = format!(
-            "{ENTRY} WHERE has_problems OR claimed IS NOT file.id AND claimed IS NOT NULL ORDER BY path"
-        );
-        let mut select = self.0.prepare_cached(&sql)?;
-        let entries = select.query_map([], entry)?.collect::<Result<Vec<_>, _>>()?;
-        let problems = entries.into_iter().map(|entry| {
-            let mut problems = self.note(&entry)?.problems;
-            if let Some(id) = entry.metadata.id.filter(|id| *id != entry.id)
-                && let Some((_, kept_by)) = keeper(self.0, id)?
-            {
-                problems.push(Problem::DuplicateId { id, kept_by });
-            }
-            Ok((entry.path, problems))
-        });
-        problems.collect()
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     CatalogueError, derived_id,
-    identity::{alternate_id, chunk_key, is_named_for},
+    identity::{alternate_id, chunk_key, claim},
     tag,
 };
 
@@ -97,12 +97,12 @@ impl<'c> Writer<'c> {
         modified: i64,
         parsed: &Parsed,
     ) -> Result<i64, CatalogueError> {
-        let sql = "INSERT INTO file (number, path, stat, hash, modified, claimed, derived, title, type, members, has_problems,
+        let sql = "INSERT INTO file (number, path, stat, hash, modified, claimed, derived, title, type, members,
                 created, chunks, sequence)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
             ON CONFLICT (number) DO UPDATE SET stat = excluded.stat, hash = excluded.hash, modified = excluded.modified,
                 claimed = excluded.claimed, title = excluded.title, type = excluded.type, members = excluded.members,
-                has_problems = excluded.has_problems, created = excluded.created, chunks = excluded.chunks
+                created = excluded.created, chunks = excluded.chunks
             RETURNING number";
         let note = &parsed.note;
         let metadata = &note.metadata;
@@ -117,9 +117,8 @@ impl<'c> Writer<'c> {
             metadata.id.map(blob),
             blob(derived_id(path)),
             note.title,
-            metadata.note_type,
+            metadata.note_type(),
             Value::Object(metadata.members()).to_string(),
-            !note.problems.is_empty(),
             created,
             parsed.chunks,
         ];
@@ -264,10 +263,15 @@ impl<'c> Writer<'c> {
         Ok(concerned)
     }
 
-    /// Returns the file that has `id` of those that say it: the one whose name a tool made for that id, else the one with the shortest
-    /// path, else the first by path.
+    /// Returns the file that has `id` of those that say it.
     fn keeper(&self, id: Uuid) -> Result<Option<i64>, CatalogueError> {
-        keeper(self.connection, id).map(|keeper| keeper.map(|(number, _)| number))
+        let mut select = self
+            .connection
+            .prepare_cached("SELECT number, path FROM file WHERE claimed = ?")?;
+        let rows = select.query_map([blob(id)], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+        let all = rows.collect::<Result<Vec<_>, _>>()?;
+        let keeper = all.into_iter().min_by_key(|(_, path)| claim(path, id));
+        Ok(keeper.map(|(number, _)| number))
     }
 
     /// Returns the id of a path that no file says, and whether that is a later one than the first.
@@ -323,13 +327,4 @@ impl<'c> Writer<'c> {
         }
         Ok(())
     }
-}
-
-/// Returns the number and path of the file that has `id` of those that say it.
-pub(super) fn keeper(connection: &Connection, id: Uuid) -> Result<Option<(i64, String)>, CatalogueError> {
-    let mut select = connection.prepare_cached("SELECT number, path FROM file WHERE claimed = ?")?;
-    let rows = select.query_map([blob(id)], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
-    let all = rows.collect::<Result<Vec<_>, _>>()?;
-    let rank = |path: &str| (!is_named_for(path, id), path.len(), path.to_owned());
-    Ok(all.into_iter().min_by_key(|(_, path)| rank(path)))
 }

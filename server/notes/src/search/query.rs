@@ -15,7 +15,7 @@ use super::{
 use crate::{Catalogue, CatalogueError, Entry, Selection, identity::parse_chunk_key, tag};
 
 /// How documents are made of notes. A different name has the index made anew.
-const RECIPE: &str = "notes 2";
+const RECIPE: &str = "notes 3";
 /// Hits that are asked for beyond the limit, so that equal ones at its end are in order.
 const BEYOND: usize = 16;
 

@@ -15,7 +15,8 @@ use super::{
     not_found, number, parse_id,
     review::{self, Base, Review},
     shelf::Shelf,
-    versions, word,
+    versions::{self, REASON},
+    word,
 };
 
 /// `_meta` key of a response: the instance that decides on the change.
@@ -249,10 +250,11 @@ impl Proposal<'_, '_> {
             status: Some(status),
             updated_at: Some(moment(time)),
         };
-        Ok(self
-            .cx
-            .stage(change, |_| response)
-            .with_details(call.details(time)))
+        let mut details = call.details(time);
+        if let Some(reason) = self.reason {
+            details.insert(REASON.into(), reason.into());
+        }
+        Ok(self.cx.stage(change, |_| response).with_details(details))
     }
 }
 
@@ -316,7 +318,7 @@ pub(super) fn link(
         return Err(invalid("self_link", message));
     }
     let metadata = request.metadata.unwrap_or_default();
-    draft::check_metadata_size(&metadata)?;
+    draft::check_link_metadata(&metadata, caller(cx)?)?;
     shelf.follow_for(&[source, to])?;
     let Found { entry, text, note } = found(shelf, cx, source)?;
     if shelf.known(to)?.is_none() {

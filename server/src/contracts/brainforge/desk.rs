@@ -280,11 +280,11 @@ impl Desk {
             at: Utc::now(),
             revision: request.revision,
         };
-        let (change, _) = review::decide(&self.shelf, cx, &decision)?;
+        let (change, review) = review::decide(&self.shelf, cx, &decision)?;
         let staged = cx.stage(change, |receipt| DecideResponse {
             commit: receipt.commit().to_string(),
         });
-        Ok(staged.with_details(decision.details()))
+        Ok(staged.with_details(decision.details(&review)))
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use tabellion_contracts::brainforge::{ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_notes::KEPT_KEYS;
-use tabellion_runtime::text;
+use tabellion_runtime::{KnownCaller, spec::CallerKind, text};
 
 use super::invalid;
 
@@ -11,6 +11,8 @@ use super::invalid;
 const MAX_CONTENT_BYTES: usize = 1 << 20;
 /// Maximum bytes of metadata as JSON.
 const MAX_METADATA_BYTES: usize = 16 << 10;
+/// The same of a link that an agent makes.
+const MAX_AGENT_LINK_BYTES: usize = 1 << 10;
 /// Keys that claim approval, and keys that claim it if their value is the name of a review's state. Tools set neither.
 const DECISION_KEYS: [&str; 5] = ["approved", "approved_by", "approved_at", "reviewed", "reviewer"];
 const STATE_KEYS: [&str; 5] = ["status", "state", "review", "review_status", "review_state"];
@@ -38,7 +40,7 @@ pub(super) fn check_content(content: &str) -> Result<(), ToolError> {
 
 /// Checks metadata: that it is small, leaves alone what tools set, and has values that fit.
 pub(super) fn check_metadata(metadata: &Map<String, Value>) -> Result<(), ToolError> {
-    check_metadata_size(metadata)?;
+    check_size(metadata, MAX_METADATA_BYTES)?;
     if let Some((key, _)) = metadata.iter().find(|(key, value)| is_kept(key, value)) {
         let message = format!(
             "`metadata.{key}` can't be set: it reads like what the server says of a note; leave it out"
@@ -91,13 +93,33 @@ fn is_kept(key: &str, value: &Value) -> bool {
             .any(|state| text::reading(state.name) == says)
 }
 
-/// Checks the size of metadata.
-pub(super) fn check_metadata_size(metadata: &Map<String, Value>) -> Result<(), ToolError> {
+/// Checks metadata of a link. Links of agents are made without a review, so that theirs is little: it holds no text of a note.
+pub(super) fn check_link_metadata(
+    metadata: &Map<String, Value>,
+    caller: &KnownCaller,
+) -> Result<(), ToolError> {
+    if caller.kind == CallerKind::Human {
+        return check_size(metadata, MAX_METADATA_BYTES);
+    }
+    check_size(metadata, MAX_AGENT_LINK_BYTES)?;
+    match metadata
+        .iter()
+        .find(|(_, value)| value.is_array() || value.is_object())
+    {
+        None => Ok(()),
+        Some((key, _)) => {
+            let message =
+                format!("`metadata.{key}` of a link by an agent is a text, a number, true, false or null");
+            Err(invalid("metadata", message).with("key", key.as_str()))
+        }
+    }
+}
+
+fn check_size(metadata: &Map<String, Value>, max: usize) -> Result<(), ToolError> {
     let bytes = serde_json::to_vec(metadata).map_or(usize::MAX, |json| json.len());
-    if bytes <= MAX_METADATA_BYTES {
+    if bytes <= max {
         return Ok(());
     }
-    let message =
-        format!("`metadata` has {bytes} bytes as JSON, and at most {MAX_METADATA_BYTES} are allowed");
+    let message = format!("`metadata` has {bytes} bytes as JSON, and at most {max} are allowed");
     Err(invalid("too_large", message))
 }

@@ -90,8 +90,10 @@ impl Kept {
         InstanceView::of(self.workflow(), "", self.instance()).is_some()
     }
 
+    /// Returns whether a caller may see it. A proposal of another agent is not for agents, since it holds a note's text.
     fn is_shown_to(&self, caller: &KnownCaller) -> bool {
-        caller.kind == CallerKind::Human || self.instance().is_by(caller)
+        let is_proposal = matches!(self, Self::Review(_));
+        !is_proposal || caller.kind == CallerKind::Human || self.instance().is_by(caller)
     }
 
     /// Returns the instance as `caller` sees it, without commits; `None` if a person has made something else of its document.
@@ -319,7 +321,8 @@ pub(super) fn complete(
                 },
             };
             let (change, review) = review::decide(shelf, cx, &decision)?;
-            (change, Kept::Review(Arc::new(review)), decision.details())
+            let details = decision.details(&review);
+            (change, Kept::Review(Arc::new(review)), details)
         }
         Kept::Requested(requested) => {
             let mut requested = (**requested).clone();

@@ -49,7 +49,7 @@ use tabellion_contracts::brainforge::{
 use tabellion_http::Downloads;
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
-use tabellion_notes::{Entry, NoteQuery, Selection};
+use tabellion_notes::{Entry, NoteQuery, Problem, Selection};
 use tabellion_runtime::{
     Contract, Failure, FailureKind, KnownCaller, ReadCx, Staged, WriteCx,
     workflow_calls::{
@@ -60,6 +60,8 @@ use uuid::Uuid;
 
 use self::shelf::Shelf;
 
+/// `_meta` key of a note that is read: what in its file can't be understood.
+const PROBLEMS: &str = "tabellion/problems";
 /// `_meta` key of a response: whether a search was by words and meaning, or by words alone.
 const RANKING: &str = "tabellion/ranking";
 
@@ -72,6 +74,15 @@ pub(super) fn service(library: Arc<Library>) -> Arc<dyn Contract> {
 /// Returns the exports of `library`, for those who have their URLs.
 pub(super) fn downloads(library: &Library) -> Arc<dyn Downloads> {
     Arc::new(downloads::Exports::of(library))
+}
+
+/// Returns what in the notes of a library can't be understood, by path; nothing if the contract was never served from it.
+pub(crate) fn problems(library: &Library) -> Result<Vec<(String, Vec<Problem>)>, Failure> {
+    if Shelf::is_used(library) {
+        tabellion_notes::problems(library).map_err(shelf::of_catalogue)
+    } else {
+        Ok(vec![])
+    }
 }
 
 /// The implementation.
@@ -113,7 +124,9 @@ impl BrainForge for Forge {
             note_id: Some(hit.entry.id.to_string()),
             similarity_score: Some(hit.score),
             metadata: Some(summary(&hit.entry)),
-            excerpt: hit.excerpt,
+            excerpt: hit
+                .excerpt
+                .filter(|_| !hit.entry.metadata.sensitive || is_owner(cx)),
         });
         Ok(SemanticSearchResponse {
             results: Some(results.collect()),
@@ -298,10 +311,18 @@ impl Forge {
 fn summary(entry: &Entry) -> NoteSummary {
     NoteSummary {
         title: Some(entry.title.clone()),
-        note_type: entry.metadata.note_type.clone(),
+        note_type: Some(entry.metadata.note_type().to_owned()),
         tags: Some(entry.metadata.tags.clone()),
         created_at: Some(moment(entry.created_at)),
     }
+}
+
+/// The role that sensitive notes are for.
+const OWNER: &str = "owner";
+
+/// Returns whether the caller is an owner of the library.
+fn is_owner(cx: &ReadCx<'_>) -> bool {
+    caller(cx).is_ok_and(|caller| caller.roles.contains(&OWNER))
 }
 
 /// Returns a value of an enumeration as its word on the wire.

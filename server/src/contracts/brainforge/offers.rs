@@ -5,10 +5,13 @@ use tabellion_contracts::brainforge::{
     NoteVersionsResource, TagCount, TagsResource, ToolError, VersionOfNoteResource, WaitingResource,
     WaitingReview,
 };
-use tabellion_notes::{Entry, FoundLink, Note, Selection};
-use tabellion_runtime::ReadCx;
+use tabellion_notes::{Entry, FoundLink, Note, Problem, Selection};
+use tabellion_runtime::{Failure, FailureKind, ReadCx};
 
-use super::{count, invalid, moment, not_found, number, parse_id, review, shelf::Shelf, versions};
+use super::{
+    OWNER, PROBLEMS, count, invalid, is_owner, moment, not_found, number, parse_id, review, shelf::Shelf,
+    versions,
+};
 
 /// Number of notes on a page of the index.
 const PAGE: usize = 100;
@@ -18,6 +21,17 @@ const MAX_COMPLETIONS: usize = 100;
 fn entry(shelf: &Shelf, id: &str) -> Result<Entry, ToolError> {
     let id = parse_id(id)?;
     shelf.note(id)?.ok_or_else(|| not_found(id))
+}
+
+/// Checks that the caller may read the text of a note: that of a sensitive one is for owners.
+fn check_sensitive(cx: &ReadCx<'_>, note: &Note) -> Result<(), ToolError> {
+    if note.metadata.sensitive && !is_owner(cx) {
+        let message =
+            "the note is sensitive (`sensitive: true`), and its text is for owners: ask one of them";
+        let failure = Failure::new(FailureKind::Unauthenticated, message);
+        return Err(failure.with("reason", "role").with("needs", vec![OWNER]).into());
+    }
+    Ok(())
 }
 
 pub(super) fn tags(shelf: &Shelf) -> Result<TagsResource, ToolError> {
@@ -73,10 +87,15 @@ pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResou
     let entry = entry(shelf, id)?;
     let document = cx.read(&entry.path)?.ok_or_else(|| not_found(entry.id))?;
     let note = Note::parse(&entry.path, &document.bytes);
+    check_sensitive(cx, &note)?;
+    if !note.problems.is_empty() {
+        let problems: Vec<_> = note.problems.iter().map(Problem::to_string).collect();
+        cx.note(PROBLEMS, problems);
+    }
     Ok(NoteResource {
         note_id: entry.id.to_string(),
         title: note.title.clone(),
-        note_type: note.metadata.note_type.clone(),
+        note_type: Some(note.metadata.note_type().to_owned()),
         tags: note.metadata.tags.clone(),
         version: number(versions::current(cx, &note)?),
         created_at: moment(entry.created_at),
@@ -120,6 +139,12 @@ pub(super) fn version(
         invalid("not_found", message)
     })?;
     let note = Note::parse(&entry.path, &found.bytes);
+    let now = cx
+        .read(&entry.path)?
+        .map(|document| Note::parse(&entry.path, &document.bytes));
+    for note in [Some(&note), now.as_ref()].into_iter().flatten() {
+        check_sensitive(cx, note)?;
+    }
     Ok(VersionOfNoteResource {
         note_id: entry.id.to_string(),
         version: number(found.number),
@@ -170,7 +195,7 @@ pub(super) fn index(shelf: &Shelf, variables: &IndexVariables) -> Result<IndexRe
     let notes = entries.into_iter().take(PAGE).map(|entry| IndexedNote {
         note_id: entry.id.to_string(),
         title: entry.title,
-        note_type: entry.metadata.note_type,
+        note_type: Some(entry.metadata.note_type().to_owned()),
         tags: entry.metadata.tags,
         created_at: moment(entry.created_at),
     });

@@ -17,7 +17,12 @@ use tabellion_runtime::{
 };
 use uuid::Uuid;
 
-use super::{invalid, moments::digest, shelf::Shelf, versions};
+use super::{
+    invalid,
+    moments::digest,
+    shelf::Shelf,
+    versions::{self, REASON},
+};
 
 /// Folder of what waits.
 pub(super) const FOLDER: &str = "workflows";
@@ -293,13 +298,16 @@ pub(super) struct Decision {
 
 impl Decision {
     /// Returns the details that the log keeps of it. A version counts as a tool's if its commit has details.
-    pub(super) fn details(&self) -> Map<String, Value> {
+    pub(super) fn details(&self, review: &Review) -> Map<String, Value> {
         let details = [
-            ("review_workflow_id", self.id.to_string()),
-            ("decision", self.on.clone()),
+            ("review_workflow_id", Some(self.id.to_string())),
+            ("decision", Some(self.on.clone())),
+            (REASON, review.reason.clone()),
         ];
-        let details = details.map(|(key, value)| (key.to_owned(), value.into()));
-        details.into_iter().collect()
+        let said = details
+            .into_iter()
+            .filter_map(|(key, value)| Some((key.to_owned(), value?.into())));
+        said.collect()
     }
 }
 

@@ -77,6 +77,11 @@ impl Shelf {
         library.derived(DERIVED)
     }
 
+    /// Returns true if this contract was ever served from the library.
+    pub(super) fn is_used(library: &Library) -> bool {
+        Self::derived(library).join(CATALOGUE).exists()
+    }
+
     /// Returns the folder of exports in that.
     pub(super) fn exports_in(derived: &Path) -> PathBuf {
         derived.join(EXPORTS)

@@ -281,6 +281,7 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
         request[key] = value;
         request
     };
+    let with_metadata = |metadata: Value| with(link(&note, &other), "metadata", metadata);
     let unknown = digest("unknown").to_string();
     let before = bench.files();
     let long = "x".repeat((1 << 20) + 1);
@@ -403,6 +404,27 @@ fn what_is_wrong_is_refused_with_a_reason_and_changes_nothing() {
         ),
         (
             AGENT,
+            tool::CREATE_LINK,
+            with_metadata(json!({ "text": "x".repeat(1 << 10) })),
+            "MCP_INVALID_INPUT",
+            "too_large",
+        ),
+        (
+            AGENT,
+            tool::CREATE_LINK,
+            with_metadata(json!({ "pages": [1] })),
+            "MCP_INVALID_INPUT",
+            "metadata",
+        ),
+        (
+            By::Owner,
+            tool::CREATE_LINK,
+            with_metadata(json!({ "headers": [{ "apiKey": "x" }] })),
+            "MCP_CONSTITUTION_VIOLATION",
+            "",
+        ),
+        (
+            AGENT,
             tool::UPDATE_NOTE,
             json!({ "note_id": note, "version": 1, "content": content("x") }),
             "MCP_CONSTITUTION_VIOLATION",
@@ -508,6 +530,10 @@ fn versions_are_gits_history_and_a_hand_edit_is_one() {
         .map(|it| it["version"].clone())
         .collect();
     assert_eq!(numbers, [3, 2, 1]);
+    let summaries = ["it changed", "edited by hand", "create"];
+    for (version, summary) in versions["versions"].as_array().unwrap().iter().zip(summaries) {
+        assert_eq!(version["summary"], summary);
+    }
     for (number, has) in [("1", "first"), ("2", "and again"), ("3", "third")] {
         let version = json!({ "note_id": id, "version": number });
         let version = bench.resource(By::Owner, "version_of_note", version).unwrap();
@@ -711,6 +737,48 @@ fn sensitive_notes_leave_with_an_owner_alone() {
     let exports = fs::read_dir(bench.folder.path().join(".git/tabellion/notes/exports")).unwrap();
     assert_eq!(exports.count(), 0, "what is refused is removed");
     assert_eq!(bench.exported().len(), 1);
+    let note = bench.call(By::Owner, tool::SEMANTIC_SEARCH, json!({ "query": "secret" }));
+    let id = &note["results"][0]["note_id"];
+    for (by, is_shown) in [
+        (By::Owner, true),
+        (AGENT, false),
+        (By::Reader, false),
+        (By::Reviewer, false),
+    ] {
+        let version = json!({ "note_id": id, "version": "1" });
+        for (template, variables) in [("note", json!({ "note_id": id })), ("version_of_note", version)] {
+            let read = bench.resource(by, template, variables);
+            assert_eq!(read.is_ok(), is_shown, "{by:?} {template}");
+        }
+        let found = bench.call(by, tool::SEMANTIC_SEARCH, json!({ "query": "secret" }));
+        assert_eq!(found["results"][0].get("excerpt").is_some(), is_shown, "{by:?}");
+    }
+}
+
+#[test]
+fn front_matter_that_cannot_be_read_is_searched_and_said() {
+    for (front_matter, line) in [
+        ("---\ntitle: Q3: plan\n---\n", "line 2"),
+        ("---\nA plan, between two lines\n---\n", "line 2"),
+        ("---\ntitle: plan\n...\nMore\n---\n", "line 4"),
+        ("+++\ntitle = 'plan'\n+++\n", "line 1"),
+    ] {
+        let bench = Bench::new();
+        fs::write(
+            bench.folder.path().join("Q3.md"),
+            [front_matter, "Text\n"].concat(),
+        )
+        .unwrap();
+        let found = bench.call(AGENT, tool::SEMANTIC_SEARCH, json!({ "query": "plan" }));
+        let id = json!({ "note_id": found["results"][0]["note_id"] });
+        let read = run(bench.contract.read_instance(&AGENT.context(), "note", id)).unwrap();
+        let problems = read.meta["tabellion/problems"].to_string();
+        assert!(problems.contains(line), "{front_matter:?}: {problems}");
+        let library = Library::inspect(bench.folder.path()).unwrap();
+        let said = super::problems(&library).unwrap();
+        assert_eq!(said[0].0, "Q3.md");
+        assert!(said[0].1[0].to_string().contains(line), "{said:?}");
+    }
 }
 
 /// A step of a program.

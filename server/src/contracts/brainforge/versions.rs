@@ -1,11 +1,17 @@
 //! Numbers of versions: front matter's, and one more for what a person has edited since.
 
-use std::collections::BTreeMap;
+use std::collections::{
+    BTreeMap,
+    btree_map::Entry::{Occupied, Vacant},
+};
 
 use chrono::{DateTime, FixedOffset, Utc};
+use serde_json::Value;
 use tabellion_notes::Note;
-use tabellion_runtime::{Failure, ReadCx, Until, Version};
+use tabellion_runtime::{Failure, ReadCx, Until, Version, VersionEntry};
 
+/// Detail of a log entry: why the note was changed.
+pub(super) const REASON: &str = "reason";
 /// What is said of a version that no tool made.
 const BY_HAND: &str = "edited by hand";
 
@@ -43,8 +49,14 @@ pub(super) fn current(cx: &ReadCx<'_>, note: &Note) -> Result<u64, Failure> {
     Ok(note.metadata.current_version(left))
 }
 
+/// Returns the reason that was given for a change, else what it did.
+fn summary(entry: &VersionEntry) -> String {
+    let reason = entry.details.get(REASON).and_then(Value::as_str);
+    reason.unwrap_or(&entry.operation).to_owned()
+}
+
 /// Returns the versions of the document at `path`, oldest first. What a person did between two changes of tools is one version, and
-/// so are commits that left the number as it was, such as those of links: the last of them counts.
+/// so are commits that left the number as it was, such as those of links: the last of them has the bytes.
 pub(super) fn all(cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failure> {
     let history = cx.history(path, Until::BEGINNING)?;
     let mut versions: BTreeMap<u64, NoteVersion> = BTreeMap::new();
@@ -59,19 +71,28 @@ pub(super) fn all(cx: &ReadCx<'_>, path: &str) -> Result<Vec<NoteVersion>, Failu
         let (number, summary) = match &version.entry {
             Some(entry) => {
                 left = Some(metadata.current_version(None));
-                (metadata.current_version(None), entry.operation.clone())
+                (metadata.current_version(None), summary(entry))
             }
             None => (metadata.current_version(left), BY_HAND.to_owned()),
         };
-        let version = NoteVersion {
-            number,
-            commit: Some(version.commit.to_string()),
-            at: version.time,
-            by: version.author.clone(),
-            summary,
-            bytes,
-        };
-        versions.insert(number, version);
+        let commit = Some(version.commit.to_string());
+        match versions.entry(number) {
+            // The maker of a version is who gave it the number.
+            Occupied(mut known) => {
+                let known = known.get_mut();
+                (known.commit, known.bytes) = (commit, bytes);
+            }
+            Vacant(new) => {
+                new.insert(NoteVersion {
+                    number,
+                    commit,
+                    at: version.time,
+                    by: version.author.clone(),
+                    summary,
+                    bytes,
+                });
+            }
+        }
     }
     let committed = history
         .versions

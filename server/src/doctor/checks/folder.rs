@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use tabellion_library::{OpenError, path::LibraryDir};
+use tabellion_notes::Problem;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::super::{
@@ -10,7 +11,7 @@ use super::super::{
     finding::{Finding, Fix},
     mounts,
 };
-use crate::serve::folder;
+use crate::{contracts::brainforge, serve::folder};
 
 /// Opens the library.
 pub(super) fn library(subject: &Subject) -> Vec<Finding> {
@@ -196,4 +197,26 @@ pub(super) fn of_file_system(folder: &Path, on_network: &str) -> Vec<Finding> {
         ),
         _ => Finding::green(ID, at),
     }]
+}
+
+/// Looks what in notes can't be understood.
+pub(super) fn notes(subject: &Subject) -> Vec<Finding> {
+    const ID: &str = "notes";
+    let Some(library) = subject.library() else {
+        return vec![];
+    };
+    let problems = match brainforge::problems(library) {
+        Ok(problems) => problems,
+        Err(failure) => return vec![Finding::yellow(ID, failure.message, "mend that, and look again")],
+    };
+    let finding = |(path, problems): (String, Vec<Problem>)| {
+        let said: Vec<_> = problems.iter().map(Problem::to_string).collect();
+        let message = format!("`{path}`: {}", said.join("; "));
+        Finding::yellow(
+            ID,
+            message,
+            "mend the file; until then its text is found, and what it says of itself is not",
+        )
+    };
+    problems.into_iter().map(finding).collect()
 }

@@ -22,6 +22,7 @@ pub(super) const ALL: &[Check] = &[
     git::identity,
     folder::permissions,
     folder::names,
+    folder::notes,
     folder::file_system,
     sync::service,
     sync::conflict_copies,
