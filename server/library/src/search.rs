@@ -225,9 +225,10 @@ fn pattern(query: &str) -> String {
         }
     };
     let equivalent: String = query.nfc().map(either).collect();
-    match equivalent == literal {
-        true => literal,
-        false => format!("{literal}|{equivalent}"),
+    if equivalent == literal {
+        literal
+    } else {
+        format!("{literal}|{equivalent}")
     }
 }
 

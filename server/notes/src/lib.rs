@@ -34,14 +34,16 @@ mod tag;
 mod tests;
 
 pub use self::{
-    catalogue::{Catalogue, CatalogueError, Entry, Files, Followed, FoundLink, Selection, Snapshot},
+    catalogue::{
+        Catalogue, CatalogueError, Entry, Files, Followed, FoundLink, Selection, Snapshot, problems,
+    },
     error::NoteError,
     export::{Export, ExportError, ExportFiles, Exported, Format, SECRET_BYTES, SecretFile, export},
     identity::{derived_id, file_name, is_named_for, is_note},
     link::Link,
     metadata::{Agent, KEPT_KEYS, Metadata},
     note::{MAX_TITLE_CHARS, Note, title_of},
-    problem::{Problem, problems},
+    problem::Problem,
     render::{add_link, render, replace_body, set},
     search::{MAX_EXCERPT_CHARS, NoteHit, NoteHits, NoteIndex, NoteQuery, SearchError},
 };

@@ -1,10 +1,8 @@
 //! What in a note's file can't be understood. A problem never hides a note.
 
-use std::{collections::HashMap, fmt};
+use std::fmt;
 
 use uuid::Uuid;
-
-use crate::{CatalogueError, Files, Note, identity::claim, is_note};
 
 /// Something in a note's file that can't be understood, or that was decided for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,51 +53,4 @@ impl fmt::Display for Problem {
             ),
         }
     }
-}
-
-/// Reads all notes, and returns what in them can't be understood, by path. Changes nothing.
-///
-/// # Errors
-/// If the files can't be listed.
-pub fn problems(files: &dyn Files) -> Result<Vec<(String, Vec<Problem>)>, CatalogueError> {
-    let mut found = vec![];
-    let mut claims: HashMap<Uuid, Vec<String>> = HashMap::new();
-    for (path, _) in files.stats()? {
-        let name = path.as_str().to_owned();
-        if !is_note(&name) {
-            continue;
-        }
-        let problems = match files.read(&path) {
-            Ok(None) => continue,
-            Ok(Some(bytes)) => {
-                let note = Note::parse(&name, &bytes);
-                if let Some(id) = note.metadata.id {
-                    claims.entry(id).or_default().push(name.clone());
-                }
-                note.problems
-            }
-            Err(error) => vec![Problem::Unreadable {
-                reason: error.to_string(),
-            }],
-        };
-        found.extend((!problems.is_empty()).then_some((name, problems)));
-    }
-    for (id, mut paths) in claims {
-        paths.sort_by_key(|path| claim(path, id));
-        let mut paths = paths.into_iter();
-        let Some(kept_by) = paths.next() else { continue };
-        found.extend(paths.map(|path| {
-            let kept_by = kept_by.clone();
-            (path, vec![Problem::DuplicateId { id, kept_by }])
-        }));
-    }
-    found.sort_by(|(a, _), (b, _)| a.cmp(b));
-    found.dedup_by(|(path, more), (kept, problems)| {
-        let is_same = path == kept;
-        if is_same {
-            problems.append(more);
-        }
-        is_same
-    });
-    Ok(found)
 }

@@ -15,8 +15,14 @@ use tabellion_library::{
     walk::FolderError,
 };
 use tabellion_platform::{FileStat, Timestamp};
+use uuid::Uuid;
 
-use crate::{Note, identity::is_note, search::chunks};
+use super::CatalogueError;
+use crate::{
+    Note, Problem,
+    identity::{claim, is_note},
+    search::chunks,
+};
 
 /// Resolution of the clock of file systems that keep fractions of a second, which may lag by as much.
 const CLOCK_RESOLUTION: Duration = Duration::from_millis(50);
@@ -200,4 +206,51 @@ fn stat_key(stat: &FileStat) -> StatKey {
         place.copy_from_slice(&field.to_le_bytes());
     }
     key
+}
+
+/// Reads all notes, and returns what in them can't be understood, by path. Changes nothing.
+///
+/// # Errors
+/// If the files can't be listed.
+pub fn problems(files: &dyn Files) -> Result<Vec<(String, Vec<Problem>)>, CatalogueError> {
+    let mut found = vec![];
+    let mut claims: HashMap<Uuid, Vec<String>> = HashMap::new();
+    for (path, _) in files.stats()? {
+        let name = path.as_str().to_owned();
+        if !is_note(&name) {
+            continue;
+        }
+        let problems = match files.read(&path) {
+            Ok(None) => continue,
+            Ok(Some(bytes)) => {
+                let note = Note::parse(&name, &bytes);
+                if let Some(id) = note.metadata.id {
+                    claims.entry(id).or_default().push(name.clone());
+                }
+                note.problems
+            }
+            Err(error) => vec![Problem::Unreadable {
+                reason: error.to_string(),
+            }],
+        };
+        found.extend((!problems.is_empty()).then_some((name, problems)));
+    }
+    for (id, mut paths) in claims {
+        paths.sort_by_key(|path| claim(path, id));
+        let mut paths = paths.into_iter();
+        let Some(kept_by) = paths.next() else { continue };
+        found.extend(paths.map(|path| {
+            let kept_by = kept_by.clone();
+            (path, vec![Problem::DuplicateId { id, kept_by }])
+        }));
+    }
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found.dedup_by(|(path, more), (kept, problems)| {
+        let is_same = path == kept;
+        if is_same {
+            problems.append(more);
+        }
+        is_same
+    });
+    Ok(found)
 }

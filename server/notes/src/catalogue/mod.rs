@@ -31,7 +31,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 pub use self::{
     error::CatalogueError,
-    follow::Files,
+    follow::{Files, problems},
     read::{Entry, FoundLink, Selection, Snapshot},
 };
 use self::{

@@ -12,7 +12,6 @@ use tabellion_library::path::LibraryPath;
 use unicode_normalization::UnicodeNormalization as _;
 use uuid::Uuid;
 
-use super::{ExportError, Plan};
 use crate::{Entry, identity::is_named_for};
 
 /// Maximum bytes of a name made of a title, without its number and extension.
@@ -21,8 +20,6 @@ const MAX_TITLE_BYTES: usize = 200;
 const REFUSED: [char; 9] = ['/', '\\', ':', '*', '?', '"', '<', '>', '|'];
 /// Characters that Obsidian refuses in links.
 const REFUSED_IN_LINKS: [char; 5] = ['#', '^', '[', ']', '%'];
-/// Number of hexadecimal digits of the id in the names that tools make.
-const ID_DIGITS: usize = 8;
 
 /// Paths in an archive by note, none of them another's in any case.
 #[derive(Default)]
@@ -43,11 +40,10 @@ impl Names {
         names
     }
 
-    /// Returns the paths in a vault. A file whose name a tool has made is named by its title, unless another note mentions that name.
-    pub(super) fn in_vault(plan: &Plan<'_>) -> Result<Self, ExportError> {
-        let mentioned = mentioned(plan)?;
+    /// Returns the paths in a vault. A file whose name a tool has made is named by its title, unless a note mentions that name.
+    pub(super) fn in_vault(entries: &[Entry], mentioned: &HashSet<Uuid>) -> Self {
         let is_made = |entry: &&Entry| is_named_for(&entry.path, entry.id) && !mentioned.contains(&entry.id);
-        let (made, others): (Vec<_>, Vec<_>) = plan.entries.iter().partition(is_made);
+        let (made, others): (Vec<_>, Vec<_>) = entries.iter().partition(is_made);
         let mut names = Self::default();
         for entry in others {
             let path = portable_path(&entry.path);
@@ -57,7 +53,7 @@ impl Names {
         for entry in made {
             names.add(entry.id, &format!("{}.md", from_title(&entry.title)));
         }
-        Ok(names)
+        names
     }
 
     /// Adds a note with this path, or with a number in it.
@@ -91,24 +87,6 @@ impl Names {
 /// Returns the last part of a path.
 pub(super) fn leaf(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-/// Returns the notes whose files' names, which end with digits of their ids, occur in the text of an exported note.
-fn mentioned(plan: &Plan<'_>) -> Result<HashSet<Uuid>, ExportError> {
-    let digits = |entry: &Entry| entry.id.simple().to_string()[..ID_DIGITS].to_owned();
-    let made: HashMap<String, Uuid> = plan
-        .entries
-        .iter()
-        .map(|entry| (digits(entry), entry.id))
-        .collect();
-    let mut mentioned = HashSet::new();
-    for entry in plan.entries.iter().filter(|_| plan.export.include_content) {
-        let note = plan.notes.note(entry)?;
-        let names = note.content().split('-').skip(1);
-        let ids = names.filter_map(|rest| made.get(rest.get(..ID_DIGITS)?));
-        mentioned.extend(ids.filter(|id| **id != entry.id));
-    }
-    Ok(mentioned)
 }
 
 fn portable_path(path: &str) -> String {

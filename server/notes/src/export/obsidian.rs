@@ -1,7 +1,7 @@
 //! A vault for Obsidian: files with the names that wiki links have, see [`Names`], and links as `[[NAME]]`.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     io::{Seek, Write},
 };
 
@@ -15,8 +15,11 @@ use super::{
 };
 use crate::{Entry, Metadata, metadata::tags, render};
 
+/// Number of hexadecimal digits of the id in the names that tools make.
+const ID_DIGITS: usize = 8;
+
 pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<(), ExportError> {
-    let names = Names::in_vault(plan)?;
+    let names = Names::in_vault(&plan.entries, &mentioned(plan)?);
     let mut links: HashMap<Uuid, BTreeMap<&str, Vec<&str>>> = HashMap::new();
     for found in plan.links.iter().filter(|_| plan.export.include_links) {
         let of_note = links.entry(found.source).or_default();
@@ -50,6 +53,24 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
     }
     zip.finish()?;
     Ok(())
+}
+
+/// Returns the notes whose files' names, which end with digits of their ids, occur in the text of an exported note.
+fn mentioned(plan: &Plan<'_>) -> Result<HashSet<Uuid>, ExportError> {
+    let digits = |entry: &Entry| entry.id.simple().to_string()[..ID_DIGITS].to_owned();
+    let made: HashMap<String, Uuid> = plan
+        .entries
+        .iter()
+        .map(|entry| (digits(entry), entry.id))
+        .collect();
+    let mut mentioned = HashSet::new();
+    for entry in plan.entries.iter().filter(|_| plan.export.include_content) {
+        let note = plan.notes.note(entry)?;
+        let names = note.content().split('-').skip(1);
+        let ids = names.filter_map(|rest| made.get(rest.get(..ID_DIGITS)?));
+        mentioned.extend(ids.filter(|id| **id != entry.id));
+    }
+    Ok(mentioned)
 }
 
 /// Returns what the file's front matter says: tags without blanks, and the title as an alias if the name differs.
