@@ -18,7 +18,7 @@ use crate::{
     ground::Ground,
     mutation::Mutation,
     spec::ToolSpec,
-    store::Store,
+    store::{self, Store},
 };
 
 pub use crate::mutation::MAX_ATTEMPTS;
@@ -61,9 +61,7 @@ where
     let notes = gates.notes();
     let snapshot = store.snapshot().await;
     let snapshot = snapshot.map_err(|failure| failed::<Error>(tool, failure))?;
-    let view = snapshot
-        .as_deref()
-        .map_or_else(|| store.view(), |snapshot| snapshot.view());
+    let view = store::view(store, &snapshot);
     let response = method(service, &ReadCx::new(call, view, &notes), request).await;
     let response = response.map_err(|error| declared(tool, error.answer()))?;
     let response = encode(tool, response)?;

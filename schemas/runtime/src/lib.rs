@@ -58,7 +58,7 @@ pub use context::{Author, CallContext};
 pub use contract::Contract;
 pub use failure::{ContractError, ErrorAnswer, Failure, FailureKind};
 pub use future::BoxFuture;
-pub use ground::{Documents, Ground, HasView};
+pub use ground::{Documents, Ground, HasView, State};
 pub use identity::Identity;
 pub use ids::{CommitId, ContentId, IdempotencyKey, IdempotencyKeyError, Precondition};
 pub use origin::{CallOrigin, Connection, Discovered, Environment, Transport};

@@ -11,11 +11,11 @@ use crate::{
     context::CallContext,
     failure::{ContractError, Failure},
     future::BoxFuture,
-    ground::{Documents, Ground},
+    ground::{Documents, Ground, State},
     pointer,
     schema::Violation,
     spec::{ContractSpec, PromptSpec, ResourceSpec, ResourceTemplateSpec},
-    store::Store,
+    store::{self, Store},
     template,
 };
 
@@ -31,6 +31,14 @@ pub type PromptMethod<S, Arguments, Values, Error, G = Documents> =
 /// A completion's method on an implementation `S`: from a prefix to values, best first.
 pub type CompletionMethod<S, Error, G = Documents> =
     for<'c> fn(&'c S, &'c ReadCx<'c, G>, &'c str) -> BoxFuture<'c, Result<Vec<String>, Error>>;
+
+/// Returns one state for all reads of a method.
+async fn snapshot<Error: ContractError, G: Ground>(
+    store: &dyn Store<G>,
+) -> Result<Option<State<'_, G>>, Rejection> {
+    let snapshot = store.snapshot().await;
+    snapshot.map_err(|failure| declared(Error::from(failure)))
+}
 
 /// Calls a resource's method.
 ///
@@ -48,8 +56,8 @@ where
     Error: ContractError,
     G: Ground,
 {
-    let notes = Notes::default();
-    let cx = ReadCx::new(call, store.view(), &notes);
+    let (notes, snapshot) = (Notes::default(), snapshot::<Error, G>(store).await?);
+    let cx = ReadCx::new(call, store::view(store, &snapshot), &notes);
     let response = method(service, &cx).await.map_err(declared)?;
     answered(resource, response, notes)
 }
@@ -103,8 +111,8 @@ where
     let resource = &template.resource;
     let variables =
         Variables::deserialize(variables).map_err(|error| Rejection::breach(resource.name, error))?;
-    let notes = Notes::default();
-    let cx = ReadCx::new(call, store.view(), &notes);
+    let (notes, snapshot) = (Notes::default(), snapshot::<Error, G>(store).await?);
+    let cx = ReadCx::new(call, store::view(store, &snapshot), &notes);
     let response = method(service, &cx, variables).await.map_err(declared)?;
     answered(resource, response, notes)
 }
@@ -156,8 +164,8 @@ where
     }
     let arguments =
         Arguments::deserialize(arguments).map_err(|error| Rejection::breach(prompt.name, error))?;
-    let notes = Notes::default();
-    let cx = ReadCx::new(call, store.view(), &notes);
+    let (notes, snapshot) = (Notes::default(), snapshot::<Error, G>(store).await?);
+    let cx = ReadCx::new(call, store::view(store, &snapshot), &notes);
     let values = method(service, &cx, arguments).await.map_err(declared)?;
     let values = serde_json::to_value(values).map_err(|error| Rejection::breach(prompt.name, error))?;
     template::render(prompt.template, &values)

@@ -35,6 +35,14 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
     fn difference(&self, before: &G::Before, change: &G::Change) -> String;
 }
 
+/// Returns the view of a state that `store` returned, else its own.
+pub(crate) fn view<'v, G: Ground>(store: &'v dyn Store<G>, state: &'v Option<State<'v, G>>) -> G::View<'v> {
+    match state {
+        Some(state) => state.view(),
+        None => store.view(),
+    }
+}
+
 /// The exclusive right to change a store. Its view is the state that the change will be applied to.
 ///
 /// Until [`publish`](Self::publish), no reader sees a change, and dropping it leaves no trace.

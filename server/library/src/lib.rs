@@ -118,8 +118,8 @@ use gix::ObjectId;
 use tabellion_markdown::diff;
 use tabellion_platform::{FileLock, FileStat};
 use tabellion_runtime::{
-    BoxFuture, Change, ContentId, Document, DocumentHistory, Failure, FailureKind, Session, Snapshot, Store,
-    Until,
+    BoxFuture, Change, ContentId, Document, DocumentHistory, Documents, Failure, FailureKind, Session,
+    Snapshot, State, Store, Until,
 };
 
 /// How long opening waits for the changes of other processes. A process that holds the lock has recovered already.
@@ -454,9 +454,14 @@ impl Store for Library {
             if attempt > 0 {
                 blocking(|| thread::sleep(MAX_BACK_OFF.mul_f64(f64::from(attempt) * chance())));
             }
+            self.working_tree.check_there()?;
             let turn = Turn::begin(self, attempt > 0).await?;
             Ok(Box::new(turn) as Box<dyn Session>)
         })
+    }
+
+    fn snapshot<'a>(&'a self) -> BoxFuture<'a, Result<Option<State<'a, Documents>>, Failure>> {
+        Box::pin(async { self.working_tree.check_there().map(|()| None) })
     }
 
     fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {

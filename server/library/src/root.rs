@@ -21,6 +21,8 @@ pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 pub struct Root {
     path: PathBuf,
     dir: Arc<Dir>,
+    /// Identity of the folder; `None` if the system has none.
+    id: Option<FileId>,
     /// Whether its file system finds a file by a name in another case.
     ignores_case: bool,
 }
@@ -114,9 +116,15 @@ impl Root {
         let dir = Arc::new(Dir::open(&path)?);
         Ok(Self {
             ignores_case: ignores_case(&dir)?,
+            id: platform::file_id_at(&path),
             path,
             dir,
         })
+    }
+
+    /// Returns whether the folder is still where it was opened.
+    pub(super) fn is_there(&self) -> bool {
+        platform::file_id_at(&self.path) == self.id && self.path.is_dir()
     }
 
     /// Returns the folder's absolute path without symbolic links, as of [`Root::open`].

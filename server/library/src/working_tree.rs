@@ -123,13 +123,22 @@ impl WorkingTree {
         Ok(lock)
     }
 
+    /// Checks that the library is where it was: one that was moved away is neither read nor changed.
+    pub(super) fn check_there(&self) -> Result<(), Failure> {
+        if self.root.is_there() {
+            Ok(())
+        } else {
+            Err(self.gone())
+        }
+    }
+
     /// Returns the failure of a library whose folder is not where it was.
     fn gone(&self) -> Failure {
         let folder = self.root.path().display();
         let message = format!(
             "`{folder}` is no longer a library with a repository; move it back, or start the server with its new place"
         );
-        Failure::new(FailureKind::Io, message).with("rule", "library_gone")
+        Failure::new(FailureKind::Refused, message).with("rule", "library_gone")
     }
 
     fn lock_path(&self) -> Result<PathBuf, Failure> {

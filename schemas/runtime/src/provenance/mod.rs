@@ -22,7 +22,7 @@ use crate::{
     future::BoxFuture,
     ground::Ground,
     spec::{ContractSpec, ProvenanceField, ProvenanceSpec, ProvenanceUse, ToolSpec},
-    store::Store,
+    store::{self, Store},
     template,
     vocabulary::vocabulary,
 };
@@ -209,10 +209,7 @@ where
         let notes = Notes::default();
         let snapshot = store.snapshot().await;
         let snapshot = snapshot.map_err(|failure| failed::<Error>(tool, failure))?;
-        let view = snapshot
-            .as_deref()
-            .map_or_else(|| store.view(), |snapshot| snapshot.view());
-        let cx = ReadCx::new(call, view, &notes);
+        let cx = ReadCx::new(call, store::view(store, &snapshot), &notes);
         let values = bound(implementation, &cx, &session).await;
         let values = values.map_err(|error| declared(tool, error.answer()))?;
         sources.add_bound(&values);

@@ -2,9 +2,11 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
+use tabellion_runtime::{Failure, Store};
+
 use crate::{Library, Options};
 
-use super::support::{Bench, change, make, path, refusal};
+use super::support::{Bench, change, make, path, refusal, wait};
 
 fn put(kind: &str, at: &Path) {
     let _ = fs::remove_file(at);
@@ -134,8 +136,13 @@ fn what_the_configuration_includes_is_a_regular_file() {
     }
 }
 
+/// Begins to read.
+fn snapshot(library: &Library) -> Result<(), Failure> {
+    wait(Store::snapshot(library)).map(drop)
+}
+
 #[test]
-fn a_library_that_was_moved_away_is_not_made_again() {
+fn a_library_that_was_moved_away_is_neither_read_nor_made_again() {
     let bench = Bench::new();
     let library = bench.library();
     make(&library, &change("plan.md", Some("new plan\n"))).unwrap();
@@ -144,7 +151,12 @@ fn a_library_that_was_moved_away_is_not_made_again() {
     let failure = refusal(&library, &change("plan.md", Some("newer plan\n")));
     assert_eq!(failure.data["rule"], "library_gone", "{failure}");
     assert!(!folder.exists(), "{failure}");
+    assert_eq!(snapshot(&library).err(), Some(failure));
+    fs::create_dir(&folder).unwrap();
+    assert!(snapshot(&library).is_err(), "another folder is not the library");
+    fs::remove_dir(&folder).unwrap();
     fs::rename(&moved, &folder).unwrap();
+    snapshot(&library).unwrap();
     make(&library, &change("plan.md", Some("newest plan\n"))).unwrap();
     bench.assert_sound();
 }
