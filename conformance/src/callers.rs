@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Agent, ContractSpec, Identity, KnownCaller, ToolSpec,
     auth::{NEEDS, REASON},
-    gates::{GATES, VIOLATIONS},
+    context::GATES,
+    gates::VIOLATIONS,
     spec::{AuthSpec, CallerKind, RoleSpec, ScopeWord},
 };
 

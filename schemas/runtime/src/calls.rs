@@ -12,13 +12,13 @@ use std::{
 };
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{
     answer::{Answer, Rejection},
     auth::{KnownCaller, REASON},
     caller::{Caller, Progress, Waiting},
-    context::{CHANGE, COMMIT, CallContext, REPLAYED},
+    context::{CHANGE, COMMIT, CallContext, GATES, REPLAYED},
     contract::Contract,
     failure::{ErrorAnswer, Failure, FailureKind, LIMIT, RETRY_AFTER},
     future::BoxFuture,
@@ -387,7 +387,9 @@ impl RecordedCall {
             }
             answer
         });
-        let ended = ended(contract, call.is_cancelled(), &outcome);
+        let mut ended = ended(contract, call.is_cancelled(), &outcome);
+        let verdict = call.verdict.take();
+        ended.meta = ended.meta.or(verdict.map(|said| json!({ GATES: said })));
         self.store.finish(&self.execution, &ended).await;
         outcome
     }

@@ -1,7 +1,7 @@
 //! The context of a call beside its arguments: caller, conditions, approver.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -37,6 +37,8 @@ pub const CHANGE: &str = "tabellion/change";
 pub const TRUNCATED: &str = "tabellion/truncated";
 /// `_meta` key of a response: how much matches, where not all of it is in the answer.
 pub const TOTAL: &str = "tabellion/total";
+/// `_meta` key of a response: what the operation's gates said.
+pub const GATES: &str = "tabellion/gates";
 /// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.
 pub const REPLAYED: &str = "tabellion/replayed";
 
@@ -84,10 +86,26 @@ pub struct CallContext {
     pub execution: Option<Arc<str>>,
     /// What the limit of its tool said, if servers share it: the time to wait, if it is exceeded.
     pub limit: Option<Result<(), Duration>>,
+    /// What the gates of its tool have said so far. The runtime sets it, for the record of a call that fails.
+    pub verdict: Verdict,
     /// The waiting side of the call.
     pub waiting: Waiting,
     /// Decides on calls that need approval; without one, they are declined.
     pub approver: Option<Arc<dyn Approver>>,
+}
+
+/// What the gates of a call's tool have said so far, as clients see it. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Verdict(Arc<Mutex<Option<Value>>>);
+
+impl Verdict {
+    pub(crate) fn put(&self, said: Value) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
+    }
+
+    pub(crate) fn take(&self) -> Option<Value> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 impl CallContext {

@@ -81,7 +81,7 @@ fn admit<Request: DeserializeOwned, Error: ContractError>(
     auth::check::<Error>(tool, call)?;
     let facts = gates::asked(tool, call, &arguments);
     let request = decode::<Request, Error>(tool, arguments)?;
-    Ok((request, CallGates::open::<Error>(tool, facts)?))
+    Ok((request, CallGates::open::<Error>(tool, call, facts)?))
 }
 
 /// Calls a mutating tool's method, and publishes the change that it stages. A call that is cancelled before that changes

@@ -12,15 +12,13 @@ use crate::{
     auth::KnownCaller,
     boundary::failed,
     call::Notes,
-    context::CallContext,
+    context::{CallContext, GATES, Verdict},
     failure::{ContractError, Failure, FailureKind},
     spec::{GateTime, Severity, ToolSpec},
 };
 
 /// Name of the violations in the data of errors.
 pub const VIOLATIONS: &str = "gateViolations";
-/// `_meta` key of an answer: what the operation's gates said.
-pub const GATES: &str = "tabellion/gates";
 /// Name of what the gates said among the details of a log entry.
 pub const DETAIL: &str = "gates";
 
@@ -175,6 +173,7 @@ pub fn fill_defaults(schema: &Value, value: &mut Value) {
 /// The gates of one call.
 pub(crate) struct CallGates {
     tool: &'static ToolSpec,
+    verdict: Verdict,
     facts: Map<String, Value>,
     before: Report,
 }
@@ -183,16 +182,19 @@ impl CallGates {
     /// Judges the call before its method is called. `facts` are `None` for a tool without gates.
     pub(crate) fn open<Error: ContractError>(
         tool: &'static ToolSpec,
+        call: &CallContext,
         facts: Option<Map<String, Value>>,
     ) -> Result<Self, Rejection> {
         let mut gates = Self {
             tool,
+            verdict: call.verdict.clone(),
             facts: Map::new(),
             before: Report::default(),
         };
         if let Some(facts) = facts {
             let facts = Value::Object(facts);
             gates.before = judge(tool, GateTime::Before, &facts);
+            gates.verdict.put(gates.before.to_value());
             refuse::<Error>(tool, &gates.before)?;
             if let Value::Object(facts) = facts {
                 gates.facts = facts;
@@ -216,8 +218,10 @@ impl CallGates {
         facts.insert("answer".into(), answer.clone());
         let mut report = self.before.clone();
         report.add(judge(self.tool, GateTime::After, &facts.into()));
+        let said = report.to_value();
+        self.verdict.put(said.clone());
         refuse::<Error>(self.tool, &report)?;
-        notes.put(GATES, report.to_value());
+        notes.put(GATES, said);
         Ok(())
     }
 

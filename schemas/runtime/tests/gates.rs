@@ -21,7 +21,8 @@ use tabellion_runtime::{
     Agent, Answer, CallContext, Change, Content, Contract, ErrorAnswer, Identity, KnownCaller, ReadCx,
     Rejection, Snapshot as _, Staged, WriteCx,
     auth::{NEEDS, REASON},
-    gates::{self, GATES, VIOLATIONS},
+    context::GATES,
+    gates::{self, VIOLATIONS},
     spec::{CallerKind, Fact, GateTime, ScopeWord},
 };
 

@@ -261,7 +261,7 @@ fn as_json(execution: &Execution) -> Value {
         "commit": end.commit,
         "replay": end.is_replay,
         "error": end.error,
-        "gates": end.meta.as_ref().and_then(|meta| meta.get(tabellion_runtime::gates::GATES)),
+        "gates": end.meta.as_ref().and_then(|meta| meta.get(tabellion_runtime::context::GATES)),
         "input": execution.input,
         "input_sha256": execution.input_digest,
     })

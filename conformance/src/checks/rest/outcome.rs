@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     ContractSpec, ErrorAnswer,
     calls::EXECUTION,
+    context::GATES,
     context::{BASE, COMMIT},
-    gates::{GATES, VIOLATIONS},
+    gates::VIOLATIONS,
     spec::ErrorBody,
 };
 

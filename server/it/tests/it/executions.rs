@@ -351,6 +351,12 @@ fn an_execution_begun_over_mcp_is_seen_over_rest_and_by_the_audit() {
     assert_eq!(found.body.get("result"), None);
     let refused = target.call("create_note", json!({ "content": "" }), Map::new());
     assert_eq!(refused.expect("an answer")["result"]["isError"], true);
+    let unjustified =
+        json!({ "content": "# Note\n\nLong enough to be a note.", "note_type": "agent_generated" });
+    let violating = target
+        .call("create_note", unjustified, Map::new())
+        .expect("an answer");
+    assert_eq!(violating["result"]["isError"], true);
     let over_rest = create(&server, &ann, "Over REST", &[]);
     let (_, all) = shop.audit(&[]);
     let seen: Vec<_> = all
@@ -360,15 +366,22 @@ fn an_execution_begun_over_mcp_is_seen_over_rest_and_by_the_audit() {
     let expected = [
         ("semantic_search", "success"),
         ("create_note", "failed"),
+        ("create_note", "failed"),
         ("create_note", "success"),
     ];
     assert_eq!(seen, expected.map(|(tool, status)| (Some(tool), Some(status))));
     assert_eq!(all[1]["error"]["code"], "MCP_INVALID_INPUT");
-    assert_eq!(all[2]["commit"], over_rest.body["commit"]);
+    assert_eq!(all[3]["commit"], over_rest.body["commit"]);
+    for (failed, clause) in [(&all[1], None), (&all[2], Some("ai_content_is_justified"))] {
+        let found = fetch(&server, &ann, failed["execution_id"].as_str().expect("an id"));
+        let said = &found.body["constitutional_compliance"];
+        assert_eq!(said["approved"], false, "{}", found.body);
+        assert_eq!(said["violations"][0]["clause"].as_str(), clause, "{}", found.body);
+    }
     for (filter, count) in [
-        (&["--tool", "create_note"][..], 2),
-        (&["--status", "failed"], 1),
-        (&["--caller", "Ann"], 3),
+        (&["--tool", "create_note"][..], 3),
+        (&["--status", "failed"], 2),
+        (&["--caller", "Ann"], 4),
         (&["--caller", "Bob"], 0),
         (&["--session", over_rest.text("/session_id")], 1),
         (&["--until", "2001-01-01T00:00:00Z"], 0),

@@ -13,8 +13,8 @@ use tabellion_runtime::{
     Contract, ContractSpec, ErrorAnswer, Failure, FailureKind,
     auth::REASON,
     calls::{EXECUTION, Execution, ExecutionStatus, SESSION},
-    context::{BASE, CHANGE, COMMIT},
-    gates::GATES,
+    context::{BASE, CHANGE, COMMIT, GATES},
+    gates::Report,
     rates,
 };
 
@@ -22,6 +22,8 @@ use crate::{render, request_origin, shared, streamable::Body};
 
 /// Name of an error that fits none of the contract's.
 pub(super) const UNNAMED: &str = "REFUSED";
+/// Member of an execution: what its tool's gates said.
+const COMPLIANCE: &str = "constitutional_compliance";
 /// The reason of an execution whose server has ended.
 const INTERRUPTED: &str = "interrupted";
 
@@ -60,7 +62,7 @@ fn say(execution: &mut Value, mut meta: Map<String, Value>) {
         ("session_id", SESSION),
         ("commit", COMMIT),
         ("change", CHANGE),
-        ("constitutional_compliance", GATES),
+        (COMPLIANCE, GATES),
     ] {
         if let Some(value) = meta.remove(key) {
             execution[member] = value;
@@ -84,7 +86,7 @@ pub(super) fn recorded(contract: &dyn Contract, found: Execution) -> Value {
     } = found;
     let mut execution = json!({
         "execution_id": id,
-        "tool": tool,
+        "tool": &tool,
         "status": end.status,
         "created_at": written(created_at.into()),
     });
@@ -104,7 +106,13 @@ pub(super) fn recorded(contract: &dyn Contract, found: Execution) -> Value {
     if let Some(Value::Object(meta)) = end.meta {
         say(&mut execution, meta);
     }
-    if end.status == ExecutionStatus::Failed || end.error.is_some() {
+    let is_failed = end.status == ExecutionStatus::Failed;
+    if is_failed && execution.get(COMPLIANCE).is_none() && has_gates(contract.spec(), &tool) {
+        // It was refused before its gates were asked, or its server has ended.
+        execution[COMPLIANCE] = Report::default().to_value();
+        execution[COMPLIANCE]["approved"] = false.into();
+    }
+    if is_failed || end.error.is_some() {
         execution["error"] = end.error.unwrap_or_else(|| {
             // The server that ran it has ended.
             let message = "the server ended before the call had changed anything; make it again";
@@ -114,6 +122,11 @@ pub(super) fn recorded(contract: &dyn Contract, found: Execution) -> Value {
         });
     }
     execution
+}
+
+fn has_gates(contract: &ContractSpec, tool: &str) -> bool {
+    let mut operations = contract.tools.iter().flat_map(|spec| spec.operations());
+    operations.any(|spec| spec.label() == tool && !spec.gates.is_empty())
 }
 
 /// Returns the response for a failure that is no error of a tool.

@@ -40,7 +40,7 @@ fn each_tool_changes_exactly_the_expected_bytes() {
             TREE,
             "delete_section",
             json!({ "heading": "## D", "section_id": "@D" }),
-            "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n\n",
+            "# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n",
         ),
         (
             TREE,
@@ -58,13 +58,13 @@ fn each_tool_changes_exactly_the_expected_bytes() {
             TREE,
             "move_section",
             json!({ "section_id": "@D", "new_position": 1 }),
-            "# A\n\na\n\n## D\n\nd\n## B\n\nb\n\n### C\n\nc\n\n",
+            "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n",
         ),
         (
             TREE,
             "move_section",
             json!({ "section_id": "@B", "new_position": 2 }),
-            "# A\n\na\n\n## D\n\nd\n## B\n\nb\n\n### C\n\nc\n\n",
+            "# A\n\na\n\n## D\n\nd\n\n## B\n\nb\n\n### C\n\nc\n",
         ),
     ] {
         let mut session = EditorSession::with(before);
@@ -228,7 +228,7 @@ fn an_ambiguous_heading_yields_candidate_ids() {
         "delete_section",
         json!({ "section_id": candidates[1]["section_id"], "heading": "Notes" }),
     );
-    assert_eq!(session.text(), "# A\n\n## Notes\n\na\n\n# B\n\n");
+    assert_eq!(session.text(), "# A\n\n## Notes\n\na\n\n# B\n");
 }
 
 #[test]
