@@ -1,19 +1,27 @@
-//! Files that a contract lets clients download: every client that has the URL may, until it expires.
+//! Files that a contract lets clients download, whole or in part: every client that has the URL may, until it expires.
 
-use std::{fs::File, io, io::Read as _, sync::Arc};
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom, Take},
+    ops::Range,
+    sync::Arc,
+};
 
 use axum::{
     body::Body,
     extract::{Path, RawQuery, State},
     response::{IntoResponse as _, Response},
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::stream;
 use hyper::{
-    StatusCode,
+    HeaderMap, Method, StatusCode,
     header::{
-        CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+        ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG,
+        HeaderName, HeaderValue, IF_RANGE, RANGE, X_CONTENT_TYPE_OPTIONS,
     },
 };
+use sha2::{Digest as _, Sha256};
 use tabellion_mcp::streamable::Refusal;
 
 use super::{response::ErrorResponse, site::Site};
@@ -36,15 +44,31 @@ pub struct Download {
     pub key: Option<String>,
 }
 
+/// What a URL of downloads leads to.
+#[derive(Debug)]
+pub enum Opened {
+    /// A file.
+    File(Download),
+    /// Nothing, since the URL is not one that the server has made. Whether there is such a file is not said.
+    Unsigned,
+    /// Nothing any more.
+    Expired,
+    /// Nothing: the file is gone.
+    Missing,
+}
+
 /// Files that can be downloaded with a URL that says so itself. There are no other credentials.
 pub trait Downloads: Send + Sync {
-    /// Returns what the URL leads to that ends with this id and this query; `None` if the query does not permit it, it has expired, or is
-    /// not there. Callers can't tell these apart.
+    /// Returns what the URL leads to that ends with this id and this query.
     ///
     /// # Errors
     /// If the file can't be read.
-    fn open(&self, id: &str, query: &str) -> io::Result<Option<Download>>;
+    fn open(&self, id: &str, query: &str) -> io::Result<Opened>;
 }
+
+/// Digests of the file: as of RFC 3230, and as of its successor, RFC 9530.
+const DIGEST: HeaderName = HeaderName::from_static("digest");
+const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
 
 /// Answers a request for a download of the mount at `path`.
 pub(super) async fn download(
@@ -52,50 +76,141 @@ pub(super) async fn download(
     State(site): State<Arc<Site>>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
+    method: Method,
+    asked: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
+    if ![Method::GET, Method::HEAD].contains(&method) {
+        return Err(Refusal::method_not_allowed("GET, HEAD").into());
+    }
     let mount = site.mounts.get(&*path);
     let downloads = mount.and_then(|mount| mount.downloads.clone());
     let Some(downloads) = downloads else {
-        return Err(nothing());
+        return Err(refused(&Opened::Missing));
     };
     let query = query.unwrap_or_default();
     let opened = tokio::task::spawn_blocking(move || {
-        let download = downloads.open(&id, &query)?;
-        let length = download.as_ref().map(|it| it.file.metadata()).transpose()?;
-        Ok::<_, io::Error>(download.zip(length.map(|metadata| metadata.len())))
+        Ok::<_, io::Error>(match downloads.open(&id, &query)? {
+            Opened::File(mut download) => Ok((digest(&mut download.file)?, download)),
+            nothing => Err(nothing),
+        })
     });
     let opened = opened.await.map_err(io::Error::other);
-    let (download, length) = match opened.flatten() {
-        Ok(Some((download, length))) if site.is_valid(&download) => (download, length),
-        Ok(_) => return Err(nothing()),
-        Err(error) => {
-            tracing::warn!(%error, "a download can't be read");
-            let why = "the file can't be read now; try again later";
-            return Err(Refusal::busy(why).into());
-        }
+    let ((digest, length), mut download) = match opened.flatten() {
+        Ok(Ok(opened)) if site.is_valid(&opened.1) => opened,
+        Ok(Ok(_)) => return Err(refused(&Opened::Unsigned)),
+        Ok(Err(nothing)) => return Err(refused(&nothing)),
+        Err(error) => return Err(unreadable(&error)),
     };
-    let disposition = format!("attachment; filename=\"{}\"", download.name);
-    let headers = [
-        (CONTENT_TYPE, HeaderValue::from_static(download.media_type)),
-        (CONTENT_LENGTH, HeaderValue::from(length)),
+    let etag = format!("\"{digest}\"");
+    let is_same = asked
+        .get(IF_RANGE)
+        .is_none_or(|it| it.as_bytes() == etag.as_bytes());
+    let part = asked.get(RANGE).filter(|_| is_same);
+    let part = part.and_then(|it| range(it.to_str().ok()?, length));
+    let (status, part) = match part {
+        None => (StatusCode::OK, 0..length),
+        Some(part) if part.is_empty() => {
+            let all = HeaderValue::from_str(&format!("bytes */{length}"));
+            let why = format!("the file has {length} bytes: ask for some of these");
+            let refusal = Refusal::new(StatusCode::RANGE_NOT_SATISFIABLE, why);
+            return Err(refusal
+                .header(CONTENT_RANGE, all.unwrap_or(HeaderValue::from_static("bytes")))
+                .into());
+        }
+        Some(part) => (StatusCode::PARTIAL_CONTENT, part),
+    };
+    download
+        .file
+        .seek(SeekFrom::Start(part.start))
+        .map_err(|error| unreadable(&error))?;
+    let size = part.end - part.start;
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        (CONTENT_TYPE, download.media_type.to_owned()),
+        (CONTENT_LENGTH, size.to_string()),
         (
             CONTENT_DISPOSITION,
-            HeaderValue::from_str(&disposition).unwrap_or(HeaderValue::from_static("attachment")),
+            format!("attachment; filename=\"{}\"", download.name),
         ),
-        (CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
-        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-    ];
-    Ok((StatusCode::OK, headers, content(download.file)).into_response())
+        (ACCEPT_RANGES, "bytes".to_owned()),
+        (ETAG, etag),
+        (DIGEST, format!("sha-256={digest}")),
+        (REPR_DIGEST, format!("sha-256=:{digest}:")),
+        (CACHE_CONTROL, "private, no-store".to_owned()),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
+    ] {
+        headers.extend(HeaderValue::from_str(&value).ok().map(|value| (name, value)));
+    }
+    if status == StatusCode::PARTIAL_CONTENT {
+        let said = format!("bytes {}-{}/{length}", part.start, part.end - 1);
+        headers.extend(
+            HeaderValue::from_str(&said)
+                .ok()
+                .map(|value| (CONTENT_RANGE, value)),
+        );
+    }
+    Ok((status, headers, content(download.file.take(size))).into_response())
 }
 
-fn nothing() -> ErrorResponse {
-    let why = "there is no such download, or its URL or the key that it was made with is not valid any more: export again";
-    Refusal::new(StatusCode::NOT_FOUND, why).into()
+/// Returns the SHA-256 of a file in base64, and its length.
+fn digest(file: &mut File) -> io::Result<(String, u64)> {
+    let mut sha256 = Sha256::new();
+    let (mut chunk, mut length) = (vec![0; CHUNK], 0);
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok((BASE64_STANDARD.encode(sha256.finalize()), length)),
+            read => {
+                sha256.update(&chunk[..read]);
+                length += read as u64;
+            }
+        }
+    }
+}
+
+/// Returns the part of a file that a header `Range` asks for, empty if the file has none of it; `None` if the header is to be ignored, as
+/// one that asks for several parts is.
+fn range(asked: &str, length: u64) -> Option<Range<u64>> {
+    let (first, last) = asked.trim().strip_prefix("bytes=")?.split_once('-')?;
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    if first.trim().is_empty() {
+        return Some(length.saturating_sub(number(last)?)..length);
+    }
+    let first = number(first)?;
+    let end = match last.trim() {
+        "" => length,
+        last => number(last)?.checked_add(1)?.min(length),
+    };
+    if number(last).is_some_and(|last| last < first) {
+        return None;
+    }
+    Some(first.min(end)..end)
+}
+
+fn refused(why: &Opened) -> ErrorResponse {
+    let (status, reason, why) = match why {
+        Opened::Expired => (StatusCode::GONE, "expired", "the URL has expired: export again"),
+        Opened::Missing => (
+            StatusCode::NOT_FOUND,
+            "not_found",
+            "the file is not there any more: export again",
+        ),
+        Opened::Unsigned | Opened::File(_) => (
+            StatusCode::FORBIDDEN,
+            "signature",
+            "the URL is not one that the server has made, or the key that it was made with is gone: export again",
+        ),
+    };
+    Refusal::new(status, why).because(reason).into()
+}
+
+fn unreadable(error: &io::Error) -> ErrorResponse {
+    tracing::warn!(%error, "a download can't be read");
+    Refusal::busy("the file can't be read now; try again later").into()
 }
 
 /// Returns the content of a file, read as it is sent.
-fn content(file: File) -> Body {
-    Body::from_stream(stream::try_unfold(file, async |mut file| {
+fn content(part: Take<File>) -> Body {
+    Body::from_stream(stream::try_unfold(part, async |mut file| {
         let read = tokio::task::spawn_blocking(move || {
             let mut chunk = Vec::with_capacity(CHUNK);
             (&mut file).take(CHUNK as u64).read_to_end(&mut chunk)?;

@@ -91,12 +91,17 @@ fn unauthenticated(site: &Site) -> Router<Arc<Site>> {
 }
 
 /// Routes of what can be downloaded. Their URLs are credentials.
-fn downloads(site: &Site) -> Router<Arc<Site>> {
+fn downloads(site: &Arc<Site>) -> Router<Arc<Site>> {
     let mut router = Router::new();
     for (path, _) in site.mounts.iter().filter(|(_, mount)| mount.downloads.is_some()) {
         let of: Arc<str> = path.as_str().into();
-        let download = get_only(move |site, id, query| downloads::download(of, site, id, query));
-        router = router.route(&format!("{path}/{DOWNLOADS}/{{id}}"), download);
+        let refusals = from_fn_with_state((site.clone(), of.clone()), layers::rest_refusals);
+        let download =
+            move |site, id, query, method, asked| downloads::download(of, site, id, query, method, asked);
+        router = router.route(
+            &format!("{path}/{DOWNLOADS}/{{id}}"),
+            any(download).layer(refusals),
+        );
     }
     router
 }

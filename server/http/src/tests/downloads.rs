@@ -6,9 +6,12 @@ use std::{
     path::PathBuf,
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use sha2::{Digest as _, Sha256};
+
 use super::{Limits, Server, status};
 use crate::{
-    Download, Downloads,
+    Download, Downloads, Opened,
     keys::{KeyFile, KeyRing},
 };
 
@@ -16,13 +19,15 @@ use crate::{
 pub(super) struct OneFile(pub(super) PathBuf);
 
 impl Downloads for OneFile {
-    fn open(&self, id: &str, query: &str) -> io::Result<Option<Download>> {
+    fn open(&self, id: &str, query: &str) -> io::Result<Opened> {
         let key = match (id, query.strip_suffix("signature=right")) {
             ("notes", Some("")) => None,
             ("notes", Some(key)) => Some(key.trim_end_matches('&').into()),
-            _ => return Ok(None),
+            ("old", Some("")) => return Ok(Opened::Expired),
+            ("gone", Some("")) => return Ok(Opened::Missing),
+            _ => return Ok(Opened::Unsigned),
         };
-        Ok(Some(Download {
+        Ok(Opened::File(Download {
             file: File::open(self.0.join("notes.zip"))?,
             name: "notes.zip".into(),
             media_type: "application/zip",
@@ -63,9 +68,40 @@ async fn every_client_that_has_the_url_may_download() {
         "content-disposition: attachment; filename=\"notes.zip\"",
         "cache-control: private, no-store",
         "x-content-type-options: nosniff",
+        "accept-ranges: bytes",
     ] {
         assert!(head.contains(header), "{header}: {head}");
     }
+    let digest = BASE64_STANDARD.encode(Sha256::digest(&content));
+    let digest = format!("digest: sha-256={digest}\r\n").to_lowercase();
+    assert!(head.contains(&digest), "{head}");
+    let said = get(&server, "HEAD /mcp/exports/notes?signature=right", HOST).await;
+    let (head, body) = said.split_once("\r\n\r\n").unwrap();
+    assert!(head.to_lowercase().contains(&digest) && body.is_empty(), "{said}");
+    for (range, expected, part) in [
+        ("bytes=0-3", "206", Some(0..4)),
+        ("bytes=319990-", "206", Some(319_990..320_000)),
+        ("bytes=-5", "206", Some(319_995..320_000)),
+        ("bytes=5-999999999", "206", Some(5..320_000)),
+        ("bytes=0-1,4-5", "200", Some(0..320_000)),
+        ("bytes=4-1", "200", Some(0..320_000)),
+        ("lines=1-2", "200", Some(0..320_000)),
+        ("bytes=320000-", "416", None),
+        ("bytes=-0", "416", None),
+    ] {
+        let headers = format!("{HOST}Range: {range}\r\n");
+        let said = get(&server, "GET /mcp/exports/notes?signature=right", &headers).await;
+        let (head, body) = said.split_once("\r\n\r\n").unwrap();
+        assert_eq!(status(&said), expected, "{range}: {head}");
+        if let Some(part) = part {
+            assert_eq!(body, &content[part.clone()], "{range}");
+            let has = head.contains(&format!("bytes {}-{}/320000", part.start, part.end - 1));
+            assert_eq!(has, expected == "206", "{range}: {head}");
+        }
+    }
+    let other = format!("{HOST}Range: bytes=0-3\r\nIf-Range: \"other\"\r\n");
+    let said = get(&server, "GET /mcp/exports/notes?signature=right", &other).await;
+    assert_eq!(status(&said), "200");
     server.end().await;
 }
 
@@ -78,7 +114,7 @@ async fn a_url_that_was_made_with_a_key_ends_with_it() {
     let line = format!("GET /mcp/exports/notes?{}&signature=right", key.id());
     assert_eq!(status(&get(&server, &line, HOST).await), "200");
     file.revoke(key.id()).unwrap();
-    assert_eq!(status(&get(&server, &line, HOST).await), "404");
+    assert_eq!(status(&get(&server, &line, HOST).await), "403");
     server.end().await;
 }
 
@@ -89,11 +125,12 @@ async fn another_url_leads_nowhere_and_says_nothing() {
     let attacker = "Host: localhost\r\nOrigin: http://attacker.example\r\n";
     let mut refusals = vec![];
     for (line, headers, expected) in [
-        ("GET /mcp/exports/notes?signature=wrong", HOST, "404"),
-        ("GET /mcp/exports/notes", HOST, "404"),
-        ("GET /mcp/exports/other?signature=right", HOST, "404"),
-        ("GET /mcp/exports/%2e%2e%2fkeys.json?signature=right", HOST, "404"),
-        ("HEAD /mcp/exports/notes?signature=right", HOST, "405"),
+        ("GET /mcp/exports/notes?signature=wrong", HOST, "403"),
+        ("GET /mcp/exports/notes", HOST, "403"),
+        ("GET /mcp/exports/other?signature=right", HOST, "403"),
+        ("GET /mcp/exports/%2e%2e%2fkeys.json?signature=right", HOST, "403"),
+        ("GET /mcp/exports/old?signature=right", HOST, "410"),
+        ("GET /mcp/exports/gone?signature=right", HOST, "404"),
         ("POST /mcp/exports/notes?signature=right", HOST, "405"),
         ("GET /mcp/exports/notes?signature=right", attacker, "403"),
         (
@@ -111,7 +148,7 @@ async fn another_url_leads_nowhere_and_says_nothing() {
             !said.contains("content\r\n") && !said.ends_with("content"),
             "{said}"
         );
-        if expected == "404" {
+        if expected == "403" && headers == HOST {
             refusals.push(said.split_once("\r\n\r\n").unwrap().1.to_owned());
         }
     }

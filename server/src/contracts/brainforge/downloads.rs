@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
-use tabellion_http::{DOWNLOADS, Download, Downloads};
+use tabellion_http::{DOWNLOADS, Download, Downloads, Opened};
 use tabellion_library::Library;
 use tabellion_notes::{SECRET_BYTES, SecretFile};
 use tabellion_platform::open_regular;
@@ -69,32 +69,35 @@ fn mac(secret: &[u8; SECRET_BYTES], id: &str, expires: &str, key: Option<&str>) 
 }
 
 impl Downloads for Exports {
-    fn open(&self, id: &str, query: &str) -> io::Result<Option<Download>> {
+    fn open(&self, id: &str, query: &str) -> io::Result<Opened> {
         let Some(Parts {
             expires,
             key,
             signature,
         }) = parts(query)
         else {
-            return Ok(None);
+            return Ok(Opened::Unsigned);
         };
         let (Ok(at), Ok(signature)) = (expires.parse::<i64>(), HEXLOWER.decode(signature.as_bytes())) else {
-            return Ok(None);
+            return Ok(Opened::Unsigned);
         };
         let secret = match self.key.read() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Opened::Unsigned),
             secret => secret?,
         };
         // In constant time. An id that was signed is one of an export, and leads nowhere else.
         let is_signed = mac(&secret, id, expires, key).verify_slice(&signature).is_ok();
-        if !is_signed || at <= Utc::now().timestamp() {
-            return Ok(None);
+        if !is_signed {
+            return Ok(Opened::Unsigned);
+        }
+        if at <= Utc::now().timestamp() {
+            return Ok(Opened::Expired);
         }
         for (extension, media_type) in MEDIA_TYPES {
             let name = format!("{id}.{extension}");
             match open_regular(&self.folder.join(&name)).map_err(io::Error::from) {
                 Ok(file) => {
-                    return Ok(Some(Download {
+                    return Ok(Opened::File(Download {
                         file,
                         name,
                         media_type,
@@ -105,7 +108,7 @@ impl Downloads for Exports {
                 Err(error) => return Err(error),
             }
         }
-        Ok(None)
+        Ok(Opened::Missing)
     }
 }
 
