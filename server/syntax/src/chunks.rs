@@ -31,7 +31,7 @@ pub struct Chunk {
     /// Its lines, from 1.
     pub lines: RangeInclusive<usize>,
     /// The symbol that it is about, a number of [`Outline::symbols`]: the largest that is whole in it, else the innermost that it is a
-    /// part of.
+    /// part of; a constant only if there is nothing else.
     pub symbol: Option<usize>,
     /// The symbols that begin in it, numbers of [`Outline::symbols`].
     pub defines: Range<usize>,
@@ -107,12 +107,19 @@ fn cut_long(source: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
 fn described(bytes: Range<usize>, lines: &Lines<'_>, symbols: &[Symbol]) -> Chunk {
     let first = symbols.partition_point(|symbol| symbol.bytes.start < bytes.start);
     let behind = symbols.partition_point(|symbol| symbol.bytes.start < bytes.end);
-    let whole = (first..behind)
-        .filter(|at| symbols[*at].bytes.end <= bytes.end)
-        .max_by_key(|at| (symbols[*at].bytes.len(), usize::MAX - at));
-    let symbol = whole
-        .or_else(|| (first < behind).then_some(first))
-        .or_else(|| (0..first).rev().find(|at| symbols[*at].bytes.end > bytes.start));
+    // A constant is what a chunk is about if there is nothing else.
+    let is_constant = |at: &usize| symbols[*at].kind == SymbolKind::Constant;
+    let largest = |constant: bool| {
+        let whole = |at: &usize| symbols[*at].bytes.end <= bytes.end && is_constant(at) == constant;
+        (first..behind)
+            .filter(whole)
+            .max_by_key(|at| (symbols[*at].bytes.len(), usize::MAX - at))
+    };
+    let symbol = largest(false)
+        .or_else(|| (first..behind).find(|at| !is_constant(at)))
+        .or_else(|| (0..first).rev().find(|at| symbols[*at].bytes.end > bytes.start))
+        .or_else(|| largest(true))
+        .or_else(|| (first < behind).then_some(first));
     Chunk {
         lines: lines.at(bytes.start) + 1..=lines.at(bytes.end - 1) + 1,
         symbol,

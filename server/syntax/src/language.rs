@@ -42,10 +42,26 @@ pub enum Language {
     /// Kotlin.
     #[cfg(feature = "more-languages")]
     Kotlin,
+    /// Scripts of Bash and other shells.
+    #[cfg(feature = "more-languages")]
+    Shell,
 }
 
-/// A node that defines something: its kind in the grammar, what it defines, and the word that its symbol begins with.
+/// A node that defines something: its kind in the grammar, what it defines, and the word that its symbol begins with, if the language has
+/// one for it.
 pub(crate) type Definition = (&'static str, SymbolKind, &'static str);
+
+/// What nodes of a kind are for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Role {
+    /// They define something, and the symbol begins with the word.
+    Defines(SymbolKind, &'static str),
+    /// They stand before an item and belong to it.
+    Leads,
+}
+
+/// The parameters of a template of C++, which stand between `template` and what it is of.
+pub(crate) const TEMPLATE: &str = "template_parameter_list";
 
 /// What is known of a language.
 pub(crate) struct Facts {
@@ -79,6 +95,8 @@ impl Language {
         Self::Swift,
         #[cfg(feature = "more-languages")]
         Self::Kotlin,
+        #[cfg(feature = "more-languages")]
+        Self::Shell,
     ];
 
     /// Returns the language of a file by its name's extension, in any case; `None` for files that are read as text.
@@ -115,15 +133,19 @@ impl Language {
         (self.facts().grammar)()
     }
 
-    /// Returns what nodes of a kind define, if anything. Files have many nodes, so that kinds are looked up by number.
-    pub(crate) fn definition(self, kind: u16) -> Option<&'static Definition> {
-        static TABLES: [OnceLock<Box<[Option<&'static Definition>]>>; Language::ALL.len()] =
+    /// Returns what nodes of a kind are for, if anything. Files have many nodes, so that kinds are looked up by number.
+    pub(crate) fn role(self, kind: u16) -> Option<Role> {
+        static TABLES: [OnceLock<Box<[Option<Role>]>>; Language::ALL.len()] =
             [const { OnceLock::new() }; Language::ALL.len()];
         let table = TABLES[self as usize].get_or_init(|| {
-            let (grammar, definitions) = (self.grammar(), self.facts().definitions);
+            let (grammar, facts) = (self.grammar(), self.facts());
             let of_kind = |kind| {
                 let name = grammar.node_kind_for_id(kind)?;
-                definitions.iter().find(|(of, ..)| *of == name)
+                let definition = facts.definitions.iter().find(|(of, ..)| *of == name);
+                let leads = facts.leading.contains(&name) || name == TEMPLATE;
+                definition
+                    .map(|(_, kind, word)| Role::Defines(*kind, word))
+                    .or(leads.then_some(Role::Leads))
             };
             (0..=u16::MAX)
                 .take(grammar.node_kind_count())
@@ -154,8 +176,18 @@ impl Language {
             Self::Swift => &more::SWIFT,
             #[cfg(feature = "more-languages")]
             Self::Kotlin => &more::KOTLIN,
+            #[cfg(feature = "more-languages")]
+            Self::Shell => &more::SHELL,
         }
     }
+}
+
+/// Returns whether paths of symbols can have this word before a name: `fn`, `class`.
+pub fn is_definition_word(word: &str) -> bool {
+    let mut definitions = Language::ALL
+        .iter()
+        .flat_map(|language| language.facts().definitions);
+    !word.is_empty() && definitions.any(|(.., known)| *known == word)
 }
 
 const RUST: Facts = Facts {
@@ -167,11 +199,13 @@ const RUST: Facts = Facts {
         ("function_signature_item", Function, "fn"),
         ("struct_item", Struct, "struct"),
         ("enum_item", Enum, "enum"),
+        ("enum_variant", Constant, ""),
         ("union_item", Struct, "union"),
         ("trait_item", Interface, "trait"),
         ("impl_item", Impl, "impl"),
         ("mod_item", Module, "mod"),
         ("type_item", Type, "type"),
+        ("associated_type", Type, "type"),
         ("const_item", Constant, "const"),
         ("static_item", Constant, "static"),
         ("macro_definition", Macro, "macro"),
@@ -187,8 +221,9 @@ const PYTHON: Facts = Facts {
         ("function_definition", Function, "def"),
         ("class_definition", Class, "class"),
         ("type_alias_statement", Type, "type"),
+        ("assignment", Constant, ""),
     ],
-    leading: &["comment"],
+    leading: &["comment", "decorator"],
 };
 
 const SCRIPT_DEFINITIONS: &[Definition] = &[
@@ -201,9 +236,14 @@ const SCRIPT_DEFINITIONS: &[Definition] = &[
     ("method_signature", Method, "method"),
     ("abstract_method_signature", Method, "method"),
     ("variable_declarator", Constant, "const"),
+    ("field_definition", Constant, "field"),
+    ("public_field_definition", Constant, "field"),
+    ("assignment_expression", Constant, ""),
+    ("pair", Constant, ""),
     ("interface_declaration", Interface, "interface"),
     ("type_alias_declaration", Type, "type"),
     ("enum_declaration", Enum, "enum"),
+    ("enum_assignment", Constant, ""),
     ("internal_module", Module, "namespace"),
     ("module", Module, "module"),
 ];
@@ -239,6 +279,7 @@ const GO: Facts = Facts {
     definitions: &[
         ("function_declaration", Function, "func"),
         ("method_declaration", Method, "func"),
+        ("method_elem", Method, "func"),
         ("type_spec", Type, "type"),
         ("type_alias", Type, "type"),
         ("const_spec", Constant, "const"),
@@ -259,7 +300,10 @@ const JAVA: Facts = Facts {
         ("record_declaration", Class, "record"),
         ("method_declaration", Method, "method"),
         ("constructor_declaration", Method, "constructor"),
-        ("field_declaration", Constant, "field"),
+        ("compact_constructor_declaration", Method, "constructor"),
+        ("annotation_type_element_declaration", Method, "method"),
+        ("variable_declarator", Constant, "field"),
+        ("enum_constant", Constant, ""),
     ],
     leading: &["line_comment", "block_comment"],
 };
@@ -290,6 +334,7 @@ const C_DEFINITIONS: &[Definition] = &[
     ("struct_specifier", Struct, "struct"),
     ("union_specifier", Struct, "union"),
     ("enum_specifier", Enum, "enum"),
+    ("enumerator", Constant, ""),
     ("type_definition", Type, "typedef"),
     ("preproc_def", Macro, "#define"),
     ("preproc_function_def", Macro, "#define"),
@@ -316,8 +361,12 @@ mod more {
             ("delegate_declaration", Type, "delegate"),
             ("method_declaration", Method, "method"),
             ("constructor_declaration", Method, "constructor"),
+            ("destructor_declaration", Method, "destructor"),
             ("property_declaration", Constant, "property"),
+            ("variable_declarator", Constant, "field"),
+            ("enum_member_declaration", Constant, ""),
             ("namespace_declaration", Module, "namespace"),
+            ("file_scoped_namespace_declaration", Module, "namespace"),
             ("local_function_statement", Function, "function"),
         ],
         leading: &["comment", "attribute_list"],
@@ -332,6 +381,8 @@ mod more {
             ("singleton_method", Method, "def"),
             ("class", Class, "class"),
             ("module", Module, "module"),
+            ("assignment", Constant, ""),
+            ("call", Method, ""),
         ],
         leading: &["comment"],
     };
@@ -347,6 +398,9 @@ mod more {
             ("interface_declaration", Interface, "interface"),
             ("trait_declaration", Class, "trait"),
             ("enum_declaration", Enum, "enum"),
+            ("enum_case", Constant, "case"),
+            ("const_element", Constant, "const"),
+            ("property_element", Constant, ""),
             ("namespace_definition", Module, "namespace"),
         ],
         leading: &["comment", "attribute_list"],
@@ -359,6 +413,10 @@ mod more {
         definitions: &[
             ("function_declaration", Function, "func"),
             ("protocol_function_declaration", Method, "func"),
+            ("init_declaration", Method, ""),
+            ("property_declaration", Constant, ""),
+            ("protocol_property_declaration", Constant, ""),
+            ("enum_entry", Constant, "case"),
             ("class_declaration", Class, "class"),
             ("protocol_declaration", Interface, "protocol"),
             ("typealias_declaration", Type, "typealias"),
@@ -372,10 +430,25 @@ mod more {
         grammar: || tree_sitter_kotlin_ng::LANGUAGE.into(),
         definitions: &[
             ("function_declaration", Function, "fun"),
+            ("secondary_constructor", Method, ""),
+            ("property_declaration", Constant, "val"),
+            ("class_parameter", Constant, "val"),
+            ("enum_entry", Constant, ""),
             ("class_declaration", Class, "class"),
             ("object_declaration", Class, "object"),
             ("type_alias", Type, "typealias"),
         ],
         leading: &["line_comment", "block_comment"],
+    };
+
+    pub(super) const SHELL: Facts = Facts {
+        name: "shell",
+        extensions: &["sh", "bash", "zsh", "ksh", "bats"],
+        grammar: || tree_sitter_bash::LANGUAGE.into(),
+        definitions: &[
+            ("function_definition", Function, "function"),
+            ("variable_assignment", Constant, ""),
+        ],
+        leading: &["comment"],
     };
 }

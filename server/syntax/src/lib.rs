@@ -30,7 +30,7 @@ pub use tree_sitter;
 
 pub use self::{
     chunks::{Chunk, MAX_BYTES, Outline, outline},
-    language::Language,
+    language::{Language, is_definition_word},
     parse::parse,
     symbols::{Symbol, SymbolKind, symbols},
 };

@@ -4,7 +4,10 @@ use std::ops::{Range, RangeInclusive};
 
 use tree_sitter::{Node, Tree};
 
-use crate::Language;
+use crate::{
+    Language,
+    language::{Role, TEMPLATE},
+};
 
 /// What a symbol is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,6 +77,8 @@ pub struct Symbol {
     pub kind: SymbolKind,
     /// The lines of its definition, from 1, without the comments before it.
     pub lines: RangeInclusive<usize>,
+    /// The line of the first comment or attribute that stands before it and belongs to it; else its own first line.
+    pub begins: usize,
     /// The bytes of its definition.
     pub bytes: Range<usize>,
     /// Whether it has a body, or is no function: a prototype has none, and is defined elsewhere.
@@ -85,43 +90,86 @@ const DEEPEST: usize = 16;
 
 /// Returns what a file defines, in the order of the text; what is in something follows it. Variables of functions are left out.
 pub fn symbols(language: Language, tree: &Tree, source: &str) -> Vec<Symbol> {
-    let mut found: Vec<Symbol> = vec![];
-    // Those around the current node, outermost first.
-    let mut around: Vec<usize> = vec![];
+    let mut collector = Collector {
+        language,
+        source,
+        found: vec![],
+        around: vec![],
+        leading: None,
+    };
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
-        if let Some(&(_, kind, word)) = language.definition(node.kind_id()) {
-            around.retain(|at| found[*at].bytes.end > node.start_byte());
-            let local = around.iter().any(|at| is_code(found[*at].kind));
-            if around.len() < DEEPEST
-                && !(local && kind == SymbolKind::Constant)
-                && let Some(name) = named(language, node, source)
-            {
-                let inside = around.last().map(|at| &found[*at]);
-                let kind = settled(kind, node, inside.map(|outer| outer.kind));
-                let path = match inside {
-                    Some(outer) => format!("{} > {word} {name}", outer.path),
-                    None => format!("{word} {name}"),
-                };
-                around.push(found.len());
-                found.push(Symbol {
-                    name: own(&name),
-                    path,
-                    kind,
-                    lines: node.start_position().row + 1..=last_line(node),
-                    bytes: node.byte_range(),
-                    has_body: !is_code(kind) || body(node).is_some(),
-                });
-            }
+        match language.role(node.kind_id()) {
+            Some(Role::Leads) => collector.lead(node),
+            Some(Role::Defines(kind, word)) => collector.define(node, kind, word),
+            None => {}
         }
         if cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                return found;
+                return collector.found;
             }
+        }
+    }
+}
+
+/// Collects symbols on a walk through a tree.
+struct Collector<'s> {
+    language: Language,
+    source: &'s str,
+    found: Vec<Symbol>,
+    /// Those around the current node, outermost first.
+    around: Vec<usize>,
+    /// First and last row of the comments and attributes that came last, without a gap between them.
+    leading: Option<(usize, usize)>,
+}
+
+impl Collector<'_> {
+    fn lead(&mut self, node: Node<'_>) {
+        let start = node.start_position();
+        let line = node.start_byte() - start.column;
+        let before = self.source.get(line..node.start_byte()).unwrap_or_default();
+        // A comment behind an item is not of the next one.
+        if node.kind() == TEMPLATE || before.trim_start().is_empty() {
+            let joined = self.leading.filter(|(_, last)| start.row <= last + 1);
+            self.leading = Some((joined.map_or(start.row, |(first, _)| first), last_line(node) - 1));
+        }
+    }
+
+    fn define(&mut self, node: Node<'_>, kind: SymbolKind, word: &str) {
+        let found = &mut self.found;
+        self.around.retain(|at| found[*at].bytes.end > node.start_byte());
+        if self.around.len() == DEEPEST {
+            return;
+        }
+        let local = self.around.iter().any(|at| is_code(found[*at].kind));
+        let inside = self.around.last().map(|at| &found[*at]);
+        let (kind, word) = settled(self.language, kind, word, node, inside.map(|outer| outer.kind));
+        if local && kind == SymbolKind::Constant {
+            return;
+        }
+        let outer = inside.map_or(String::new(), |outer| format!("{} > ", outer.path));
+        let row = node.start_position().row;
+        let leading = self.leading.filter(|(_, last)| row <= last + 1);
+        let first = found.len();
+        for (shown, name) in names(self.language, node, self.source) {
+            let gap = if word.is_empty() { "" } else { " " };
+            found.push(Symbol {
+                name,
+                path: format!("{outer}{word}{gap}{shown}"),
+                kind,
+                lines: row + 1..=last_line(node),
+                begins: leading.map_or(row, |(first, _)| first) + 1,
+                bytes: node.byte_range(),
+                has_body: !is_code(kind) || has_body(self.language, node),
+            });
+        }
+        if first < found.len() {
+            self.around.push(first);
+            self.leading = None;
         }
     }
 }
@@ -130,20 +178,79 @@ fn is_code(kind: SymbolKind) -> bool {
     matches!(kind, SymbolKind::Function | SymbolKind::Method)
 }
 
-/// Returns what a definition is, seen with what it stands in and what it has.
-fn settled(kind: SymbolKind, node: Node<'_>, inside: Option<SymbolKind>) -> SymbolKind {
-    let value = node.child_by_field_name("value").map(|value| value.kind());
+/// Returns what a definition is and the word that it is shown with, seen with what it stands in and what it has.
+fn settled<'w>(
+    language: Language,
+    kind: SymbolKind,
+    word: &'w str,
+    node: Node<'_>,
+    inside: Option<SymbolKind>,
+) -> (SymbolKind, &'w str) {
+    use SymbolKind::{Class, Constant, Enum, Function, Interface, Method, Module, Struct, Type};
+    let field = |name: &str| node.child_by_field_name(name);
+    let is_variable = matches!(node.kind(), "declaration" | "field_declaration")
+        && declared(node).is_some_and(|of| function_in(of).is_none());
+    let (kind, word) = if is_variable { (Constant, "") } else { (kind, word) };
     match kind {
-        SymbolKind::Function if inside.is_some_and(SymbolKind::has_methods) => SymbolKind::Method,
-        SymbolKind::Constant if value.is_some_and(|value| value.contains("function")) => SymbolKind::Function,
-        SymbolKind::Type => match node.child_by_field_name("type").map(|of| of.kind()) {
-            Some("struct_type" | "struct_specifier") => SymbolKind::Struct,
-            Some("interface_type") => SymbolKind::Interface,
-            Some("enum_specifier") => SymbolKind::Enum,
-            _ => kind,
+        Function if misread(node).is_some() => match misread(node).map(|(keyword, _)| keyword) {
+            Some("namespace") => (Module, "namespace"),
+            Some("struct") => (Struct, "struct"),
+            _ => (Class, "class"),
         },
-        _ => kind,
+        Function if inside.is_some_and(SymbolKind::has_methods) => (Method, word),
+        Constant if value(node).is_some_and(is_function) => (Function, word),
+        Constant if value(node).is_some_and(|value| value.kind() == "class") => (Class, word),
+        Class => match (language.name(), field("declaration_kind").map(|of| of.kind())) {
+            ("swift", Some("struct")) => (Struct, "struct"),
+            ("swift", Some("enum")) => (Enum, "enum"),
+            ("swift", Some("extension")) => (SymbolKind::Impl, "extension"),
+            ("swift", Some("actor")) => (Class, "actor"),
+            ("kotlin", _) if has_child(node, "interface") => (Interface, "interface"),
+            ("kotlin", _) if has_child(node, "enum_class_body") => (Enum, "enum"),
+            _ => (kind, word),
+        },
+        Type => match field("type").map(|of| of.kind()) {
+            Some("struct_type" | "struct_specifier") => (Struct, word),
+            Some("interface_type") => (Interface, word),
+            Some("enum_specifier") => (Enum, word),
+            _ => (kind, word),
+        },
+        _ => (kind, word),
     }
+}
+
+/// Returns the value that a definition gives to its name.
+fn value(node: Node<'_>) -> Option<Node<'_>> {
+    let field = |name: &str| node.child_by_field_name(name);
+    let value = match node.kind() {
+        "declaration" => field("declarator")?.child_by_field_name("value"),
+        // Kotlin has no field for it.
+        "property_declaration" if field("name").is_none() => last_child(node),
+        _ => field("value").or_else(|| field("right")),
+    }?;
+    // Go has lists of values.
+    match value.kind() {
+        "expression_list" => value.named_child(0),
+        _ => Some(value),
+    }
+}
+
+fn last_child(node: Node<'_>) -> Option<Node<'_>> {
+    node.named_child(u32::try_from(node.named_child_count()).ok()?.checked_sub(1)?)
+}
+
+fn is_function(node: Node<'_>) -> bool {
+    let kind = node.kind();
+    kind.contains("function") || kind.contains("lambda") || kind == "func_literal"
+}
+
+fn has_child(node: Node<'_>, kind: &str) -> bool {
+    child(node, kind).is_some()
+}
+
+/// Returns the first child of this kind.
+fn child<'t>(node: Node<'t>, kind: &str) -> Option<Node<'t>> {
+    node.children(&mut node.walk()).find(|child| child.kind() == kind)
 }
 
 /// Returns the last line of a node, from 1. A node that ends behind a line break ends on the line that it breaks.
@@ -157,33 +264,122 @@ fn last_line(node: Node<'_>) -> usize {
     last + 1
 }
 
-fn body(node: Node<'_>) -> Option<Node<'_>> {
-    node.child_by_field_name("body")
-        .or_else(|| node.child_by_field_name("value"))
+/// Returns whether a function is defined here, not only announced.
+fn has_body(language: Language, node: Node<'_>) -> bool {
+    let field = |name: &str| node.child_by_field_name(name).is_some();
+    // Ruby has no prototypes, and its empty methods no bodies.
+    let always = || language.name() == "ruby" || matches!(node.kind(), "secondary_constructor");
+    field("body") || value(node).is_some() || has_child(node, "function_body") || always()
 }
 
 /// Returns the last part of a qualified name, without arguments of types: `Foo<T>` is `Foo`, `a::b` is `b`, `T for Foo` is `Foo`.
 fn own(name: &str) -> String {
     let of = name.rsplit(" for ").next().unwrap_or(name);
-    let plain = of.split(['<', '(', '[']).next().unwrap_or(of);
-    let last = plain.rsplit("::").next().unwrap_or(plain);
-    let last = if last.is_empty() { of } else { last };
-    last.trim().to_owned()
+    // The name of an operator is one word with marks.
+    let operator = of.rfind("operator").filter(|at| {
+        let (before, after) = (&of[..*at], &of[at + "operator".len()..]);
+        !before.ends_with(is_part_of_name) && !after.starts_with(is_part_of_name) && !after.is_empty()
+    });
+    if let Some(at) = operator {
+        return of[at..].trim().to_owned();
+    }
+    let mut depth = 0_usize;
+    let mut last = String::new();
+    for char in of.chars() {
+        match char {
+            '<' | '(' | '[' => depth += 1,
+            '>' | ')' | ']' => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            ':' | '.' | '\\' => last.clear(),
+            _ => last.push(char),
+        }
+    }
+    // `dyn Shape`, `$total`
+    let last = last.split_whitespace().last().unwrap_or(of);
+    last.trim_start_matches('$').to_owned()
+}
+
+fn is_part_of_name(char: char) -> bool {
+    char.is_alphanumeric() || char == '_'
+}
+
+/// Returns the names that a definition gives, none if it gives none: each as its symbol shows it, and alone.
+fn names(language: Language, node: Node<'_>, source: &str) -> Vec<(String, String)> {
+    let text = |node: Node<'_>| source.get(node.byte_range()).map(one_line);
+    let shown: Vec<String> = match (language.name(), node.kind()) {
+        // `const A, B = 1, 2`, `case hearts, spades`.
+        (_, "const_spec" | "var_spec" | "enum_entry") if node.child_by_field_name("name").is_some() => {
+            let mut cursor = node.walk();
+            let all = node.children_by_field_name("name", &mut cursor);
+            all.filter(|name| name.is_named()).filter_map(text).collect()
+        }
+        // `static int a, b;`
+        ("c" | "cpp", "declaration") => {
+            let mut cursor = node.walk();
+            let all = node.children_by_field_name("declarator", &mut cursor);
+            all.filter_map(|declarator| declared_name(declarator, source))
+                .collect()
+        }
+        // `attr_reader :total, :tax`
+        ("ruby", "call") => {
+            let method = node.child_by_field_name("method").and_then(text);
+            let defines = method.is_some_and(|name| name.starts_with("attr_") || name == "define_method");
+            let Some(all) = node.child_by_field_name("arguments").filter(|_| defines) else {
+                return vec![];
+            };
+            let mut cursor = all.walk();
+            let all = all.named_children(&mut cursor);
+            let names = all.filter(|one| one.kind() == "simple_symbol").filter_map(text);
+            names
+                .map(|name| name.trim_start_matches(':').to_owned())
+                .collect()
+        }
+        // `A, B = 1, 2`
+        ("python", "assignment") => {
+            let Some(left) = node.child_by_field_name("left") else {
+                return vec![];
+            };
+            let mut cursor = left.walk();
+            let all: Vec<Node<'_>> = match left.kind() {
+                "pattern_list" => left.named_children(&mut cursor).collect(),
+                _ => vec![left],
+            };
+            let names = all.into_iter().filter(|name| name.kind() == "identifier");
+            names.filter_map(text).collect()
+        }
+        _ => named(language, node, source).into_iter().collect(),
+    };
+    let with_own = |shown: String| {
+        let name = match invoked(&shown) {
+            Some(name) if node.kind() == "function_definition" => name.to_owned(),
+            _ => own(&shown),
+        };
+        (shown, name)
+    };
+    let shown = shown.into_iter().filter(|shown| !shown.is_empty());
+    shown.map(with_own).collect()
+}
+
+/// Returns what a macro defines: the second of two arguments, as in `TEST(Suite, Name)`, else the first.
+fn invoked(shown: &str) -> Option<&str> {
+    let (_, arguments) = shown.strip_suffix(')')?.split_once('(')?;
+    let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
+    arguments.get(usize::from(arguments.len() == 2)).copied()
 }
 
 /// Returns the name that a definition gives, as its symbol says it; `None` if it gives none.
 fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
     let text = |node: Node<'_>| source.get(node.byte_range()).map(one_line);
     let field = |name: &str| node.child_by_field_name(name);
-    match (language, node.kind()) {
-        (Language::Rust, "impl_item") => {
+    match (language.name(), node.kind()) {
+        ("rust", "impl_item") => {
             let of = text(field("type")?)?;
             Some(match field("trait").and_then(text) {
                 Some(interface) => format!("{interface} for {of}"),
                 None => of,
             })
         }
-        (Language::Go, "method_declaration") => {
+        ("go", "method_declaration") => {
             let receiver = field("receiver").and_then(text).unwrap_or_default();
             let of = receiver
                 .trim_matches(['(', ')'])
@@ -202,28 +398,67 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
                 None => name,
             })
         }
-        (Language::C | Language::Cpp, kind) => match kind {
+        ("c" | "cpp", kind) => match kind {
             // Without a body it is no definition but a use: `struct stat buffer;`.
             "struct_specifier" | "union_specifier" | "class_specifier" | "enum_specifier" => {
                 field("body")?;
                 text(field("name")?)
             }
-            "declaration" | "field_declaration" => {
-                let declarator = field("declarator")?;
-                function_in(declarator)?;
-                text(innermost(declarator)?)
+            // Of fields, those are named that have a value, as constants of classes do.
+            "field_declaration" => {
+                let declarator = declared(node)?;
+                function_in(declarator).or_else(|| field("default_value"))?;
+                declared_name(declarator, source)
             }
-            "function_definition" | "type_definition" => text(innermost(field("declarator")?)?),
+            "function_definition" => {
+                let declarator = declared(node)?;
+                match (misread(node), function_in(declarator)) {
+                    (Some((_, name)), _) => text(name),
+                    (_, Some(of)) if is_macro(node, of, source) => text(of),
+                    _ => declared_name(declarator, source),
+                }
+            }
+            "type_definition" => declared_name(declared(node)?, source),
             _ => text(field("name")?),
         },
-        (Language::Java, "field_declaration") => text(field("declarator")?.child_by_field_name("name")?),
+        ("java" | "csharp", "variable_declarator")
+        | ("javascript" | "typescript" | "tsx", "enum_assignment") => text(field("name")?),
         // What is taken apart has several names: `const { a, b } = c`.
         (_, "variable_declarator") => field("name")
             .filter(|name| name.kind() == "identifier")
             .and_then(text),
-        _ => text(field("name")?),
+        (_, "pair") => is_function(field("value")?).then(|| text(field("key")?))?,
+        (_, "assignment_expression") => {
+            let (left, right) = (field("left")?, field("right")?);
+            let name = text(left).filter(|_| left.kind() == "member_expression")?;
+            let is_plain = name
+                .chars()
+                .all(|char| is_part_of_name(char) || ".$#".contains(char));
+            let exported = name.starts_with("exports.") || name.starts_with("module.exports.");
+            let defines =
+                is_function(right) || right.kind() == "class" || exported || name.contains(".prototype.");
+            (is_plain && defines && name != "module.exports").then_some(name)
+        }
+        ("ruby", "assignment") => field("left")
+            .filter(|left| left.kind() == "constant")
+            .and_then(text),
+        ("csharp", "destructor_declaration") => Some(format!("~{}", text(field("name")?)?)),
+        ("php", "const_element") => text(child(node, "name")?),
+        ("swift", "init_declaration") => Some("init".into()),
+        ("swift", "property_declaration" | "protocol_property_declaration") => {
+            text(field("name")?.child_by_field_name("bound_identifier")?)
+        }
+        ("kotlin", "secondary_constructor") => Some("constructor".into()),
+        ("kotlin", "property_declaration") => {
+            text(child(child(node, "variable_declaration")?, "identifier")?)
+        }
+        ("kotlin", "class_parameter") => {
+            (has_child(node, "val") || has_child(node, "var")).then(|| text(child(node, "identifier")?))?
+        }
+        ("kotlin", "enum_entry") => text(child(node, "identifier")?),
+        ("kotlin", "type_alias") => text(field("type")?),
+        _ => text(field("name").or_else(|| field("property"))?),
     }
-    .filter(|name| !name.is_empty())
 }
 
 /// Returns a text without line breaks, and not longer than a name is.
@@ -236,24 +471,83 @@ fn one_line(text: &str) -> String {
     line
 }
 
+/// Returns the declarator of a C declaration.
+fn declared(node: Node<'_>) -> Option<Node<'_>> {
+    node.child_by_field_name("declarator")
+}
+
+/// Returns the keyword and the name of a class or namespace of C++ that macros stand before: it is read as a function, of the type that the
+/// first macro or `class` and the macro are, with the keyword or the name as what is defined.
+fn misread<'t>(node: Node<'t>) -> Option<(&'static str, Node<'t>)> {
+    let (of, declarator) = (node.child_by_field_name("type")?, declared(node)?);
+    if node.kind() != "function_definition" || declarator.kind() != "identifier" {
+        return None;
+    }
+    // What follows the name, as `: public Base`, may be part of the error.
+    let error = child(node, "ERROR").and_then(|error| {
+        let first = error.named_child(0);
+        first.filter(|first| first.start_byte() == error.start_byte())
+    });
+    let name = error.unwrap_or(declarator);
+    let keyword = match of.kind() {
+        "class_specifier" => "class",
+        "struct_specifier" => "struct",
+        // Without a type, these words are taken for the name.
+        _ => match declarator.byte_range().len() {
+            5 => "class",
+            6 => "struct",
+            9 => "namespace",
+            _ => return None,
+        },
+    };
+    Some((keyword, name))
+}
+
+/// Returns whether a C function is what a macro defines, as in `TEST(Suite, Name) { … }`: it has no type, and its parameters no names.
+fn is_macro(node: Node<'_>, function: Node<'_>, source: &str) -> bool {
+    let name = function.child_by_field_name("declarator");
+    let name = name
+        .and_then(|name| source.get(name.byte_range()))
+        .unwrap_or_default();
+    let parameters = function.child_by_field_name("parameters");
+    let has_names = parameters.is_some_and(|all| {
+        let mut cursor = all.walk();
+        all.named_children(&mut cursor).any(|one| declared(one).is_some())
+    });
+    let is_upper = name
+        .chars()
+        .all(|char| char.is_ascii_uppercase() || char.is_ascii_digit() || char == '_');
+    let has_any = parameters.is_some_and(|all| all.named_child_count() > 0);
+    node.child_by_field_name("type").is_none() && is_upper && has_any && !has_names
+}
+
 /// Returns the function among the declarators of a C declaration.
 fn function_in(declarator: Node<'_>) -> Option<Node<'_>> {
     let mut node = declarator;
     loop {
-        if node.kind() == "function_declarator" {
+        let within = inner(node);
+        // `int (*callback)(int)` is a variable.
+        let is_pointer = within.is_some_and(|within| within.kind() == "parenthesized_declarator");
+        if node.kind() == "operator_cast" || (node.kind() == "function_declarator" && !is_pointer) {
             return Some(node);
         }
-        node = inner(node)?;
+        node = within?;
     }
 }
 
 /// Returns the name in the middle of C's declarators.
-fn innermost(declarator: Node<'_>) -> Option<Node<'_>> {
+fn declared_name(declarator: Node<'_>, source: &str) -> Option<String> {
+    let text = |node: Node<'_>| source.get(node.byte_range()).map(one_line);
     let mut node = declarator;
-    while let Some(within) = inner(node) {
+    while node.kind() != "operator_cast"
+        && let Some(within) = inner(node)
+    {
         node = within;
     }
-    Some(node)
+    match node.child_by_field_name("type") {
+        Some(of) if node.kind() == "operator_cast" => Some(format!("operator {}", text(of)?)),
+        _ => text(node),
+    }
 }
 
 fn inner(declarator: Node<'_>) -> Option<Node<'_>> {

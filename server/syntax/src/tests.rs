@@ -1,3 +1,5 @@
+mod definitions;
+
 use proptest::prelude::*;
 
 use crate::{Language, MAX_BYTES, Outline, outline};
@@ -100,6 +102,7 @@ const SYMBOLS: &[(&str, &str, &[Expected])] = &[
         &[
             ("type Engine", "struct", 3, 3),
             ("type Doer", "interface", 4, 4),
+            ("type Doer > func Do", "method", 4, 4),
             ("func Engine::Run", "method", 6, 6),
             ("func New", "function", 7, 7),
             ("const Max", "constant", 8, 8),
@@ -116,6 +119,7 @@ const SYMBOLS: &[(&str, &str, &[Expected])] = &[
             ("class A > interface I", "interface", 1, 1),
             ("class A > interface I > method f", "method", 1, 1),
             ("class A > enum E", "enum", 1, 1),
+            ("class A > enum E > X", "constant", 1, 1),
             ("class A > record R", "class", 1, 1),
         ],
     ),

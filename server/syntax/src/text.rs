@@ -39,6 +39,7 @@ pub(crate) fn sections(lines: &Lines<'_>) -> (Vec<Symbol>, Vec<Piece>) {
             path,
             kind: SymbolKind::Section,
             lines: line + 1..=end,
+            begins: line + 1,
             bytes: lines.bytes(line..end),
             has_body: true,
         });

@@ -1,0 +1,576 @@
+//! Definitions of every language, by small inputs: what is found by a name has to be a symbol first.
+
+use super::cut;
+
+/// Names of files, their sources, and their symbols: what is shown, the name alone if it differs from the last word, the kind and the lines;
+/// `from`, if comments or attributes before it belong to it; `announced`, if it has no body.
+const DEFINITIONS: &[(&str, &str, &str)] = &[
+    (
+        "a.cpp",
+        r"
+            #define MAX(a, b) ((a) > (b) ? (a) : (b))
+            ABSL_NAMESPACE_BEGIN
+            namespace shop {
+            // Holds one.
+            template <class T>
+            class Box : public Base {
+             public:
+              T get() const { return v; }
+              ~Box();
+              Box operator+(const Box& o) const { return o; }
+              operator bool() const { return true; }
+              static constexpr int kMax = 3;
+              int plain;
+            };
+            template <class T>
+            T Box<T>::size() { int local = 1; return local; }
+            class EXPORTED Widget : public Base { int run() { return 1; } };
+            class LOCKABLE EXPORTED Mutex {
+              int lock() { return 1; }
+            };
+            static inline API_CALL int helper(int x) { return x; }
+            TEST(Suite, Works) { run(); }
+            DEFINE_HANDLER(on_click) { return 1; }
+            bool operator<(const Box<int>& a, const Box<int>& b) { return true; }
+            constexpr int kLimit = 3, kOther = 4;
+            enum class Color { Red, Green };
+            int (*callback)(int) = nullptr;
+            auto twice = [](int x) { return x * 2; };
+            template <> struct is_box<int> : std::true_type {};
+            template <typename T> concept Addable = requires(T a) { a + a; };
+            }
+        ",
+        r"
+            #define MAX: macro 1
+            namespace shop: module 2-31
+            namespace shop > class Box: class 6-14 from 4
+            namespace shop > class Box > function get: method 8
+            namespace shop > class Box > function ~Box: method 9 announced
+            namespace shop > class Box > function operator+: method 10
+            namespace shop > class Box > function operator bool: method 11
+            namespace shop > class Box > kMax: constant 12
+            namespace shop > function Box<T>::size = size: function 16 from 15
+            namespace shop > class Widget: class 17
+            namespace shop > class Widget > function run: method 17
+            namespace shop > class Mutex: class 18-20
+            namespace shop > class Mutex > function lock: method 19
+            namespace shop > function helper: function 21
+            namespace shop > function TEST(Suite, Works) = Works: function 22
+            namespace shop > function DEFINE_HANDLER(on_click) = on_click: function 23
+            namespace shop > function operator<: function 24
+            namespace shop > kLimit: constant 25
+            namespace shop > kOther: constant 25
+            namespace shop > enum Color: enum 26
+            namespace shop > enum Color > Red: constant 26
+            namespace shop > enum Color > Green: constant 26
+            namespace shop > callback: constant 27
+            namespace shop > twice: function 28
+            namespace shop > struct is_box<int> = is_box: struct 29
+            namespace shop > concept Addable: interface 30
+        ",
+    ),
+    (
+        "a.c",
+        r"
+            static const struct file_operations fops = { .open = my_open };
+            PyMODINIT_FUNC PyInit_foo(void) { return 0; }
+            TEST_IMPL(tcp_open) { return 0; }
+            static void __init setup(void)
+            {
+              int local = 3;
+            }
+            typedef int (*handler)(int);
+            enum state { IDLE, BUSY = 2 };
+        ",
+        r"
+            fops: constant 1
+            function PyInit_foo: function 2
+            function tcp_open: function 3
+            function setup: function 4-7
+            typedef handler: type 8
+            enum state: enum 9
+            enum state > IDLE: constant 9
+            enum state > BUSY: constant 9
+        ",
+    ),
+    (
+        "a.h",
+        r#"
+            #ifdef __cplusplus
+            extern "C" {
+            #endif
+            UV_EXTERN int uv_run(uv_loop_t* loop);
+            typedef struct node_s node_t;
+            struct node_s { int x; };
+            #ifdef __cplusplus
+            }
+            #endif
+        "#,
+        r"
+            function uv_run: function 4 announced
+            typedef node_t: struct 5
+            struct node_s: struct 6
+        ",
+    ),
+    (
+        "a.js",
+        r"
+            function Cart() { this.items = []; this.add = function (x) { return x; }; }
+            Cart.prototype.total = function () { return 1; };
+            Cart.create = () => new Cart();
+            exports.sum = (a, b) => a + b;
+            exports.LIMIT = 3;
+            module.exports.mul = function (a, b) { return a * b; };
+            module.exports = { div: function (a) { return a; }, neg(a) { return -a; }, sub: (a) => a };
+            const twice = (x) => x * 2, thrice = function (x) { return x; };
+            class Shop { rate = 3; #secret = 1; static max = 4; open() {} get size() { return 1; } handler = () => {}; }
+            function* gen() {}
+        ",
+        r"
+            function Cart: function 1
+            function Cart > this.add = add: function 1
+            Cart.prototype.total = total: function 2
+            Cart.create = create: function 3
+            exports.sum = sum: function 4
+            exports.LIMIT = LIMIT: constant 5
+            module.exports.mul = mul: function 6
+            div: function 7
+            method neg: method 7
+            sub: function 7
+            const twice: function 8
+            const thrice: function 8
+            class Shop: class 9
+            class Shop > field rate: constant 9
+            class Shop > field #secret: constant 9
+            class Shop > field max: constant 9
+            class Shop > method open: method 9
+            class Shop > method size: method 9
+            class Shop > field handler: function 9
+            function gen: function 10
+        ",
+    ),
+    (
+        "b.ts",
+        r#"
+            export function parse(x: string): string;
+            export function parse(x: number): number;
+            export function parse(x: any): any { return x; }
+            export abstract class Shop {
+              private rate: number = 3;
+              constructor(private x: number) {}
+              abstract open(): void;
+              run(a: string): void;
+              run(a: any): void {}
+            }
+            export default function main() {}
+            enum E { A, B = 2 }
+            declare module "foo" { export const x: number; }
+        "#,
+        r#"
+            function parse: function 1 announced
+            function parse: function 2 announced
+            function parse: function 3
+            class Shop: class 4-10
+            class Shop > field rate: constant 5
+            class Shop > method constructor: method 6
+            class Shop > method open: method 7 announced
+            class Shop > method run: method 8 announced
+            class Shop > method run: method 9
+            function main: function 11
+            enum E: enum 12
+            enum E > B: constant 12
+            module "foo": module 13
+            module "foo" > const x: constant 13
+        "#,
+    ),
+    (
+        "b.py",
+        r"
+            MAX = 3
+            LIMIT: int = 4
+            add = lambda a, b: a + b
+            class Cart:
+                rate = 3
+
+                @property
+                # about
+                def total(self):
+                    x = 1
+                    return x
+            A, B = 1, 2
+            # doc
+            # more
+            @deco(
+                1
+            )
+            def go(): pass
+            if True:
+                FLAG = 1
+        ",
+        r"
+            MAX: constant 1
+            LIMIT: constant 2
+            add: function 3
+            class Cart: class 4-11
+            class Cart > rate: constant 5
+            class Cart > def total: method 9-11 from 7
+            A: constant 12
+            B: constant 12
+            def go: function 18 from 13
+            FLAG: constant 20
+        ",
+    ),
+    (
+        "b.java",
+        r"
+            package a;
+            /** Doc. */
+            public class Cart {
+              static final int MAX = 3, MIN = 1;
+              int n;
+              Cart() {}
+              @Override
+              public int total(int x) { int y = 1; return y; }
+              int total(int x, int z) { return 1; }
+              enum E { X, Y { void f() {} } }
+              record R(int a) { R { } }
+              @interface Ann { int value() default 1; }
+              interface I { int K = 1; void f(); default int g() { return 1; } }
+              Runnable r = () -> {};
+            }
+        ",
+        r"
+            class Cart: class 3-15 from 2
+            class Cart > field MAX: constant 4
+            class Cart > field MIN: constant 4
+            class Cart > field n: constant 5
+            class Cart > constructor Cart: method 6
+            class Cart > method total: method 7-8
+            class Cart > method total: method 9
+            class Cart > enum E: enum 10
+            class Cart > enum E > X: constant 10
+            class Cart > enum E > Y: constant 10
+            class Cart > enum E > Y > method f: method 10
+            class Cart > record R: class 11
+            class Cart > record R > constructor R: method 11
+            class Cart > @interface Ann: interface 12
+            class Cart > @interface Ann > method value: method 12
+            class Cart > interface I: interface 13
+            class Cart > interface I > field K: constant 13
+            class Cart > interface I > method f: method 13 announced
+            class Cart > interface I > method g: method 13
+            class Cart > field r: function 14
+        ",
+    ),
+    (
+        "b.go",
+        r"
+            package a
+
+            const A, B = 1, 2
+            const (
+            	C = iota
+            	D
+            )
+            var x, y int
+            // Box holds.
+            type Box[T any] struct{ n T }
+            func (b *Box[T]) Get() T { return b.n }
+            func (b Box[T]) put() {}
+            type Doer interface{ Do(x int); Undo() }
+            func Map[T any](x T) T { z := 1; return x }
+            type (
+            	E int
+            	F = string
+            )
+            var handler = func(x int) int { return x }
+        ",
+        r"
+            const A: constant 3
+            const B: constant 3
+            const C: constant 5
+            const D: constant 6
+            var x: constant 8
+            var y: constant 8
+            type Box: struct 10 from 9
+            func Box::Get = Get: method 11
+            func Box::put = put: method 12
+            type Doer: interface 13
+            type Doer > func Do: method 13 announced
+            type Doer > func Undo: method 13 announced
+            func Map: function 14
+            type E: type 16
+            type F: type 17
+            var handler: function 19
+        ",
+    ),
+    (
+        "b.rs",
+        r#"
+            #[macro_export]
+            macro_rules! my_vec { () => {} }
+            pub enum Kind { /// a
+             A, B(u8) }
+            trait Shape { type Out; const K: u8; fn area(&self) -> f64; fn twice(&self) -> f64 { 2.0 } }
+            impl<T: Into<String>> Shape for Vec<a::Box<T>> { type Out = u8; const K: u8 = 1; fn area(&self) -> f64 { 1.0 } }
+            unsafe impl Send for X {}
+            impl dyn Shape { fn go(&self) {} }
+            pub(crate) static mut S: u8 = 1;
+            async fn run() {}
+            extern "C" { fn ext(x: u8); }
+        "#,
+        r"
+            macro my_vec: macro 2 from 1
+            enum Kind: enum 3-4
+            enum Kind > A: constant 4
+            enum Kind > B: constant 4
+            trait Shape: interface 5
+            trait Shape > type Out: type 5
+            trait Shape > const K: constant 5
+            trait Shape > fn area: method 5 announced
+            trait Shape > fn twice: method 5
+            impl Shape for Vec<a::Box<T>> = Vec: impl 6
+            impl Shape for Vec<a::Box<T>> > type Out: type 6
+            impl Shape for Vec<a::Box<T>> > const K: constant 6
+            impl Shape for Vec<a::Box<T>> > fn area: method 6
+            impl Send for X: impl 7
+            impl dyn Shape: impl 8
+            impl dyn Shape > fn go: method 8
+            static S: constant 9
+            fn run: function 10
+            fn ext: function 11 announced
+        ",
+    ),
+    (
+        "a.kt",
+        r#"
+            package a.b
+            const val MAX = 3
+            class User(val name: String, age: Int) {
+              var total: Int = 0
+              val tax: Int
+                get() = 1
+              constructor(x: Int) : this("a", x) {}
+              fun add(x: Int): Int = x
+              companion object {
+                fun build() = 1
+                const val K = 1
+              }
+            }
+            interface Eats { fun eat() }
+            enum class Suit { HEARTS, SPADES }
+            object Single { }
+            data class P(val x: Int)
+            fun String.shout() = this
+            val twice = { x: Int -> x }
+            typealias X = Int
+        "#,
+        r"
+            val MAX: constant 2
+            class User: class 3-13
+            class User > val name: constant 3
+            class User > val total: constant 4
+            class User > val tax: constant 5-6
+            class User > constructor: method 7
+            class User > fun add: method 8
+            class User > fun build: method 10
+            class User > val K: constant 11
+            interface Eats: interface 14
+            interface Eats > fun eat: method 14 announced
+            enum Suit: enum 15
+            enum Suit > HEARTS: constant 15
+            enum Suit > SPADES: constant 15
+            object Single: class 16
+            class P: class 17
+            class P > val x: constant 17
+            fun shout: function 18
+            val twice: function 19
+            typealias X: type 20
+        ",
+    ),
+    (
+        "a.swift",
+        r"
+            struct Cart {
+              let total: Int = 0
+              var tax: Int { return 1 }
+              init(x: Int) {}
+              func add(_ x: Int) -> Int { return x }
+            }
+            enum Suit { case hearts, spades }
+            extension Cart { func more() {} }
+            protocol Eats { func eat(); var name: String { get } }
+            let top = 3
+            actor A {}
+        ",
+        r"
+            struct Cart: struct 1-6
+            struct Cart > total: constant 2
+            struct Cart > tax: constant 3
+            struct Cart > init: method 4
+            struct Cart > func add: method 5
+            enum Suit: enum 7
+            enum Suit > case hearts: constant 7
+            enum Suit > case spades: constant 7
+            extension Cart: impl 8
+            extension Cart > func more: method 8
+            protocol Eats: interface 9
+            protocol Eats > func eat: method 9 announced
+            protocol Eats > name: constant 9
+            top: constant 10
+            actor A: class 11
+        ",
+    ),
+    (
+        "a.cs",
+        r"
+            namespace A.B;
+            [Attr]
+            public class Cart : Base {
+              private const int Limit = 3;
+              private readonly int _x, _y;
+              public Cart(int a) {}
+              ~Cart() {}
+              public int Max { get; set; }
+              public int Total(int a) => a;
+              public event EventHandler Changed;
+            }
+            public enum Color { Red, Green = 2 }
+            public record Point(int X, int Y);
+            public record struct P2(int X);
+            public delegate void Done(int x);
+        ",
+        r"
+            namespace A.B = B: module 1
+            class Cart: class 2-11
+            class Cart > field Limit: constant 4
+            class Cart > field _x: constant 5
+            class Cart > field _y: constant 5
+            class Cart > constructor Cart: method 6
+            class Cart > destructor ~Cart: method 7
+            class Cart > property Max: constant 8
+            class Cart > method Total: method 9
+            class Cart > field Changed: constant 10
+            enum Color: enum 12
+            enum Color > Red: constant 12
+            enum Color > Green: constant 12
+            record Point: class 13
+            record P2: class 14
+            delegate Done: type 15
+        ",
+    ),
+    (
+        "a.rb",
+        r"
+            module Shop
+              MAX = 3
+              Point = Struct.new(:x)
+              class Cart
+                attr_accessor :total, :tax
+                def add(x) = x
+                def self.build; end
+                class << self
+                  def make; end
+                end
+                define_method(:foo) { 1 }
+              end
+            end
+        ",
+        r"
+            module Shop: module 1-13
+            module Shop > MAX: constant 2
+            module Shop > Point: constant 3
+            module Shop > class Cart: class 4-12
+            module Shop > class Cart > total: method 5
+            module Shop > class Cart > tax: method 5
+            module Shop > class Cart > def add: method 6
+            module Shop > class Cart > def build: method 7
+            module Shop > class Cart > def make: method 9
+            module Shop > class Cart > foo: method 11
+        ",
+    ),
+    (
+        "a.php",
+        r"
+            <?php
+            namespace App\Service;
+            const MAX = 3;
+            class Cart {
+              const TAX = 1;
+              public int $total = 0;
+              public function __construct(private int $x) {}
+              public function add(int $x): int { return $x; }
+            }
+            enum Suit: string { case Hearts = 'h'; const Wild = self::Hearts; }
+            function sum($a) { return 1; }
+            trait T { abstract function t(); }
+        ",
+        r"
+            namespace App\Service = Service: module 2
+            const MAX: constant 3
+            class Cart: class 4-9
+            class Cart > const TAX: constant 5
+            class Cart > $total = total: constant 6
+            class Cart > function __construct: method 7
+            class Cart > function add: method 8
+            enum Suit: enum 10
+            enum Suit > case Hearts: constant 10
+            enum Suit > const Wild: constant 10
+            function sum: function 11
+            trait T: class 12
+            trait T > function t: method 12 announced
+        ",
+    ),
+    (
+        "a.sh",
+        r"
+            #!/bin/bash
+            # doc
+            alpha() {
+              local x=1
+              echo hi
+            }
+            function beta { echo; }
+            MAX=3
+            readonly LIMIT=4
+            export PATH_X=1
+        ",
+        r"
+            function alpha: function 3-6 from 1
+            function beta: function 7
+            MAX: constant 8
+            LIMIT: constant 9
+            PATH_X: constant 10
+        ",
+    ),
+];
+
+#[test]
+fn definitions_of_every_language_are_symbols() {
+    for (path, source, expected) in DEFINITIONS {
+        let lines = source.trim_matches([' ', '\n']).lines();
+        let indented = lines.map(|line| line.strip_prefix("            ").unwrap_or(line));
+        let source = indented.map(|line| format!("{line}\n")).collect::<String>();
+        let outline = cut(path, &source);
+        let found = outline.symbols.iter().map(|symbol| {
+            let (first, last) = (*symbol.lines.start(), *symbol.lines.end());
+            let mut row = symbol.path.clone();
+            if !row.ends_with(&format!(" {}", symbol.name)) && row != symbol.name {
+                row += &format!(" = {}", symbol.name);
+            }
+            row += &format!(": {} {first}", symbol.kind.word());
+            if first < last {
+                row += &format!("-{last}");
+            }
+            if symbol.begins < first {
+                row += &format!(" from {}", symbol.begins);
+            }
+            if !symbol.has_body {
+                row += " announced";
+            }
+            row
+        });
+        let expected = expected.lines().map(str::trim).filter(|row| !row.is_empty());
+        assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{path}");
+    }
+}
