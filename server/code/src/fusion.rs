@@ -47,6 +47,7 @@ pub(crate) fn fuse(search: &Search<'_>, found: &mut Vec<Valued>, nearby: &Nearby
         Some(Valued {
             chunk,
             file: search.file_of(chunk)?,
+            symbol: None,
             value: 0.0,
         })
     }));

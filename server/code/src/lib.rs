@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `index`, `run` | collections, their runs and states; reading and cutting files on several threads |
 //! | `tree` | what can be indexed; folders by their ignore rules |
-//! | `terms` | what files and queries are cut into |
+//! | `terms`, `names` | what files and queries are cut into; names of symbols, as they are asked for |
 //! | `segment`, `filter`, `write` | words of some files and the chunks that have them; which words there may be; transactions |
 //! | `columns`, `search`, `ranking` | what is kept in memory; a search; the formula, with its reasons |
 //! | `file` | the SQLite file |
@@ -25,6 +25,7 @@ mod filter;
 mod fusion;
 mod index;
 mod meaning;
+mod names;
 mod query;
 mod ranking;
 mod run;

@@ -29,7 +29,7 @@ pub(crate) fn of_chunks<'f>(chunks: &'f [ChunkFacts], text: &'f str) -> impl Ite
         let content = text.get(first..end).unwrap_or_default();
         first = end;
         Meant {
-            symbol: chunk.symbol.as_deref().unwrap_or_default(),
+            symbol: chunk.about().map_or("", |symbol| &symbol.path),
             content,
         }
     })

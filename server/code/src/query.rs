@@ -4,16 +4,23 @@ use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobMatcher};
 use tabellion_retrieval::words;
-use tabellion_syntax::Language;
+use tabellion_syntax::{Language, is_definition_word};
 
 use crate::{
     CodeError,
+    names::SymbolName,
+    segment::SymbolFacts,
     terms::{Kind, identifiers, whole},
     tree::plain_extension,
 };
 
 /// Number of different words that are searched for; a longer query is cut after them.
 const MAX_WORDS: usize = 64;
+
+/// Marks around a name that are not of it.
+const AROUND_NAMES: &[char] = &[
+    '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', '@', '$', '&', '*', ',', ';', ':', '?', '!',
+];
 
 /// Words that ask for tests.
 const TEST_WORDS: [&str; 2] = ["test", "spec"];
@@ -41,7 +48,7 @@ pub struct CodeFilters {
     paths: Vec<PathFilter>,
     branches: Vec<String>,
     kinds: Vec<String>,
-    symbols: Vec<String>,
+    symbols: Vec<SymbolName>,
 }
 
 impl CodeFilters {
@@ -52,7 +59,7 @@ impl CodeFilters {
     }
 
     /// Adds a condition: `language` (a language's name), `path` (a glob, a file or a folder, below the collection's folder), `kind` (of
-    /// symbol), `symbol` (its name), `branch`.
+    /// symbol), `symbol` (its name, alone, with what it is in, or as a hit shows it), `branch`.
     ///
     /// # Errors
     /// [`CodeError::Filter`] if there is no such field, or the value is no glob, or leads out of the collection's folder.
@@ -60,7 +67,7 @@ impl CodeFilters {
         match field {
             "language" => self.languages.push(value.to_lowercase()),
             "kind" => self.kinds.push(value.to_lowercase()),
-            "symbol" => self.symbols.push(whole(value)),
+            "symbol" => self.symbols.push(SymbolName::of(value)),
             "branch" => self.branches.push(value.to_owned()),
             "path" => {
                 let segments = value.split('/').filter(|segment| !matches!(*segment, "" | "."));
@@ -100,11 +107,27 @@ impl CodeFilters {
             && self.branches.iter().all(|wanted| wanted == branch)
     }
 
-    /// Returns the terms that a chunk must have all of.
-    pub(crate) fn chunk_terms(&self) -> impl Iterator<Item = (Kind, &str)> {
-        let kinds = self.kinds.iter().map(|kind| (Kind::About, kind.as_str()));
-        let symbols = self.symbols.iter().map(|symbol| (Kind::Symbol, symbol.as_str()));
-        kinds.chain(symbols)
+    /// Returns whether any condition is on chunks.
+    pub(crate) fn is_on_chunks(&self) -> bool {
+        !(self.kinds.is_empty() && self.symbols.is_empty())
+    }
+
+    /// Returns the terms that a chunk must have: of each condition, one of these.
+    pub(crate) fn chunk_terms(&self) -> impl Iterator<Item = Vec<(Kind, String)>> {
+        let kinds = self.kinds.iter().map(|kind| vec![(Kind::About, kind.clone())]);
+        let keys = |name: &SymbolName| name.keys().map(|key| (Kind::Symbol, key)).to_vec();
+        kinds.chain(self.symbols.iter().map(keys))
+    }
+
+    /// Returns whether conditions hold for symbols together, so that terms of a chunk don't tell.
+    pub(crate) fn is_on_symbols(&self) -> bool {
+        !self.symbols.is_empty() || self.kinds.iter().any(|kind| *kind != self.kinds[0])
+    }
+
+    /// Returns whether a symbol may be a hit.
+    pub(crate) fn symbol(&self, symbol: &SymbolFacts, modules: &[String]) -> bool {
+        self.kinds.iter().all(|kind| *kind == symbol.kind)
+            && self.symbols.iter().all(|name| name.fits(symbol, modules))
     }
 }
 
@@ -148,8 +171,14 @@ pub(crate) struct Cut {
     pub(crate) spelled: Vec<String>,
     /// What must be in the text as it stands.
     pub(crate) exact: Vec<String>,
+    /// Words with marks, which are worth more as they stand: `C++`, `node.js`; and the whole query, if it has marks and no blanks.
+    pub(crate) literals: Vec<String>,
     /// Whether it is one identifier, and nothing else.
     pub(crate) is_name: bool,
+    /// The symbol that it names, if it may be nothing but a name: `Cart.total`, `class Cart > def total`.
+    pub(crate) symbol: Option<SymbolName>,
+    /// The word of an identifier of several parts that it is, which is in every text that has that identifier.
+    pub(crate) compound: Option<String>,
     /// The word that asks for tests, if one does.
     pub(crate) test_word: Option<String>,
 }
@@ -160,8 +189,15 @@ pub(crate) fn cut(text: &str) -> Cut {
         ..Cut::default()
     };
     let runs: Vec<&str> = identifiers(text).collect();
-    cut.is_name = runs.len() == 1;
+    let text = text.trim();
+    cut.is_name = runs.len() == 1 && text.trim_matches(AROUND_NAMES) == runs[0];
     let all: Vec<_> = runs.iter().flat_map(|run| words(run)).collect();
+    let is_compound = cut.is_name && all.len() > 1 && !all[0].is_part;
+    cut.compound = is_compound.then(|| all[0].term.clone());
+    let begins_as_shown = || runs.len() > 1 && is_definition_word(runs[0]);
+    let is_alone = !text.contains(char::is_whitespace);
+    let is_symbol = is_alone || text.contains(" > ") || begins_as_shown();
+    cut.symbol = (is_symbol && !runs.is_empty()).then(|| SymbolName::of(text));
     let has_others = all.iter().any(|word| !word.is_stop_word);
     let mut seen = BTreeSet::new();
     for word in all {
@@ -189,9 +225,31 @@ pub(crate) fn cut(text: &str) -> Cut {
         names.extend(telling.windows(length).map(|side_by_side| side_by_side.concat()));
     }
     cut.names = names.into_iter().filter(|name| name.len() > 1).collect();
+    if runs.is_empty() && cut.exact.is_empty() {
+        // Marks alone are looked for as they stand.
+        cut.exact = text.split_whitespace().map(String::from).collect();
+    } else if is_alone && !cut.is_name && cut.exact.is_empty() {
+        cut.literals.push(text.to_owned());
+    } else {
+        cut.literals
+            .extend(marked(text).map(String::from).take(MAX_WORDS));
+    }
     let asks = |word: &&String| TEST_WORDS.contains(&word.as_str());
     cut.test_word = cut.words.iter().find(asks).cloned();
     cut
+}
+
+/// Returns the words of a query to which marks belong: `C++`, `F#`, `.NET`, `node.js`.
+fn marked(text: &str) -> impl Iterator<Item = &str> {
+    let plain = text.split_whitespace().map(|word| {
+        let word = word.trim_matches(AROUND_NAMES);
+        word.strip_suffix('.').unwrap_or(word)
+    });
+    plain.filter(|word| {
+        let inner = word.trim_matches(|char: char| !char.is_alphanumeric());
+        let has_end = word.ends_with(['+', '#']) || word.starts_with('.');
+        !inner.is_empty() && (has_end || inner.contains('.'))
+    })
 }
 
 /// Returns what stands in double quotes or backticks.

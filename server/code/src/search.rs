@@ -1,6 +1,10 @@
 //! A search: posting lists of all segments are read, counted, and added up in arrays with a place for each chunk and file.
 
-use std::{collections::HashSet, ops::Range, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use rusqlite::Connection;
 use tabellion_retrieval::Nearness;
@@ -9,11 +13,11 @@ use crate::{
     CodeError, CodeIndex, CodeQuery,
     columns::{Columns, DEAD, FileColumns, Sizes},
     filter::WordHash,
-    fusion,
+    fusion, names,
     query::{self, Cut},
     ranking::{Place, SOURCES_ABOUT_TESTS, WEIGHTS, rarity, score},
-    segment::{self, ChunkFacts},
-    terms::Kind,
+    segment::{self, ChunkFacts, SymbolFacts},
+    terms::{self, Kind},
     write,
 };
 
@@ -76,6 +80,10 @@ impl CodeIndex {
     }
 }
 
+/// Number of chunks with a name that are looked into, to see what it is in; and of those that are read for marks.
+const MAX_CANDIDATES: usize = 2000;
+const MAX_READ: usize = 20_000;
+
 /// A collection that is searched.
 pub(crate) struct Part<'q> {
     pub(crate) key: &'q str,
@@ -110,6 +118,10 @@ pub(crate) struct Search<'s> {
     about_tests: bool,
     /// By chunk: whether it passes the filters; `None` if all that live do.
     passing: Option<Vec<bool>>,
+    /// By chunk: the symbols that pass the filters, if these are on symbols.
+    symbols: Option<HashMap<u32, Vec<usize>>>,
+    /// The chunks that have the name which the query is.
+    exact: HashSet<u32>,
     /// Number of chunks that pass, and the mean lengths of chunks and files.
     chunks: usize,
     mean_chunk: f32,
@@ -120,6 +132,7 @@ pub(crate) struct Search<'s> {
 }
 
 /// A chunk with a term.
+#[derive(Debug, Clone, Copy)]
 struct Posting {
     chunk: u32,
     file: u32,
@@ -156,6 +169,8 @@ impl<'s> Search<'s> {
             cut: query::cut(&query.text),
             about_tests: false,
             passing: None,
+            symbols: None,
+            exact: HashSet::new(),
             chunks: 0,
             mean_chunk: 1.0,
             mean_file: 1.0,
@@ -204,27 +219,67 @@ impl<'s> Search<'s> {
     /// Finds which chunks pass the filters.
     fn restrict(&mut self) -> Result<(), CodeError> {
         let filters = &self.query.filters;
-        let mut terms = filters.chunk_terms().peekable();
-        if !filters.is_on_files() && terms.peek().is_none() {
+        if !filters.is_on_files() && !filters.is_on_chunks() {
             return Ok(());
         }
         let mut passing = vec![false; self.own.len()];
         for file in &self.files {
             passing[file.chunks()].fill(filters.file(&file.columns.path, &file.columns.branch));
         }
-        for (kind, word) in terms {
+        for terms in filters.chunk_terms() {
             let mut having = vec![false; passing.len()];
-            let [postings] = self.postings(word, [kind])?;
-            for found in postings {
-                having[found.chunk as usize] = true;
+            for (kind, word) in terms {
+                let [postings] = self.postings(&word, [kind])?;
+                for found in postings {
+                    having[found.chunk as usize] = true;
+                }
             }
             passing
                 .iter_mut()
                 .zip(having)
                 .for_each(|(passes, has)| *passes &= has);
         }
+        if filters.is_on_symbols() {
+            let candidates = (0..).zip(&passing).filter(|(_, passes)| **passes);
+            let candidates = candidates.map(|(chunk, _)| chunk).collect();
+            let symbols = self.symbols_of(candidates, |symbol, modules| filters.symbol(symbol, modules))?;
+            for (chunk, passes) in (0..).zip(&mut passing) {
+                *passes = symbols.contains_key(&chunk);
+            }
+            self.symbols = Some(symbols);
+        }
         self.passing = Some(passing);
         Ok(())
+    }
+
+    /// Returns the symbols of chunks, which are in order, for which `wants` is true, given what their files are in.
+    fn symbols_of(
+        &self,
+        chunks: Vec<u32>,
+        wants: impl Fn(&SymbolFacts, &[String]) -> bool,
+    ) -> Result<HashMap<u32, Vec<usize>>, CodeError> {
+        let mut found = HashMap::new();
+        for of_file in chunks.chunk_by(|a, b| self.file_of(*a) == self.file_of(*b)) {
+            let Some(number) = self.file_of(of_file[0]) else {
+                continue;
+            };
+            let file = &self.files[number as usize];
+            let facts = facts(self.connection, file.columns.number)?;
+            let all = facts.iter().flat_map(|chunk| &chunk.symbols);
+            let modules = names::modules(&file.columns.path, all);
+            for chunk in of_file {
+                let symbols = facts
+                    .get(*chunk as usize - file.first)
+                    .map(|facts| &facts.symbols);
+                let wanted = symbols.into_iter().flatten().enumerate();
+                let wanted = wanted.filter(|(_, symbol)| wants(symbol, &modules));
+                let wanted: Vec<usize> = wanted.map(|(at, _)| at).collect();
+                if !wanted.is_empty() {
+                    found.insert(*chunk, wanted);
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the chunks that have a word and pass, in order, for each of these kinds of terms.
@@ -295,7 +350,7 @@ impl<'s> Search<'s> {
     /// Adds up what each chunk is worth; returns the weight of the query.
     fn add_up(&mut self) -> Result<f32, CodeError> {
         let mut total = 0.0;
-        for word in std::mem::take(&mut self.cut.words) {
+        for word in self.cut.words.clone() {
             let kinds = [Kind::Text, Kind::NamePart, Kind::FolderPart, Kind::FilePart];
             let [text, names, folders, files] = self.postings(&word, kinds)?;
             let weight = rarity(self.chunks, text.len());
@@ -315,11 +370,80 @@ impl<'s> Search<'s> {
             self.add_names(whole * rarity(self.chunks, defined.len()), &defined);
             self.add_paths(WEIGHTS.stem * rarity(self.chunks, files.len()), &files);
         }
-        for name in std::mem::take(&mut self.cut.spelled) {
+        for name in self.cut.spelled.clone() {
             let [defined] = self.postings(&name, [Kind::Spelled])?;
             self.add_names(WEIGHTS.spelled * rarity(self.chunks, defined.len()), &defined);
         }
+        self.add_symbol()?;
+        self.add_literals()?;
         Ok(total)
+    }
+
+    /// Adds what words with marks are worth where they stand so. Where one is the query, that is exact.
+    fn add_literals(&mut self) -> Result<(), CodeError> {
+        for literal in self.cut.literals.clone() {
+            let mut having: Option<Vec<Posting>> = None;
+            for run in terms::identifiers(&literal) {
+                let Some(word) = tabellion_retrieval::words(run).into_iter().next() else {
+                    continue;
+                };
+                let [postings] = self.postings(&word.term, [Kind::Text])?;
+                having = Some(match having {
+                    None => postings,
+                    Some(before) => {
+                        let chunks: HashSet<u32> = postings.iter().map(|found| found.chunk).collect();
+                        before
+                            .into_iter()
+                            .filter(|found| chunks.contains(&found.chunk))
+                            .collect()
+                    }
+                });
+            }
+            let mut candidates = having.unwrap_or_default();
+            candidates.truncate(MAX_READ);
+            let mut found = vec![];
+            for of_file in candidates.chunk_by(|a, b| a.file == b.file) {
+                let file = &self.files[of_file[0].file as usize];
+                let (text, chunks) = content(self.connection, file.columns.number)?;
+                let has = |posting: &&Posting| {
+                    let within = bytes_of(&chunks, posting.chunk as usize - file.first);
+                    text.get(within)
+                        .is_some_and(|text| names::has_literal(text, &literal))
+                };
+                found.extend(of_file.iter().filter(has).copied());
+            }
+            self.add_names(rarity(self.chunks, found.len()), &found);
+            if literal == self.query.text.trim() {
+                self.exact.extend(found.iter().map(|found| found.chunk));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the chunks that have the name which the query is: where it is defined, and where an identifier of several parts is used.
+    fn add_symbol(&mut self) -> Result<(), CodeError> {
+        let Some(name) = self.cut.symbol.clone() else {
+            return Ok(());
+        };
+        if let Some(compound) = &self.cut.compound {
+            let [used] = self.postings(compound, [Kind::Text])?;
+            self.exact.extend(used.iter().map(|found| found.chunk));
+        }
+        let mut found = vec![];
+        for key in name.keys() {
+            let [having] = self.postings(&key, [Kind::Symbol])?;
+            found.extend(having);
+        }
+        found.sort_by_key(|found| found.chunk);
+        found.dedup_by_key(|found| found.chunk);
+        if !self.cut.is_name {
+            let chunks = found.iter().map(|found| found.chunk).take(MAX_CANDIDATES);
+            let fitting = self.symbols_of(chunks.collect(), |symbol, modules| name.fits(symbol, modules))?;
+            found.retain(|found| fitting.contains_key(&found.chunk));
+            self.add_names(WEIGHTS.alone * rarity(self.chunks, found.len()), &found);
+        }
+        self.exact.extend(found.iter().map(|found| found.chunk));
+        Ok(())
     }
 
     fn add_text(&mut self, weight: f32, postings: &[Posting]) {
@@ -353,8 +477,10 @@ impl<'s> Search<'s> {
     fn hits(mut self, nearness: Option<&dyn Nearness>) -> Result<CodeHits, CodeError> {
         let weight = self.add_up()?;
         let mut found = self.valued();
+        self.raise_exact(&mut found);
         // A name or a quotation is asked for as it stands, and without words there is nothing to ask.
-        let is_verbatim = self.cut.is_name || !self.cut.exact.is_empty() || weight == 0.0;
+        let has_name = self.cut.is_name || !self.exact.is_empty();
+        let is_verbatim = has_name || !self.cut.exact.is_empty() || weight == 0.0;
         let nearness = nearness.filter(|_| !is_verbatim);
         let nearby = nearness.and_then(|nearness| fusion::nearby(&self, nearness));
         if let Some(nearby) = &nearby {
@@ -362,6 +488,17 @@ impl<'s> Search<'s> {
         }
         if !self.cut.exact.is_empty() {
             found = self.exact(found)?;
+        }
+        // Each symbol that a filter finds is a hit.
+        if let Some(symbols) = &self.symbols {
+            let of_chunk = |hit: &Valued| symbols.get(&hit.chunk).into_iter().flatten();
+            let each = |hit: Valued| {
+                of_chunk(&hit).map(move |at| Valued {
+                    symbol: Some(*at),
+                    ..hit
+                })
+            };
+            found = found.into_iter().flat_map(each).collect();
         }
         found.sort_by_key(|hit| hit.file);
         let mut total = found.len();
@@ -407,12 +544,22 @@ impl<'s> Search<'s> {
                     found.push(Valued {
                         chunk: chunk as u32,
                         file: number,
+                        symbol: None,
                         value: (own + of_file) * factor,
                     });
                 }
             }
         }
         found
+    }
+
+    /// Puts what has the name that the query is before all else, wherever it is: a name in a configuration is meant as much as in a program.
+    fn raise_exact(&self, found: &mut [Valued]) {
+        let others = found.iter().filter(|hit| !self.exact.contains(&hit.chunk));
+        let top = others.map(|hit| hit.value).fold(0.0, f32::max);
+        for hit in found.iter_mut().filter(|hit| self.exact.contains(&hit.chunk)) {
+            hit.value += top;
+        }
     }
 
     /// Returns the number of chunks of all parts, those that are gone too.
@@ -443,6 +590,7 @@ impl<'s> Search<'s> {
                 candidates.extend(others.map(|chunk| Valued {
                     chunk,
                     file: number,
+                    symbol: None,
                     value: f32::MIN_POSITIVE,
                 }));
             }
@@ -470,9 +618,55 @@ impl<'s> Search<'s> {
     }
 
     /// Returns what hits of equal value are ordered by.
-    fn name(&self, hit: &Valued) -> (&str, &str, &str, u32) {
+    fn name(&self, hit: &Valued) -> (&str, &str, &str, u32, Option<usize>) {
         let file = &self.files[hit.file as usize];
-        (&file.columns.path, &file.columns.branch, file.key, hit.chunk)
+        let columns = file.columns;
+        (&columns.path, &columns.branch, file.key, hit.chunk, hit.symbol)
+    }
+
+    /// Returns the symbol of a chunk that was meant; `None` if it is the chunk as a whole.
+    fn meant<'f>(
+        &self,
+        hit: &Valued,
+        facts: &'f ChunkFacts,
+        text: &str,
+        modules: &[String],
+    ) -> Option<&'f SymbolFacts> {
+        if let Some(at) = hit.symbol {
+            return facts.symbols.get(at);
+        }
+        let filters = &self.query.filters;
+        let all = || {
+            facts
+                .symbols
+                .iter()
+                .filter(|symbol| filters.symbol(symbol, modules))
+        };
+        let spelled = &self.cut.spelled;
+        let is_named = |symbol: &&SymbolFacts| {
+            let name = terms::whole(&symbol.name);
+            let fits = self
+                .cut
+                .symbol
+                .as_ref()
+                .is_some_and(|name| name.fits(symbol, modules));
+            fits || spelled.iter().any(|spelled| terms::whole(spelled) == name)
+        };
+        let rank = |symbol: &&SymbolFacts| (symbol.has_body, spelled.contains(&symbol.name));
+        // Of those as good, the first.
+        let named = all().rev().filter(is_named).max_by_key(rank);
+        if named.is_some() || !filters.is_on_chunks() {
+            return named;
+        }
+        let has = |symbol: &&SymbolFacts| {
+            let lines = lines_of(facts, text, symbol).to_lowercase();
+            self.cut
+                .words
+                .iter()
+                .filter(|word| lines.contains(word.as_str()))
+                .count()
+        };
+        all().rev().max_by_key(has)
     }
 
     fn told(&self, hit: &Valued, score: f64) -> Result<CodeHit, CodeError> {
@@ -488,19 +682,28 @@ impl<'s> Search<'s> {
         let chunk = hit.chunk as usize - first;
         let within = bytes_of(&chunks, chunk);
         let facts = chunks.get(chunk).ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+        let modules = names::modules(&columns.path, chunks.iter().flat_map(|chunk| &chunk.symbols));
+        let text = text.get(within).unwrap_or_default();
+        let meant = self.meant(hit, facts, text, &modules);
+        let lines = meant.map_or((facts.start_line, facts.end_line), |symbol| {
+            (symbol.start_line, symbol.end_line)
+        });
+        let named = meant.or(facts.about());
         Ok(CodeHit {
             collection: (*key).to_owned(),
             branch: columns.branch.to_string(),
             path: columns.path.to_string(),
-            start_line: facts.start_line,
-            end_line: facts.end_line,
+            start_line: lines.0,
+            end_line: lines.1,
             language: tabellion_syntax::Language::of_path(&*columns.path)
                 .map_or("text", |language| language.name())
                 .to_owned(),
-            kind: facts.kind.clone(),
-            symbol: facts.symbol.clone(),
+            kind: named.map_or(&facts.kind, |symbol| &symbol.kind).clone(),
+            symbol: named.map(|symbol| symbol.path.clone()),
             blob,
-            content: text.get(within).unwrap_or_default().to_owned(),
+            content: meant
+                .map_or(text, |symbol| lines_of(facts, text, symbol))
+                .to_owned(),
             score,
         })
     }
@@ -523,6 +726,8 @@ fn leave_best(found: &mut Vec<Valued>, limit: usize) {
 pub(crate) struct Valued {
     pub(crate) chunk: u32,
     pub(crate) file: u32,
+    /// The symbol of the chunk that a filter finds.
+    pub(crate) symbol: Option<usize>,
     pub(crate) value: f32,
 }
 
@@ -531,9 +736,37 @@ pub(crate) fn content(connection: &Connection, file: i64) -> Result<(String, Vec
     let (text, chunks): (String, String) = connection
         .prepare_cached(sql)?
         .query_row([file], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let chunks = serde_json::from_str(&chunks)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
-    Ok((text, chunks))
+    Ok((text, read_facts(&chunks)?))
+}
+
+/// Returns what is known of a file's chunks.
+fn facts(connection: &Connection, file: i64) -> Result<Vec<ChunkFacts>, CodeError> {
+    let sql = "SELECT chunks FROM content WHERE file = ?";
+    let chunks: String = connection
+        .prepare_cached(sql)?
+        .query_row([file], |row| row.get(0))?;
+    read_facts(&chunks)
+}
+
+fn read_facts(chunks: &str) -> Result<Vec<ChunkFacts>, CodeError> {
+    let read = serde_json::from_str(chunks);
+    Ok(read.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?)
+}
+
+/// Returns the lines of a symbol in the text of its chunk.
+fn lines_of<'t>(facts: &ChunkFacts, text: &'t str, symbol: &SymbolFacts) -> &'t str {
+    let start = |line: u32| {
+        let before = line.saturating_sub(facts.start_line) as usize;
+        match before.checked_sub(1) {
+            Some(last) => text
+                .match_indices('\n')
+                .nth(last)
+                .map_or(text.len(), |(at, _)| at + 1),
+            None => 0,
+        }
+    };
+    text.get(start(symbol.start_line)..start(symbol.end_line + 1))
+        .unwrap_or_default()
 }
 
 /// Returns the bytes of a chunk in its file's text.

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use tabellion_retrieval::TextKey;
-use tabellion_syntax::{Symbol, outline};
+use tabellion_syntax::{Chunk, Outline, Symbol, outline};
 
 use crate::{
     filter::{WordFilter, WordHash},
@@ -56,9 +56,97 @@ pub(crate) struct ChunkFacts {
     pub(crate) bytes: u32,
     pub(crate) start_line: u32,
     pub(crate) end_line: u32,
-    /// The word of what it is about, and its path among the symbols.
+    /// The word of what it is about.
     pub(crate) kind: String,
-    pub(crate) symbol: Option<String>,
+    /// The symbols that begin in it, and the one that it is about; the number of that one.
+    pub(crate) symbols: Vec<SymbolFacts>,
+    pub(crate) about: Option<usize>,
+}
+
+impl ChunkFacts {
+    fn of(path: &str, outline: &Outline, chunk: &Chunk) -> Self {
+        let (start, end) = (*chunk.lines.start(), *chunk.lines.end());
+        let facts = |symbol: &Symbol| SymbolFacts {
+            name: symbol.name.clone(),
+            path: symbol.path.clone(),
+            kind: symbol.kind.word().to_owned(),
+            start_line: symbol.begins.max(start) as u32,
+            end_line: (*symbol.lines.end()).min(end) as u32,
+            has_body: symbol.has_body,
+        };
+        let before = chunk.symbol.filter(|at| !chunk.defines.contains(at));
+        let all = before.into_iter().chain(chunk.defines.clone());
+        Self {
+            bytes: chunk.bytes.len() as u32,
+            start_line: start as u32,
+            end_line: end as u32,
+            kind: kind(path, outline.about(chunk)).to_owned(),
+            symbols: all.map(|at| facts(&outline.symbols[at])).collect(),
+            about: chunk.symbol.map(|at| at.saturating_sub(chunk.defines.start)),
+        }
+    }
+
+    /// Returns the symbol that the chunk is about.
+    pub(crate) fn about(&self) -> Option<&SymbolFacts> {
+        self.symbols.get(self.about?)
+    }
+}
+
+/// A symbol of a chunk. There are several times as many as chunks, so that they are stored as [`Row`]s.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Row", into = "Row")]
+pub(crate) struct SymbolFacts {
+    pub(crate) name: String,
+    pub(crate) path: String,
+    pub(crate) kind: String,
+    /// Its lines in the chunk, with the comments before it.
+    pub(crate) start_line: u32,
+    pub(crate) end_line: u32,
+    /// Whether it is defined here, not only announced.
+    pub(crate) has_body: bool,
+}
+
+/// Name (empty if it is the path's last word), path, kind, lines, and whether it has a body.
+type Row = (String, String, String, u32, u32, bool);
+
+impl From<Row> for SymbolFacts {
+    fn from((name, path, kind, start_line, end_line, has_body): Row) -> Self {
+        let name = if name.is_empty() {
+            last_word(&path).to_owned()
+        } else {
+            name
+        };
+        Self {
+            name,
+            path,
+            kind,
+            start_line,
+            end_line,
+            has_body,
+        }
+    }
+}
+
+impl From<SymbolFacts> for Row {
+    fn from(facts: SymbolFacts) -> Self {
+        let name = if last_word(&facts.path) == facts.name {
+            String::new()
+        } else {
+            facts.name
+        };
+        (
+            name,
+            facts.path,
+            facts.kind,
+            facts.start_line,
+            facts.end_line,
+            facts.has_body,
+        )
+    }
+}
+
+fn last_word(path: &str) -> &str {
+    path.rsplit(' ').next().unwrap_or(path)
 }
 
 /// A file of a segment.
@@ -123,17 +211,8 @@ impl Builder {
                 *last = chunk;
             }
         }
-        let facts = outline.chunks.iter().map(|chunk| {
-            let about = outline.about(chunk);
-            ChunkFacts {
-                bytes: chunk.bytes.len() as u32,
-                start_line: *chunk.lines.start() as u32,
-                end_line: *chunk.lines.end() as u32,
-                kind: kind(&source.path, about).to_owned(),
-                symbol: about.map(|symbol| symbol.path.clone()),
-            }
-        });
-        let chunks: Vec<ChunkFacts> = facts.collect();
+        let facts = |chunk| ChunkFacts::of(&source.path, &outline, chunk);
+        let chunks: Vec<ChunkFacts> = outline.chunks.iter().map(facts).collect();
         self.chunks += chunks.len() as u32;
         let texts = meaning::of_chunks(&chunks, &source.text).map(|meant| meant.key());
         let texts = texts.collect();

@@ -24,9 +24,9 @@ pub(crate) enum Kind {
     FilePart = b'f',
     /// The file's whole name without its extension, in the file's first chunk: `httpheader`.
     File = b'n',
-    /// The kind of what the chunk is about: `function`.
+    /// The kind of what the chunk is about, and of what begins in it: `function`.
     About = b'k',
-    /// The whole name of what the chunk is about: `parsehttpheader`.
+    /// The name of each of these, as filters compare it: `parsehttpheader`.
     Symbol = b's',
 }
 
@@ -109,8 +109,11 @@ impl Interner {
             }
             let about = outline.about(chunk);
             ids.push(self.id(Kind::About, kind(path, about)));
-            if let Some(symbol) = about {
-                ids.push(self.id(Kind::Symbol, &whole(&symbol.name)));
+            for symbol in outline.symbols[chunk.defines.clone()].iter().chain(about) {
+                ids.push(self.id(Kind::About, symbol.kind.word()));
+                // What is shown may end in another word: `TEST(Suite, Works)`.
+                ids.push(self.id(Kind::Symbol, &name_key(&symbol.name)));
+                ids.push(self.id(Kind::Symbol, &last_key(&symbol.path)));
             }
             if at == 0 {
                 ids.push(self.id(Kind::File, &whole(stem_of(path))));
@@ -163,6 +166,21 @@ pub(crate) fn whole(name: &str) -> String {
         .flat_map(char::to_lowercase)
         .take(100)
         .collect()
+}
+
+/// Returns a name as filters compare it: [`whole`], or as it stands if it is an operator.
+pub(crate) fn name_key(name: &str) -> String {
+    let key = whole(name);
+    if key.is_empty() {
+        name.trim().to_owned()
+    } else {
+        key
+    }
+}
+
+/// Returns the key of the last name in a text.
+pub(crate) fn last_key(text: &str) -> String {
+    name_key(identifiers(text).last().unwrap_or(text))
 }
 
 /// Returns the parts of a name or path, as words are indexed, each once.

@@ -1,0 +1,74 @@
+//! Names of symbols, as they are asked for: alone (`total`), with what they are in (`Cart::total`, `shop.Cart.total`), or as an answer shows
+//! them (`class Cart > def total`).
+
+use crate::{
+    segment::SymbolFacts,
+    terms::{identifiers, last_key, name_key, whole},
+};
+
+/// Names that stand for the file or module that is being written.
+const SELVES: [&str; 4] = ["crate", "self", "super", "this"];
+
+/// A name that is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct SymbolName {
+    text: String,
+    /// Its parts, from the outside.
+    parts: Vec<String>,
+}
+
+impl SymbolName {
+    pub(crate) fn of(text: &str) -> Self {
+        let text = text.trim().trim_end_matches("()");
+        let parts = identifiers(text).map(whole);
+        Self {
+            text: text.to_owned(),
+            parts: parts.filter(|part| !SELVES.contains(&part.as_str())).collect(),
+        }
+    }
+
+    /// Returns the keys that a symbol of this name has one of, as terms of its chunk.
+    pub(crate) fn keys(&self) -> [String; 2] {
+        [last_key(&self.text), name_key(&self.text)]
+    }
+
+    /// Returns whether a symbol is called so. `modules` are the names of what the file is in, from the outside.
+    pub(crate) fn fits(&self, symbol: &SymbolFacts, modules: &[String]) -> bool {
+        if self.text == symbol.path || name_key(&self.text) == name_key(&symbol.name) && self.is_whole(symbol)
+        {
+            return true;
+        }
+        let Some((last, outer)) = self.parts.split_last() else {
+            return false;
+        };
+        let inside = identifiers(&symbol.path).map(whole);
+        let mut chain = modules.iter().cloned().chain(inside);
+        *last == whole(&symbol.name)
+            && self.is_whole(symbol)
+            && outer.iter().all(|part| chain.any(|name| name == *part))
+    }
+
+    /// Returns whether the marks at the end of a name, if there are any, are those of the symbol: `operator+`, `empty?`.
+    fn is_whole(&self, symbol: &SymbolFacts) -> bool {
+        self.text.ends_with(char::is_alphanumeric) || self.text.ends_with(&symbol.name)
+    }
+}
+
+/// Returns the names of what a file's symbols are in: its folders, itself, and its modules.
+pub(crate) fn modules<'s>(path: &str, symbols: impl Iterator<Item = &'s SymbolFacts>) -> Vec<String> {
+    let declared = symbols.filter(|symbol| symbol.kind == "module");
+    let names = declared.flat_map(|symbol| identifiers(&symbol.path));
+    identifiers(path).chain(names).map(whole).collect()
+}
+
+/// Returns whether a text has a word with marks, in any case of ASCII, not as a part of a longer one.
+pub(crate) fn has_literal(text: &str, literal: &str) -> bool {
+    let (text, literal) = (text.to_ascii_lowercase(), literal.to_ascii_lowercase());
+    let is_part = |char: char| char.is_alphanumeric() || char == '_';
+    text.match_indices(&literal).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + literal.len()..]);
+        let goes_on = (literal.starts_with(is_part) && before.ends_with(is_part))
+            || (literal.ends_with(is_part) && after.starts_with(is_part));
+        !goes_on
+    })
+}
