@@ -1,8 +1,9 @@
 //! What a comparison affects: which symbols the changed lines are in, and who uses them in the target.
 //!
-//! A use is a word that equals the symbol's name. It is found without resolving names, so a name that many files define is not
-//! followed: its uses could be of any of them.
+//! A use is a name in a program of the same language that equals the symbol's, and is no local variable, nor what the file itself defines.
+//! Names are not resolved any further, so one that many files define is not followed: its uses could be of any of them.
 
+mod mentions;
 mod touched;
 mod uses;
 
@@ -72,7 +73,7 @@ impl GitRepository {
         for change in &changes {
             touched.push(Touched::of(self, change, cancelled)?);
         }
-        let mut uses = Uses::of(&touched);
+        let mut uses = Uses::of(&changes, &touched);
         uses.find(self, &comparison.target, cancelled)?;
         let skipped = uses.skipped;
         let mut dependents = uses.into_dependents();

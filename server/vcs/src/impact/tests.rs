@@ -115,6 +115,103 @@ const CASES: &[Case] = &[
         )],
         expected: &[("a.py", &["def f"], &["a.py:5 def g"])],
     },
+    Case {
+        name: "comments, texts, local variables, parameters, labels, other languages, and files with a symbol of their own",
+        before: &[
+            ("lib.py", "def total(x):\n    return x\n"),
+            (
+                "comment.py",
+                "# the total is printed\n\ndef f():\n    \"\"\"total\"\"\"\n    return 'total'\n",
+            ),
+            (
+                "local.py",
+                "def f():\n    total = 1\n    return total\n\ndef g(total, a=2):\n    return [total for a in b]\n",
+            ),
+            (
+                "taken.py",
+                "def f():\n    for total, x in y:\n        with open(x) as total:\n            print(total)\n",
+            ),
+            ("label.py", "def f():\n    return g(total=1)\n"),
+            ("own.py", "total = 1\n\ndef f():\n    return total\n"),
+            ("page.js", "function f() {\n  return total(1);\n}\n"),
+            (
+                "user.py",
+                "from lib import total\n\ndef f(x=total(1)):\n    y = 2\n    return f'{total(y)}'\n",
+            ),
+            (
+                "member.py",
+                "import lib\n\ndef f():\n    total = lib.total(2)\n    return total\n",
+            ),
+            (
+                "global.py",
+                "def f():\n    global total\n    total = 2\n\nprint(total(3))\n",
+            ),
+        ],
+        after: &[("lib.py", Some("def total(x):\n    return x + 1\n"))],
+        expected: &[(
+            "lib.py",
+            &["def total"],
+            &[
+                "global.py:3 def f",
+                "global.py:5 ",
+                "member.py:4 def f",
+                "user.py:1 ",
+                "user.py:3 def f",
+            ],
+        )],
+    },
+    Case {
+        name: "local variables of other languages",
+        before: &[
+            ("lib.rs", "pub fn total() -> u8 {\n    1\n}\n"),
+            (
+                "a.rs",
+                "fn f(total: u8) {\n    let g = |x| x;\n    total + 1;\n}\nfn h() {\n    let (a, total) = b;\n    a + total;\n}\n",
+            ),
+            (
+                "b.rs",
+                "// total\nfn f() -> u8 {\n    log!(\"total\", total());\n    crate::total()\n}\n",
+            ),
+            ("lib.ts", "export function sum() {\n  return 1;\n}\n"),
+            (
+                "a.js",
+                "function f(sum) {\n  return sum;\n}\nfunction g() {\n  const { sum } = h;\n  return `sum`;\n}\n",
+            ),
+            ("b.tsx", "const f = () => `${sum()}`;\n"),
+            ("lib.c", "int add(int a)\n{\n  return 1;\n}\n"),
+            ("lib.h", "int add(int a);\n#define TWICE(x) add(add(x))\n"),
+            (
+                "a.c",
+                "int f(int add)\n{\n  return add;\n}\nint g(void)\n{\n  int add = 1;\n  return add;\n}\n",
+            ),
+            ("b.cpp", "int f()\n{\n  return add(1);\n}\n"),
+            ("lib.go", "package a\n\nfunc Max() int {\n\treturn 1\n}\n"),
+            (
+                "a.go",
+                "package a\n\nfunc f(Max int) int {\n\treturn Max\n}\nfunc g() {\n\tMax := 1\n\tprint(Max)\n}\n",
+            ),
+            ("lib.sh", "build() {\n  echo 1\n}\n"),
+            ("a.sh", "echo build\nbuild one\n"),
+        ],
+        after: &[
+            ("lib.rs", Some("pub fn total() -> u8 {\n    2\n}\n")),
+            ("lib.ts", Some("export function sum() {\n  return 2;\n}\n")),
+            ("lib.c", Some("int add(int a)\n{\n  return 2;\n}\n")),
+            ("lib.go", Some("package a\n\nfunc Max() int {\n\treturn 2\n}\n")),
+            ("lib.sh", Some("build() {\n  echo 2\n}\n")),
+        ],
+        expected: &[
+            ("lib.rs", &["fn total"], &["b.rs:3 fn f"]),
+            ("lib.ts", &["function sum"], &["b.tsx:1 const f"]),
+            (
+                "lib.c",
+                &["function add"],
+                &["b.cpp:3 function f", "lib.h:2 #define TWICE"],
+            ),
+            ("lib.go", &["func Max"], &[]),
+            ("lib.sh", &["function build"], &["a.sh:2 "]),
+        ],
+    },
 ];
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range, path::Path};
 
-use tabellion_syntax::{Language, Symbol, SymbolKind, parse, symbols};
+use tabellion_syntax::{Language, Symbol, SymbolKind, parse, symbols, tree_sitter::Tree};
 
 use crate::{
     compare::{ChangedFile, FileChange, content::is_binary, line_ranges, tree::TreeFile},
@@ -18,6 +18,8 @@ pub(super) const MAX_PARSED_BYTES: u64 = 1024 * 1024;
 pub(super) struct Touched {
     /// By their path, such as `impl Foo > fn bar`: name, and whether uses of the name are of it.
     symbols: BTreeMap<String, (String, bool)>,
+    /// The languages in which its symbols can be used.
+    family: Option<Family>,
 }
 
 impl Touched {
@@ -37,6 +39,8 @@ impl Touched {
             _ => Ok(None),
         };
         let (old, new) = (side(old)?, side(new)?);
+        let language = new.as_ref().or(old.as_ref()).map(|source| source.language);
+        touched.family = language.map(Family::from);
         let text = |source: &Option<Source>| {
             source
                 .as_ref()
@@ -64,10 +68,10 @@ impl Touched {
         }
     }
 
-    /// Returns the names whose uses are looked for.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    /// Returns the names whose uses are looked for, with the languages that they are looked for in.
+    pub(super) fn names(&self) -> impl Iterator<Item = (Family, &str)> {
         let followed = self.symbols.values().filter(|(_, is_followed)| *is_followed);
-        followed.map(|(name, _)| name.as_str())
+        followed.filter_map(|(name, _)| Some((self.family?, name.as_str())))
     }
 
     /// Returns the symbols' paths.
@@ -76,9 +80,26 @@ impl Touched {
     }
 }
 
+/// Languages whose programs use each other's symbols, as the first of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Family(Language);
+
+impl From<Language> for Family {
+    fn from(language: Language) -> Self {
+        Self(match language.name() {
+            "typescript" | "tsx" => Language::JavaScript,
+            "cpp" => Language::C,
+            "kotlin" => Language::Java,
+            _ => language,
+        })
+    }
+}
+
 /// A source file with its symbols.
 pub(super) struct Source {
+    pub(super) language: Language,
     pub(super) text: String,
+    pub(super) tree: Tree,
     pub(super) symbols: Vec<Symbol>,
     /// For each line, from 0, the index of the innermost symbol that it is in; `None` for blank lines too.
     pub(super) innermost: Vec<Option<usize>>,
@@ -101,7 +122,9 @@ impl Source {
             }
         }
         Some(Self {
+            language,
             text,
+            tree,
             symbols,
             innermost,
         })

@@ -1,17 +1,20 @@
-//! What uses symbols: the words of a tree's source files.
+//! What uses symbols: the names in a tree's source files.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
     path::Path,
 };
 
-use tabellion_syntax::Language;
+use tabellion_syntax::{Language, Symbol, SymbolKind};
 
 use super::{
     Dependent, MAX_DEPENDENTS,
-    touched::{MAX_PARSED_BYTES, Touched, source_of},
+    mentions::{Mention, mentions, words},
+    touched::{Family, MAX_PARSED_BYTES, Touched, source_of},
 };
-use crate::{blobs::Submodules, error::VcsError, repository::GitRepository, revision::Revision};
+use crate::{
+    blobs::Submodules, compare::FileChange, error::VcsError, repository::GitRepository, revision::Revision,
+};
 
 /// Files that may define a name for its uses to be followed.
 const MAX_DEFINING_FILES: usize = 3;
@@ -22,15 +25,19 @@ const MAX_SCANNED_BYTES: u64 = 1024 * 1024 * 1024;
 /// Upper bound of the files that are parsed, to know what a use is in.
 const MAX_PARSED_FILES: usize = 5000;
 
+/// A name, and the languages that it is a symbol of.
+type Name = (Family, String);
+
 /// The uses of the names that some files define.
 pub(super) struct Uses {
     /// For each name, the files whose change touched it.
-    wanted: HashMap<String, Vec<usize>>,
+    wanted: HashMap<Name, Vec<usize>>,
     /// For each name, the files that define it.
-    defining: HashMap<String, HashSet<String>>,
+    defining: HashMap<Name, HashSet<String>>,
     /// The uses of each name.
-    found: HashMap<String, BTreeSet<Dependent>>,
-    files: usize,
+    found: HashMap<Name, BTreeSet<Dependent>>,
+    /// Paths of the files.
+    files: Vec<String>,
     pub(super) skipped: u64,
 }
 
@@ -45,11 +52,11 @@ pub(super) struct Dependents {
 
 impl Uses {
     /// Prepares the search for the users of what each file has touched.
-    pub(super) fn of(touched: &[Touched]) -> Self {
-        let mut wanted: HashMap<String, Vec<usize>> = HashMap::new();
+    pub(super) fn of(changes: &[&FileChange], touched: &[Touched]) -> Self {
+        let mut wanted: HashMap<Name, Vec<usize>> = HashMap::new();
         for (file, touched) in touched.iter().enumerate() {
-            for name in touched.names() {
-                let files = wanted.entry(name.to_owned()).or_default();
+            for (family, name) in touched.names() {
+                let files = wanted.entry((family, name.to_owned())).or_default();
                 if files.last() != Some(&file) {
                     files.push(file);
                 }
@@ -59,7 +66,7 @@ impl Uses {
             wanted,
             defining: HashMap::new(),
             found: HashMap::new(),
-            files: touched.len(),
+            files: changes.iter().map(|change| change.path.clone()).collect(),
             skipped: 0,
         }
     }
@@ -87,7 +94,7 @@ impl Uses {
             }
             scanned += blob.size;
             let bytes = blobs.read(&blob)?;
-            if words(&bytes).any(|(_, word)| self.is_wanted(word)) {
+            if words(&bytes).any(|(_, word)| self.is_wanted(language.into(), word)) {
                 parsed += 1;
                 self.file(&blob.path, language, bytes);
             }
@@ -95,8 +102,8 @@ impl Uses {
         Ok(())
     }
 
-    fn is_wanted(&self, word: &[u8]) -> bool {
-        std::str::from_utf8(word).is_ok_and(|word| self.wanted.contains_key(word))
+    fn is_wanted(&self, family: Family, word: &[u8]) -> bool {
+        std::str::from_utf8(word).is_ok_and(|word| self.wanted.contains_key(&(family, word.to_owned())))
     }
 
     /// Notes what a file uses and defines.
@@ -104,36 +111,34 @@ impl Uses {
         let Some(source) = source_of(language, bytes) else {
             return;
         };
+        let family = Family::from(language);
+        let is_wanted = |name: &str| self.wanted.contains_key(&(family, name.to_owned()));
         // Where a name stands first in its own definition is no use.
         let mut definitions = HashSet::new();
-        for symbol in &source.symbols {
-            if self.wanted.contains_key(&symbol.name) {
-                let defining = self.defining.entry(symbol.name.clone()).or_default();
-                defining.insert(path.to_owned());
-                let text = &source.text.as_bytes()[symbol.bytes.clone()];
-                let first = words(text).find(|(_, word)| *word == symbol.name.as_bytes());
-                definitions.extend(first.map(|(at, _)| symbol.bytes.start + at));
-            }
+        for symbol in source.symbols.iter().filter(|symbol| is_wanted(&symbol.name)) {
+            let defining = self.defining.entry((family, symbol.name.clone())).or_default();
+            defining.insert(path.to_owned());
+            let text = &source.text.as_bytes()[symbol.bytes.clone()];
+            let first = words(text).find(|(_, word)| *word == symbol.name.as_bytes());
+            definitions.extend(first.map(|(at, _)| symbol.bytes.start + at));
         }
-        let mut line = 1;
-        let mut counted = 0;
-        let mut last: HashSet<(Option<usize>, &str)> = HashSet::new();
-        for (at, word) in words(source.text.as_bytes()) {
-            let Ok(word) = std::str::from_utf8(word) else {
-                continue;
-            };
-            if !self.wanted.contains_key(word) || definitions.contains(&at) {
-                continue;
-            }
-            line += memchr::memchr_iter(b'\n', &source.text.as_bytes()[counted..at]).count();
-            counted = at;
+        let is_changed = |file: &usize| self.files[*file] == path;
+        let owns = |name: &str| {
+            let defines =
+                |symbol: &Symbol| symbol.name == name && symbol.has_body && symbol.kind != SymbolKind::Method;
+            let changed = self.wanted.get(&(family, name.to_owned()));
+            source.symbols.iter().any(defines) && !changed.is_some_and(|files| files.iter().any(is_changed))
+        };
+        let mut last: HashSet<(Option<usize>, String)> = HashSet::new();
+        for Mention { name, at, line } in mentions(&source, is_wanted) {
             let inside = source.innermost.get(line - 1).copied().flatten();
             let symbol = inside.map(|index| &source.symbols[index]);
-            // What uses itself depends on no other symbol.
-            if symbol.is_some_and(|symbol| symbol.name == word) || !last.insert((inside, word)) {
+            // What uses itself depends on no other symbol, and what defines a name means its own.
+            let is_itself = symbol.is_some_and(|symbol| symbol.name == name) || owns(&name);
+            if definitions.contains(&at) || is_itself || !last.insert((inside, name.clone())) {
                 continue;
             }
-            self.found.entry(word.to_owned()).or_default().insert(Dependent {
+            self.found.entry((family, name)).or_default().insert(Dependent {
                 path: path.to_owned(),
                 line,
                 symbol: symbol.map_or(String::new(), |symbol| symbol.path.clone()),
@@ -143,7 +148,7 @@ impl Uses {
 
     /// Returns the dependents of each file.
     pub(super) fn into_dependents(self) -> Vec<Dependents> {
-        let mut of_files: Vec<BTreeSet<&Dependent>> = vec![BTreeSet::new(); self.files];
+        let mut of_files: Vec<BTreeSet<&Dependent>> = vec![BTreeSet::new(); self.files.len()];
         for (name, files) in &self.wanted {
             let is_ambiguous = self
                 .defining
@@ -162,18 +167,4 @@ impl Uses {
         });
         dependents.collect()
     }
-}
-
-/// Returns the words of a text that can be names, each with its place.
-fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    // Letters beyond ASCII are parts of names in most languages.
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        at += text[at..].iter().position(is_part)?;
-        let length = text[at..].iter().take_while(|byte| is_part(byte)).count();
-        let word = (at, &text[at..at + length]);
-        at += length;
-        Some(word)
-    })
 }

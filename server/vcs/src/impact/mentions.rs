@@ -1,0 +1,295 @@
+//! Where a source names something: the names of its tree, without comments and texts, and without variables of functions.
+
+use std::collections::HashSet;
+
+use tabellion_syntax::{
+    SymbolKind,
+    tree_sitter::{Node, Tree},
+};
+
+use super::touched::Source;
+
+/// A place that names something.
+pub(super) struct Mention {
+    pub(super) name: String,
+    /// The byte at which it begins.
+    pub(super) at: usize,
+    /// Its line, from 1.
+    pub(super) line: usize,
+}
+
+/// Nodes that bind names, each with the field that has these; any field if it is empty.
+const BINDINGS: &[(&str, &str)] = &[
+    // Python, Ruby
+    ("assignment", "left"),
+    ("augmented_assignment", "left"),
+    ("named_expression", "name"),
+    ("for_statement", "left"),
+    ("for_in_clause", "left"),
+    ("as_pattern", "alias"),
+    ("parameters", ""),
+    ("lambda_parameters", ""),
+    ("method_parameters", ""),
+    ("block_parameters", ""),
+    // JavaScript, Java, C#
+    ("variable_declarator", "name"),
+    ("formal_parameters", ""),
+    ("formal_parameter", "name"),
+    ("required_parameter", "pattern"),
+    ("optional_parameter", "pattern"),
+    ("arrow_function", "parameter"),
+    ("for_in_statement", "left"),
+    ("enhanced_for_statement", "name"),
+    ("catch_clause", "parameter"),
+    ("catch_formal_parameter", "name"),
+    // Rust
+    ("let_declaration", "pattern"),
+    ("parameter", "pattern"),
+    ("parameter", "name"),
+    ("for_expression", "pattern"),
+    ("closure_parameters", ""),
+    // Go, C
+    ("short_var_declaration", "left"),
+    ("range_clause", "left"),
+    ("var_spec", "name"),
+    ("const_spec", "name"),
+    ("parameter_declaration", "name"),
+    ("parameter_declaration", "declarator"),
+    ("init_declarator", "declarator"),
+    ("declaration", "declarator"),
+    ("for_range_loop", "declarator"),
+    // PHP, Kotlin, Swift, shells
+    ("simple_parameter", "name"),
+    ("variable_declaration", ""),
+    ("pattern", "bound_identifier"),
+    ("variable_assignment", "name"),
+];
+
+/// Nodes around a name in what binds it.
+const PATTERNS: &[&str] = &[
+    "pattern_list",
+    "tuple_pattern",
+    "list_pattern",
+    "expression_list",
+    "left_assignment_list",
+    "object_pattern",
+    "array_pattern",
+    "ref_pattern",
+    "mut_pattern",
+    "reference_pattern",
+    "typed_parameter",
+    "default_parameter",
+    "typed_default_parameter",
+    "list_splat_pattern",
+    "dictionary_splat_pattern",
+    "as_pattern_target",
+    "pointer_declarator",
+    "reference_declarator",
+    "array_declarator",
+    "variable_name",
+];
+
+/// Nodes in which a name is of something else: an argument, a member of a literal.
+const LABELS: &[(&str, &str)] = &[
+    ("keyword_argument", "name"),
+    ("pair", "key"),
+    ("field_initializer", "field"),
+];
+
+/// The kind of a node, and the field of it that the walk is in.
+type Step<'t> = (&'t str, Option<&'t str>);
+
+/// A name, and how it stands in the tree.
+struct Leaf {
+    mention: Mention,
+    /// The innermost function around it, as a number of its symbol.
+    function: Option<usize>,
+    role: Role,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Use,
+    /// A member of a value: `.name`.
+    Member,
+    /// A local variable or parameter begins here.
+    Binding,
+    /// The function says that the name is of the file: `global name`.
+    Global,
+    Label,
+}
+
+/// Returns where a source names what `is_wanted`, and means no variable of a function by it, nor what the source itself defines.
+pub(super) fn mentions(source: &Source, is_wanted: impl Fn(&str) -> bool) -> Vec<Mention> {
+    let mut leaves = vec![];
+    let mut functions = Functions::of(source);
+    walk(&source.tree, |node, path| {
+        let text = source.text.as_bytes();
+        // A macro of C is a line that is not parsed.
+        for (at, name) in words(&text[node.byte_range()]) {
+            let Some(name) = std::str::from_utf8(name).ok().filter(|name| is_wanted(name)) else {
+                continue;
+            };
+            let at = node.start_byte() + at;
+            leaves.push(Leaf {
+                mention: Mention {
+                    name: name.to_owned(),
+                    at,
+                    line: node.start_position().row + 1,
+                },
+                function: functions.around(at),
+                role: role(node, path),
+            });
+        }
+    });
+    let with = |role: Role| {
+        let all = leaves.iter().filter(move |leaf| leaf.role == role);
+        all.map(|leaf| (leaf.function, leaf.mention.name.as_str()))
+            .collect::<HashSet<_>>()
+    };
+    let (bound, global) = (with(Role::Binding), with(Role::Global));
+    let is_local = |leaf: &Leaf| {
+        let mut function = leaf.function;
+        let name = leaf.mention.name.as_str();
+        while let Some(at) = function {
+            let key = (Some(at), name);
+            if bound.contains(&key) && !global.contains(&key) {
+                return true;
+            }
+            function = functions.outer[at];
+        }
+        false
+    };
+    let is_use = |leaf: &Leaf| match leaf.role {
+        Role::Member => true,
+        Role::Label | Role::Global => false,
+        Role::Use | Role::Binding => !is_local(leaf),
+    };
+    let uses: Vec<bool> = leaves.iter().map(is_use).collect();
+    let uses = leaves.into_iter().zip(uses).filter(|(_, is_use)| *is_use);
+    uses.map(|(leaf, _)| leaf.mention).collect()
+}
+
+/// Returns how a name stands among the nodes around it, outermost first, each with the field that the next one is in.
+fn role(node: Node<'_>, path: &[Step<'_>]) -> Role {
+    let is_member = |field: &str| matches!(field, "attribute" | "field" | "property" | "suffix");
+    let Some((kind, field)) = path.last() else {
+        return Role::Use;
+    };
+    let field = field.unwrap_or_default();
+    if kind.contains("global_statement") || kind.contains("nonlocal_statement") {
+        return Role::Global;
+    }
+    if LABELS.contains(&(*kind, field)) {
+        return Role::Label;
+    }
+    if is_member(field) || matches!(node.kind(), "field_identifier" | "property_identifier") {
+        return Role::Member;
+    }
+    let binding = path
+        .iter()
+        .rev()
+        .enumerate()
+        .find(|(_, (kind, _))| !PATTERNS.contains(kind));
+    let binds = binding.is_some_and(|(_, (kind, field))| {
+        let field = field.unwrap_or_default();
+        BINDINGS
+            .iter()
+            .any(|(of, within)| of == kind && (within.is_empty() || *within == field))
+    });
+    // The default of a parameter is a use.
+    let is_value = field == "value" || field == "type";
+    if binds && !is_value {
+        Role::Binding
+    } else {
+        Role::Use
+    }
+}
+
+/// Calls `each` with each name of a tree, and the nodes around it.
+fn walk<'t>(tree: &'t Tree, mut each: impl FnMut(Node<'t>, &[Step<'t>])) {
+    let mut cursor = tree.walk();
+    let mut path: Vec<Step<'t>> = vec![];
+    loop {
+        let node = cursor.node();
+        let kind = node.kind();
+        if !kind.contains("comment") && cursor.goto_first_child() {
+            path.push((kind, cursor.field_name()));
+            continue;
+        }
+        let around = path.last().map_or("", |(kind, _)| *kind);
+        if node.is_named() && is_name(kind, around) {
+            each(node, &path);
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return;
+            }
+            path.pop();
+        }
+        if let Some(last) = path.last_mut() {
+            last.1 = cursor.field_name();
+        }
+    }
+}
+
+/// Returns whether leaves of this kind have names: not comments, nor parts of texts, nor arguments of commands.
+fn is_name(kind: &str, around: &str) -> bool {
+    kind.contains("identifier")
+        || matches!(kind, "name" | "constant" | "variable_name" | "preproc_arg")
+        || (kind == "word" && around == "command_name")
+}
+
+/// The functions of a source.
+struct Functions<'s> {
+    source: &'s Source,
+    /// By symbol: the function around it.
+    outer: Vec<Option<usize>>,
+    /// The functions around the last place, outermost first, and the first symbol behind it.
+    open: Vec<usize>,
+    next: usize,
+}
+
+impl<'s> Functions<'s> {
+    fn of(source: &'s Source) -> Self {
+        Self {
+            source,
+            outer: vec![None; source.symbols.len()],
+            open: vec![],
+            next: 0,
+        }
+    }
+
+    /// Returns the innermost function that has a byte. Bytes are asked for in their order.
+    fn around(&mut self, at: usize) -> Option<usize> {
+        let symbols = &self.source.symbols;
+        while symbols
+            .get(self.next)
+            .is_some_and(|symbol| symbol.bytes.start <= at)
+        {
+            let start = symbols[self.next].bytes.start;
+            self.open.retain(|open| symbols[*open].bytes.end > start);
+            if matches!(symbols[self.next].kind, SymbolKind::Function | SymbolKind::Method) {
+                self.outer[self.next] = self.open.last().copied();
+                self.open.push(self.next);
+            }
+            self.next += 1;
+        }
+        self.open.retain(|open| symbols[*open].bytes.end > at);
+        self.open.last().copied()
+    }
+}
+
+/// Returns the words of a text that can be names, each with its place.
+pub(super) fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    // Letters beyond ASCII are parts of names in most languages.
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        at += text[at..].iter().position(is_part)?;
+        let length = text[at..].iter().take_while(|byte| is_part(byte)).count();
+        let word = (at, &text[at..at + length]);
+        at += length;
+        Some(word)
+    })
+}
