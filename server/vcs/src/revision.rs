@@ -25,14 +25,76 @@ pub struct Revision {
     pub commit: ObjectId,
 }
 
+/// Upper bound of the commits that a name can go back.
+const MAX_STEPS: usize = 100_000;
+
+/// Splits `main~2^2` into the name and the parents that lead from there: the first, the first, the second, from 0. `None` if it says no way
+/// back, or none that is understood.
+fn steps_back(name: &str) -> Option<(&str, Vec<usize>)> {
+    let begins = name.find(['~', '^'])?;
+    let (of, mut rest) = name.split_at(begins);
+    let mut steps = vec![];
+    while !rest.is_empty() {
+        let behind = rest.strip_prefix(['~', '^'])?;
+        let mark = &rest[..1];
+        let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
+        let number = match &behind[..digits] {
+            "" => 1,
+            digits => digits.parse().ok()?,
+        };
+        match (mark, number) {
+            ("~", number) if number <= MAX_STEPS - steps.len() => steps.extend(vec![0; number]),
+            ("^", 0) => {}
+            ("^", parent) if steps.len() < MAX_STEPS => steps.push(parent - 1),
+            _ => return None,
+        }
+        rest = &behind[digits..];
+    }
+    Some((of, steps))
+}
+
 impl GitRepository {
-    /// Returns the commit that `name` stands for, a branch, tag, or id of a commit, of which 4 digits are enough. A name means what
-    /// it means to git: HEAD, a full name such as `refs/heads/main`, a tag, a branch, a branch of a remote, and then an id. If there is
-    /// none, a branch of `origin`.
+    /// Returns the commit that `name` stands for: a branch, tag, or id of a commit, of which 4 digits are enough, or one that its history
+    /// goes back to, as in `HEAD~2` and `main^2`. A name means what it means to git: HEAD, a full name such as `refs/heads/main`, a tag, a
+    /// branch, a branch of a remote, and then an id. If there is none, a branch of `origin`.
     ///
     /// # Errors
-    /// If there is none, or it is ambiguous, or no commit.
+    /// If there is none, or it is ambiguous, or no commit; if its history does not go back so far.
     pub fn revision(&self, name: &str) -> Result<Revision, VcsError> {
+        let Some((of, steps)) = steps_back(name) else {
+            return self.named(name);
+        };
+        let mut commit = self.named(of)?.commit;
+        for parent in steps {
+            let found = self.git.find_commit(commit);
+            let found = found.map_err(|error| self.damaged("a commit", &error))?;
+            let Some(next) = found.parent_ids().nth(parent) else {
+                return Err(VcsError::UnknownRevision {
+                    name: name.to_owned(),
+                    existing: format!("the history of `{of}` does not go back to it"),
+                });
+            };
+            commit = next.detach();
+            let is_missing = self.git.try_find_header(commit);
+            if is_missing
+                .map_err(|error| self.damaged("a commit", &error))?
+                .is_none()
+            {
+                return Err(VcsError::Incomplete {
+                    path: self.path().to_owned(),
+                    what: "a commit so far back",
+                    remedy: "fetch the history with `git fetch --unshallow`",
+                });
+            }
+        }
+        Ok(Revision {
+            name: name.to_owned(),
+            commit,
+        })
+    }
+
+    /// Returns the commit that a name stands for that says no way back.
+    fn named(&self, name: &str) -> Result<Revision, VcsError> {
         let unreadable = |error: gix::Error| self.damaged("a reference", &error);
         let candidates: &[&str] = match name {
             "HEAD" | "@" => &[],

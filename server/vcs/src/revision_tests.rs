@@ -10,6 +10,10 @@ fn a_revision_is_what_git_takes_it_for() {
     git(&top, &["branch", "both"]);
     commit(&top, &[("b", Some("b"))], "second");
     git(&top, &["tag", "both"]);
+    git(&top, &["checkout", "-q", "-b", "side", "HEAD~1"]);
+    commit(&top, &[("c", Some("c"))], "beside");
+    git(&top, &["checkout", "-q", "main"]);
+    git(&top, &["merge", "-q", "-m", "merge", "side"]);
     git(&top, &["update-ref", "refs/remotes/origin/there", "HEAD~1"]);
     git(&top, &["update-ref", "refs/remotes/origin/main", "HEAD~1"]);
     git(&top, &["tag", "of-tree", "HEAD^{tree}"]);
@@ -34,6 +38,17 @@ fn a_revision_is_what_git_takes_it_for() {
         &head[..7],
         &head[..12],
         &head.to_uppercase(),
+        "HEAD~1",
+        "HEAD~",
+        "@^",
+        "main~2",
+        "main~~",
+        "main^2",
+        "main^2~1",
+        "main^0",
+        "v2^0",
+        "origin/there~0",
+        &format!("{head}^1^"),
     ] {
         let expected = git(
             &top,
@@ -49,7 +64,7 @@ fn a_revision_is_what_git_takes_it_for() {
         there.commit.to_string(),
         git(&top, &["rev-parse", "origin/there"])
     );
-    let branches = "branches are `both`, `feature/x`, `main`";
+    let branches = "branches are `both`, `feature/x`, `main`, `side`";
     for (name, rule, expected) in [
         (
             "mian",
@@ -69,7 +84,18 @@ fn a_revision_is_what_git_takes_it_for() {
         ("", "revision_unknown", String::new()),
         ("a b", "revision_unknown", String::new()),
         ("..", "revision_unknown", String::new()),
-        ("main~1", "revision_unknown", String::new()),
+        (
+            "main~9",
+            "revision_unknown",
+            "no branch, tag or commit is called `main~9`; the history of `main` does not go back to it"
+                .into(),
+        ),
+        ("main^3", "revision_unknown", String::new()),
+        ("main~é", "revision_unknown", String::new()),
+        ("main^{commit}", "revision_unknown", String::new()),
+        ("~", "revision_unknown", String::new()),
+        ("main~99999999999999999999", "revision_unknown", String::new()),
+        ("main~100001", "revision_unknown", String::new()),
         ("../../outside", "revision_unknown", String::new()),
         ("refs/heads/../../config", "revision_unknown", String::new()),
         ("config", "revision_unknown", String::new()),
