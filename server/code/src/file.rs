@@ -10,7 +10,7 @@ use crate::CodeError;
 /// SQLite application id of an index of code.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tblc");
 /// Version of the tables, of chunks and of terms: an index of a different version is emptied.
-const FORMAT: i32 = 8;
+const FORMAT: i32 = 9;
 /// How long a writer waits for another, until it looks whether it is still to write.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes to which the write-ahead log is cut after a large transaction.
@@ -19,7 +19,7 @@ const MAX_IDLE_LOG: i64 = 16 << 20;
 const CREATE: &str = "
     CREATE TABLE collection (
         number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, generation INTEGER NOT NULL, operation TEXT NOT NULL,
-        state TEXT NOT NULL, total INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL,
+        state TEXT NOT NULL, total INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL, left_out INTEGER NOT NULL,
         started_at INTEGER NOT NULL, finished_at INTEGER, error TEXT, deaths INTEGER NOT NULL
     ) STRICT;
     CREATE TABLE segment (

@@ -65,6 +65,8 @@ pub struct Status {
     pub files_done: u64,
     /// Number of them that could not be read, or are no text.
     pub files_failed: u64,
+    /// Number of them that were left out: they may have secrets, or are minified.
+    pub files_left_out: u64,
     /// Number of chunks in the collection.
     pub chunks: u64,
     /// When it began, in Unix seconds.
@@ -84,6 +86,8 @@ pub struct Outcome {
     pub changed: u64,
     /// Number of files that are no longer there.
     pub removed: u64,
+    /// Number of files that were left out: they may have secrets, or are minified.
+    pub left_out: u64,
     /// Files that could not be indexed.
     pub failed: Vec<Failed>,
 }
@@ -403,10 +407,10 @@ impl Run {
             total: entries.len() as u64,
             ..Outcome::default()
         };
-        let mut failed: HashSet<write::Name> = HashSet::new();
+        let mut not_taken: HashSet<write::Name> = HashSet::new();
         run::cut(tree, &entries, &known, stop, |step| {
             self.index.write(connection, stop, |transaction| {
-                let (done, not) = match step {
+                let (done, not, left_out) = match step {
                     Step::Changed { segment, unchanged } => {
                         let changed = segment.files.len();
                         outcome.changed += changed as u64;
@@ -414,23 +418,30 @@ impl Run {
                         write::touch(transaction, collection)?;
                         let sql = "UPDATE collection SET deaths = 0 WHERE number = ?";
                         transaction.prepare_cached(sql)?.execute([collection])?;
-                        (changed + unchanged, 0)
+                        (changed + unchanged, 0, 0)
                     }
-                    Step::Unchanged(unchanged) => (unchanged, 0),
+                    Step::Unchanged(unchanged) => (unchanged, 0, 0),
+                    Step::LeftOut(file) => {
+                        not_taken.insert(file);
+                        outcome.left_out += 1;
+                        (0, 0, 1)
+                    }
                     Step::Failed(file) => {
-                        failed.insert((file.branch.clone(), file.path.clone()));
+                        not_taken.insert((file.branch.clone(), file.path.clone()));
                         outcome.failed.push(file);
-                        (0, 1)
+                        (0, 1, 0)
                     }
                 };
-                let sql = "UPDATE collection SET done = done + ?, failed = failed + ? WHERE number = ?";
+                let sql =
+                    "UPDATE collection SET done = done + ?, failed = failed + ?, left_out = left_out + ?
+                           WHERE number = ?";
                 transaction
                     .prepare_cached(sql)?
-                    .execute(params![done as i64, not, collection])?;
+                    .execute(params![done as i64, not, left_out, collection])?;
                 Ok(())
             })
         })?;
-        let gone = run::gone(&entries, &known, &failed);
+        let gone = run::gone(&entries, &known, &not_taken);
         if !gone.is_empty() {
             self.index.write(connection, stop, |transaction| {
                 for (branch, path) in &gone {
@@ -462,11 +473,11 @@ impl Tree for Unlisted {
 /// Makes or resets the row of a run; `None` if it has failed, since its process ended too often. Its lock is held: a row that says
 /// `indexing` is that of a process that ended.
 fn insert(connection: &Connection, key: &str, operation: &str) -> Result<Option<i64>, CodeError> {
-    let sql = "INSERT INTO collection (key, generation, operation, state, total, done, failed, started_at, deaths)
-               VALUES (?1, 1, ?2, 'indexing', 0, 0, 0, ?3, 0)
+    let sql = "INSERT INTO collection (key, generation, operation, state, total, done, failed, left_out, started_at, deaths)
+               VALUES (?1, 1, ?2, 'indexing', 0, 0, 0, 0, ?3, 0)
                ON CONFLICT (key) DO UPDATE SET
                    deaths = CASE WHEN operation <> ?2 THEN 0 WHEN state = 'indexing' THEN deaths + 1 ELSE deaths END,
-                   operation = ?2, state = 'indexing', total = 0, done = 0, failed = 0,
+                   operation = ?2, state = 'indexing', total = 0, done = 0, failed = 0, left_out = 0,
                    started_at = ?3, finished_at = NULL, error = NULL
                RETURNING number, deaths";
     let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
@@ -480,7 +491,7 @@ fn insert(connection: &Connection, key: &str, operation: &str) -> Result<Option<
 }
 
 fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, CodeError> {
-    let sql = "SELECT number, operation, state, total, done, failed, started_at, finished_at, error FROM collection WHERE key = ?";
+    let sql = "SELECT number, operation, state, total, done, failed, started_at, finished_at, error, left_out FROM collection WHERE key = ?";
     let row = connection.prepare_cached(sql)?.query_row([key], |row| {
         let state: String = row.get(2)?;
         let status = Status {
@@ -494,6 +505,7 @@ fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, Code
             files_total: row.get::<_, i64>(3)? as u64,
             files_done: row.get::<_, i64>(4)? as u64,
             files_failed: row.get::<_, i64>(5)? as u64,
+            files_left_out: row.get::<_, i64>(9)? as u64,
             chunks: 0,
             started_at: row.get(6)?,
             finished_at: row.get(7)?,

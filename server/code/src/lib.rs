@@ -46,5 +46,5 @@ pub use self::{
     search::{CodeHit, CodeHits},
     segment::commit_path,
     stop::Stop,
-    tree::{Entry, Folder, Selection, Tree},
+    tree::{Choice, Entry, Folder, Selection, Tree},
 };

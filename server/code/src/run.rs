@@ -15,8 +15,9 @@ use std::{
 use sha1::{Digest, Sha1};
 
 use crate::{
-    CodeError, Entry, Stop, Tree,
+    Choice, CodeError, Entry, Stop, Tree,
     segment::{Builder, Segment, Source},
+    tree::is_minified,
     write::Name,
 };
 
@@ -44,6 +45,8 @@ pub(crate) enum Step {
     },
     /// Nothing changed in so many files.
     Unchanged(usize),
+    /// By branch and path.
+    LeftOut(Name),
     Failed(Failed),
 }
 
@@ -104,10 +107,16 @@ fn work(
             break;
         };
         match source(tree, entry, known) {
-            Ok(None) => unchanged += 1,
-            Ok(Some(source)) => {
+            Ok(Read::Known) => unchanged += 1,
+            Ok(Read::Source(source)) => {
                 builder.add(source);
                 count += 1;
+            }
+            Ok(Read::LeftOut) => {
+                let name = (entry.branch.clone(), entry.path.clone());
+                if send.send(Step::LeftOut(name)).is_err() {
+                    return;
+                }
             }
             Err(reason) => {
                 let failed = Failed {
@@ -138,28 +147,42 @@ fn work(
     let _ = send.send(last);
 }
 
+/// What reading a file comes to.
+enum Read {
+    /// It is known as it is.
+    Known,
+    Source(Source),
+    LeftOut,
+}
+
 /// Returns the file if it is not known as it is; or why it can't be indexed.
 fn source(
     tree: &dyn Tree,
     entry: &Entry,
     known: &std::collections::HashMap<Name, Vec<u8>>,
-) -> Result<Option<Source>, String> {
+) -> Result<Read, String> {
+    if entry.choice == Choice::LeftOut {
+        return Ok(Read::LeftOut);
+    }
     let known = known.get(&(entry.branch.clone(), entry.path.clone()));
     let is_known = |blob: &[u8; 20]| known.is_some_and(|known| known == blob);
     if entry.blob.as_ref().is_some_and(is_known) {
-        return Ok(None);
+        return Ok(Read::Known);
     }
     let bytes = tree.read(entry).map_err(|error| error.to_string())?;
     let blob = entry.blob.unwrap_or_else(|| blob_id(&bytes));
     if is_known(&blob) {
-        return Ok(None);
+        return Ok(Read::Known);
     }
     if bytes.contains(&0) {
         return Err("it is no text: it has a NUL".to_owned());
     }
     let text = String::from_utf8(bytes)
         .map_err(|error| format!("it is no UTF-8 at byte {}", error.utf8_error().valid_up_to()))?;
-    Ok(Some(Source {
+    if entry.choice != Choice::Always && is_minified(&entry.path, &text) {
+        return Ok(Read::LeftOut);
+    }
+    Ok(Read::Source(Source {
         path: entry.path.clone(),
         branch: entry.branch.clone(),
         blob,
@@ -175,11 +198,11 @@ pub fn blob_id(bytes: &[u8]) -> [u8; 20] {
     sha.finalize().into()
 }
 
-/// Returns the known files that are not among `entries` or failed.
+/// Returns the known files that are not among `entries`, or failed or left out.
 pub(crate) fn gone<'k>(
     entries: &[Entry],
     known: &'k std::collections::HashMap<Name, Vec<u8>>,
-    failed: &HashSet<Name>,
+    not_taken: &HashSet<Name>,
 ) -> Vec<&'k Name> {
     let there: HashSet<(&str, &str)> = entries
         .iter()
@@ -187,7 +210,7 @@ pub(crate) fn gone<'k>(
         .collect();
     let mut gone: Vec<&Name> = known
         .keys()
-        .filter(|name| !there.contains(&(name.0.as_str(), name.1.as_str())) || failed.contains(*name))
+        .filter(|name| !there.contains(&(name.0.as_str(), name.1.as_str())) || not_taken.contains(*name))
         .collect();
     gone.sort_unstable();
     gone

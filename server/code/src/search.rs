@@ -653,7 +653,7 @@ impl<'s> Search<'s> {
             fits || spelled.iter().any(|spelled| terms::whole(spelled) == name)
         };
         let rank = |symbol: &&SymbolFacts| (symbol.has_body, spelled.contains(&symbol.name));
-        // Of those as good, the first.
+        // The first of those that are as good.
         let named = all().rev().filter(is_named).max_by_key(rank);
         if named.is_some() || !filters.is_on_chunks() {
             return named;

@@ -13,7 +13,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use crate::{
-    CodeError, CodeFilters, CodeHit, CodeIndex, CodeQuery, Entry, Folder, Selection, State, Stop, Tree,
+    Choice, CodeError, CodeFilters, CodeHit, CodeIndex, CodeQuery, Entry, Folder, Selection, State, Stop,
+    Tree,
 };
 
 /// Files in memory.
@@ -37,6 +38,7 @@ impl Tree for Texts {
             branch: branch.clone(),
             path: path.clone(),
             blob: None,
+            choice: Choice::Written,
         };
         Ok(self.0.keys().map(entry).collect())
     }
@@ -492,6 +494,71 @@ fn folders_are_read_by_their_ignore_rules_and_the_selection() {
     assert_eq!(bench.run(&Folder::new(&root, "", all)), (5, 0, 1));
 }
 
+#[test]
+fn secrets_and_minified_files_are_left_out_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = format!(
+        "/*! licence */\n{}\n",
+        "var a=1;function b(){return secret};".repeat(100)
+    );
+    let lines = "function b() { return secret }\n".repeat(100);
+    let files = [
+        (".env", "KEY=secret\n"),
+        (".env.local", "KEY=secret\n"),
+        ("deploy/prod.env", "KEY=secret\n"),
+        (".env.example", "KEY=secret\n"),
+        ("keys/server.pem", "secret\n"),
+        ("home/.aws/credentials", "secret\n"),
+        ("web/app.min.js", "secret()\n"),
+        ("web/bundle.js", &long),
+        ("web/style.css", &long),
+        ("web/app.js", &lines),
+        ("web/short.js", "secret()\n"),
+        ("src/environment.rs", "fn secret() {}\n"),
+        ("data.txt", &long),
+    ];
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let plain = [
+        ".env.example",
+        "data.txt",
+        "src/environment.rs",
+        "web/app.js",
+        "web/short.js",
+    ];
+    // By what lines take them, and how many are left out.
+    for (lines, more, left_out) in [
+        (&[][..], &[][..], 8),
+        (&["!.env", "!web/bundle.js"], &[".env", "web/bundle.js"], 6),
+    ] {
+        let bench = Bench::new();
+        let selection = Selection {
+            ignore_patterns: lines.iter().map(|line| line.to_string()).collect(),
+            ..Selection::default()
+        };
+        bench.run(&Folder::new(folder.path(), "", selection));
+        let mut found: Vec<String> = bench.paths("secret", &[]);
+        found.sort();
+        found.dedup();
+        let mut expected = [&plain[..], more].concat();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+        let status = bench.index.status("c").unwrap().unwrap();
+        assert_eq!(
+            (status.files_total, status.files_done, status.files_left_out),
+            (13, 13 - left_out, left_out)
+        );
+        // A file that becomes one of them is removed.
+        fs::write(folder.path().join("web/short.js"), &long).unwrap();
+        bench.run(&Folder::new(folder.path(), "", Selection::default()));
+        assert!(!bench.paths("secret", &[]).contains(&"web/short.js".to_owned()));
+        fs::write(folder.path().join("web/short.js"), "secret()\n").unwrap();
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn links_are_followed_if_asked_and_never_out_of_the_folder() {
@@ -608,7 +675,7 @@ fn a_path_can_be_anything_that_a_folder_has() {
             ignore_patterns: vec![pattern.into()],
             ..Selection::default()
         };
-        assert!(selection.ignores(folder).is_ok(), "{pattern}");
+        assert!(selection.choose(folder).is_ok(), "{pattern}");
     }
 }
 

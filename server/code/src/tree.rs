@@ -6,7 +6,7 @@ use std::{
     sync::OnceLock,
 };
 
-use ignore::gitignore::GitignoreBuilder;
+use ignore::{Match, gitignore::GitignoreBuilder};
 use tabellion_platform::{
     Dir, slashed,
     walk::{Walk, WalkError},
@@ -26,6 +26,76 @@ pub struct Entry {
     pub path: String,
     /// SHA-1 of its blob, where it is known without reading the file.
     pub blob: Option<[u8; 20]>,
+    /// Whether it is taken.
+    pub choice: Choice,
+}
+
+/// Whether a file is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// Whatever it has: the caller has named it.
+    Always,
+    /// Unless it is minified.
+    Written,
+    /// It is left out, and counted: by its name, it has secrets or is made from other files.
+    LeftOut,
+}
+
+/// Files that are left out by their names, as lines of `.gitignore`: what has secrets, which no search should show, and what is made from
+/// other files. A caller's line such as `!.env` takes them.
+const LEFT_OUT: &[&str] = &[
+    ".env",
+    ".env.*",
+    "*.env",
+    "!.env.example",
+    "!.env.sample",
+    "!.env.template",
+    "!.env.dist",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.ppk",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".htpasswd",
+    ".git-credentials",
+    "**/.aws/credentials",
+    "**/.docker/config.json",
+    "secrets.json",
+    "secrets.toml",
+    "secrets.yaml",
+    "secrets.yml",
+    "*.tfstate",
+    "*.tfvars",
+    "*.min.js",
+    "*.min.mjs",
+    "*.min.cjs",
+    "*.min.css",
+    "*.js.map",
+    "*.css.map",
+];
+
+/// Bytes of a script or style sheet from which it may be minified, and of its lines on average.
+const MINIFIED_BYTES: usize = 1024;
+const MINIFIED_LINE: usize = 300;
+
+/// Returns whether a text is what a bundler has made: a script or style sheet whose lines are longer than anyone writes.
+pub(crate) fn is_minified(path: &str, text: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    matches!(extension, "js" | "mjs" | "cjs" | "css")
+        && text.len() >= MINIFIED_BYTES
+        && text.len() / text.lines().count().max(1) >= MINIFIED_LINE
 }
 
 /// Files to be indexed.
@@ -76,8 +146,8 @@ pub(crate) fn plain_extension(written: &str) -> String {
 }
 
 impl Selection {
-    /// Returns whether a path's extension and folders are wanted. Ignore rules are for those who walk.
-    pub fn wants(&self, path: &str) -> bool {
+    /// Returns whether a path's extension and folders are wanted.
+    fn wants(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         let extension = Path::new(name)
             .extension()
@@ -88,13 +158,18 @@ impl Selection {
             && !folders.any(|folder| self.exclude_dirs.iter().any(|left_out| left_out == folder))
     }
 
-    /// Returns a function that says whether a file is ignored by the given lines.
+    /// Returns a function that says whether a file is taken; `None` for what is not selected. Ignore files are for those who walk.
     ///
     /// # Errors
-    /// If a line is no pattern.
-    pub fn ignores(&self, root: &Path) -> Result<impl Fn(&str) -> bool + use<>, CodeError> {
+    /// If a line of `ignore_patterns` is no pattern.
+    pub fn choose(&self, root: &Path) -> Result<impl Fn(&str) -> Option<Choice> + use<'_>, CodeError> {
         let mut builder = GitignoreBuilder::new(root);
-        for line in &self.ignore_patterns {
+        // A later line counts more.
+        for line in LEFT_OUT
+            .iter()
+            .copied()
+            .chain(self.ignore_patterns.iter().map(String::as_str))
+        {
             let added = builder.add_line(None, line);
             added.map_err(|error| CodeError::Filter(format!("`{line}` is no pattern: {error}")))?;
         }
@@ -102,9 +177,14 @@ impl Selection {
         let rules = built.map_err(|error| CodeError::Filter(error.to_string()))?;
         let root = root.to_owned();
         Ok(move |path: &str| {
-            rules
-                .matched_path_or_any_parents(root.join(path), false)
-                .is_ignore()
+            if !self.wants(path) {
+                return None;
+            }
+            match rules.matched_path_or_any_parents(root.join(path), false) {
+                Match::None => Some(Choice::Written),
+                Match::Whitelist(_) => Some(Choice::Always),
+                Match::Ignore(rule) => LEFT_OUT.contains(&rule.original()).then_some(Choice::LeftOut),
+            }
         })
     }
 }
@@ -145,7 +225,7 @@ impl Tree for Folder {
     fn entries(&self, stop: &Stop) -> Result<Vec<Entry>, CodeError> {
         let folder = self.workspace.join(&self.start);
         let (root, start) = self.open().map_err(CodeError::at(&folder))?;
-        let ignored = self.selection.ignores(&folder)?;
+        let choose = self.selection.choose(&folder)?;
         let walk = Walk {
             root,
             start: &start,
@@ -164,13 +244,15 @@ impl Tree for Folder {
         for (path, error) in &files.unread {
             tracing::warn!(path, %error, "an ignore file or folder is left out");
         }
-        let entry = |path| Entry {
-            branch: String::new(),
-            path,
-            blob: None,
+        let entry = |path: String| {
+            Some(Entry {
+                choice: choose(&path)?,
+                branch: String::new(),
+                path,
+                blob: None,
+            })
         };
-        let wanted = |path: &String| self.selection.wants(path) && !ignored(path);
-        Ok(files.paths.into_iter().filter(wanted).map(entry).collect())
+        Ok(files.paths.into_iter().filter_map(entry).collect())
     }
 
     fn read(&self, entry: &Entry) -> io::Result<Vec<u8>> {

@@ -404,7 +404,7 @@ fn named(language: Language, node: Node<'_>, source: &str) -> Option<String> {
                 field("body")?;
                 text(field("name")?)
             }
-            // Of fields, those are named that have a value, as constants of classes do.
+            // Fields have a name of their own if they have a value, as constants of classes do.
             "field_declaration" => {
                 let declarator = declared(node)?;
                 function_in(declarator).or_else(|| field("default_value"))?;

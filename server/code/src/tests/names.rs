@@ -164,7 +164,7 @@ fn definitions_are_found_by_every_name_that_they_have() {
             &["lib/cart.py class Bill > def total 11-12"],
         ),
         ("def beta", &[], &["two.py def beta 5-7"]),
-        // Of a kind, the one with the words.
+        // Among symbols of a kind, the one with the words.
         (
             "echo 2",
             &[("kind", "function"), ("path", "run.sh")],

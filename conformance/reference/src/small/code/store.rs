@@ -62,7 +62,7 @@ impl Collection {
         json!({
             "collection": self.name, "path": self.path.to_string_lossy(), "kind": self.kind, "state": self.state,
             "operation_id": self.operation_id, "files_total": self.total, "files_done": self.files.len(),
-            "files_failed": self.failed, "chunks": self.chunks().count(), "vectors_done": 0, "started_at": self.started_at,
+            "files_failed": self.failed, "files_left_out": 0, "chunks": self.chunks().count(), "vectors_done": 0, "started_at": self.started_at,
             "finished_at": self.finished_at, "error": null,
         })
     }

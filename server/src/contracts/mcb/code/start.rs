@@ -70,7 +70,7 @@ pub(in super::super) async fn start(
     let _ = wanted
         .request
         .selection()
-        .ignores(folder.path())
+        .choose(folder.path())
         .map_err(unusable)?;
     let planned = plan(cx, indexer, &wanted).await?;
     let answer = IndexStartResponse {
@@ -114,7 +114,7 @@ pub(in super::super) async fn git_index(
     let _ = wanted
         .request
         .selection()
-        .ignores(&listed.path)
+        .choose(&listed.path)
         .map_err(unusable)?;
     let planned = plan(cx, indexer, &wanted).await?;
     let answer = IndexGitIndexResponse {

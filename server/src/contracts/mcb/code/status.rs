@@ -55,6 +55,7 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
         files_total: count(|status| status.files_total),
         files_done: count(|status| status.files_done),
         files_failed: count(|status| status.files_failed),
+        files_left_out: count(|status| status.files_left_out),
         chunks: count(|status| status.chunks),
         // The index may have gone on since the chunks were counted.
         vectors_done: count(|status| status.chunks).min(vectors as u64),

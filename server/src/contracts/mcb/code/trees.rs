@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tabellion_code::{CodeError, Entry, Folder, Selection, Stop, Tree, commit_path};
+use tabellion_code::{Choice, CodeError, Entry, Folder, Selection, Stop, Tree, commit_path};
 use tabellion_runtime::Row;
 use tabellion_vcs::{GitRepository, Objects, Submodules, VcsError, WorkspacePath, Workspaces};
 
@@ -93,7 +93,7 @@ impl Branches {
 impl Tree for Branches {
     fn entries(&self, stop: &Stop) -> Result<Vec<Entry>, CodeError> {
         let selection = self.request.selection();
-        let ignored = selection.ignores(&self.path)?;
+        let choose = selection.choose(&self.path)?;
         let cancelled = || stop.is_asked();
         let list = |repository: &GitRepository| {
             let mut entries = vec![];
@@ -101,11 +101,12 @@ impl Tree for Branches {
                 let revision = repository.revision(branch)?;
                 for blob in repository.blobs(&revision, Submodules::Skip, &cancelled)? {
                     let blob = blob?;
-                    if selection.wants(&blob.path) && !ignored(&blob.path) {
+                    if let Some(choice) = choose(&blob.path) {
                         entries.push(Entry {
                             branch: branch.clone(),
                             blob: blob.id.as_bytes().try_into().ok(),
                             path: blob.path,
+                            choice,
                         });
                     }
                 }
@@ -115,6 +116,7 @@ impl Tree for Branches {
                         branch: branch.clone(),
                         path: commit_path(&commit.id.to_string()),
                         blob: commit.id.as_bytes().try_into().ok(),
+                        choice: Choice::Always,
                     });
                 }
             }
