@@ -9,6 +9,7 @@ use tabellion_syntax::Language;
 
 use crate::{
     compile,
+    grammar::Grammar,
     rule::{Category, Context, Finder, Limit, Metric, Rule, Selector, Severity},
     tree::{self, Member, Node, Value},
 };
@@ -198,7 +199,13 @@ fn finder(table: &mut Table, languages: &[Language]) -> Result<Finder, Problem> 
                 except: compile::globs(&except)?,
             })
         }
-        _ => metrics(way.value),
+        _ => match languages.iter().find(|language| Grammar::of(**language).is_none()) {
+            Some(unmeasured) => Err(Problem::new(
+                way.line,
+                format!("`metrics` can't measure {}; leave it out of `languages`", unmeasured.name()),
+            )),
+            None => metrics(way.value),
+        },
     }
 }
 
