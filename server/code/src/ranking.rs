@@ -35,7 +35,6 @@ pub(crate) struct Weights {
     pub(crate) path: f32,
     pub(crate) file_name: f32,
     pub(crate) whole: f32,
-    pub(crate) alone: f32,
     pub(crate) spelled: f32,
     pub(crate) stem: f32,
     pub(crate) test: f32,
@@ -62,8 +61,6 @@ pub(crate) const WEIGHTS: Weights = Weights {
     file_name: 2.5,
     // A name in a question may be what is asked for; a file of that name is the module that has it.
     whole: 1.0,
-    // A query that is nothing but a name asks for its definition, before all that uses it.
-    alone: 3.0,
     // Spelled like that, before names that differ in case and underscores.
     spelled: 1.0,
     stem: 1.5,

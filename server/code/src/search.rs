@@ -360,14 +360,9 @@ impl<'s> Search<'s> {
             self.add_paths(weight * WEIGHTS.path, &folders);
             self.add_paths(weight * WEIGHTS.file_name, &files);
         }
-        let whole = if self.cut.is_name {
-            WEIGHTS.alone
-        } else {
-            WEIGHTS.whole
-        };
         for name in std::mem::take(&mut self.cut.names) {
             let [defined, files] = self.postings(&name, [Kind::Defined, Kind::File])?;
-            self.add_names(whole * rarity(self.chunks, defined.len()), &defined);
+            self.add_names(WEIGHTS.whole * rarity(self.chunks, defined.len()), &defined);
             self.add_paths(WEIGHTS.stem * rarity(self.chunks, files.len()), &files);
         }
         for name in self.cut.spelled.clone() {
@@ -440,7 +435,7 @@ impl<'s> Search<'s> {
             let chunks = found.iter().map(|found| found.chunk).take(MAX_CANDIDATES);
             let fitting = self.symbols_of(chunks.collect(), |symbol, modules| name.fits(symbol, modules))?;
             found.retain(|found| fitting.contains_key(&found.chunk));
-            self.add_names(WEIGHTS.alone * rarity(self.chunks, found.len()), &found);
+            self.add_names(WEIGHTS.whole * rarity(self.chunks, found.len()), &found);
         }
         self.exact.extend(found.iter().map(|found| found.chunk));
         Ok(())
