@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tabellion_retrieval::TextKey;
 
-use crate::{CodeError, CodeIndex, meaning, search::content};
+use crate::{CodeError, CodeIndex, content::content, meaning};
 
 impl CodeIndex {
     /// Returns the key of each chunk's text, in a collection, or in all of them. Chunks that say the same have the same key.

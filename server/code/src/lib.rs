@@ -10,6 +10,7 @@
 //! | `terms`, `names` | what files and queries are cut into; names of symbols, as they are asked for |
 //! | `segment`, `filter`, `write` | words of some files and the chunks that have them; which words there may be; transactions |
 //! | `columns`, `search`, `ranking` | what is kept in memory; a search; the formula, with its reasons |
+//! | `content` | texts of files, and places in them |
 //! | `file` | the SQLite file |
 
 #![cfg_attr(
@@ -18,6 +19,7 @@
 )]
 
 mod columns;
+mod content;
 mod corpus;
 mod error;
 mod file;

@@ -12,6 +12,7 @@ use tabellion_retrieval::Nearness;
 use crate::{
     CodeError, CodeIndex, CodeQuery,
     columns::{Columns, DEAD, FileColumns, Sizes},
+    content::{bytes_of, content, facts, lines_of},
     filter::WordHash,
     fusion, names,
     query::{self, Cut},
@@ -438,6 +439,22 @@ impl<'s> Search<'s> {
             self.add_names(WEIGHTS.whole * rarity(self.chunks, found.len()), &found);
         }
         self.exact.extend(found.iter().map(|found| found.chunk));
+        // A path finds its file, which may not say its own name; so does an identifier of several parts.
+        let is_called = |path: &str| {
+            let text = self.query.text.trim();
+            let is_stem = || text.eq_ignore_ascii_case(terms::stem_of(path));
+            let is_below = || {
+                path.strip_suffix(text)
+                    .is_some_and(|above| above.is_empty() || above.ends_with('/'))
+            };
+            is_below() || (self.cut.compound.is_some() && is_stem())
+        };
+        let called = self.files.iter().filter(|file| is_called(&file.columns.path));
+        let firsts = called.filter_map(|file| file.chunks().next());
+        for chunk in firsts.filter(|chunk| self.passes(*chunk)).collect::<Vec<_>>() {
+            self.own[chunk] += WEIGHTS.stem * rarity(self.chunks, 1);
+            self.exact.insert(chunk as u32);
+        }
         Ok(())
     }
 
@@ -724,51 +741,4 @@ pub(crate) struct Valued {
     /// The symbol of the chunk that a filter finds.
     pub(crate) symbol: Option<usize>,
     pub(crate) value: f32,
-}
-
-pub(crate) fn content(connection: &Connection, file: i64) -> Result<(String, Vec<ChunkFacts>), CodeError> {
-    let sql = "SELECT text, chunks FROM content WHERE file = ?";
-    let (text, chunks): (String, String) = connection
-        .prepare_cached(sql)?
-        .query_row([file], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok((text, read_facts(&chunks)?))
-}
-
-/// Returns what is known of a file's chunks.
-fn facts(connection: &Connection, file: i64) -> Result<Vec<ChunkFacts>, CodeError> {
-    let sql = "SELECT chunks FROM content WHERE file = ?";
-    let chunks: String = connection
-        .prepare_cached(sql)?
-        .query_row([file], |row| row.get(0))?;
-    read_facts(&chunks)
-}
-
-fn read_facts(chunks: &str) -> Result<Vec<ChunkFacts>, CodeError> {
-    let read = serde_json::from_str(chunks);
-    Ok(read.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?)
-}
-
-/// Returns the lines of a symbol in the text of its chunk.
-fn lines_of<'t>(facts: &ChunkFacts, text: &'t str, symbol: &SymbolFacts) -> &'t str {
-    let start = |line: u32| {
-        let before = line.saturating_sub(facts.start_line) as usize;
-        match before.checked_sub(1) {
-            Some(last) => text
-                .match_indices('\n')
-                .nth(last)
-                .map_or(text.len(), |(at, _)| at + 1),
-            None => 0,
-        }
-    };
-    text.get(start(symbol.start_line)..start(symbol.end_line + 1))
-        .unwrap_or_default()
-}
-
-/// Returns the bytes of a chunk in its file's text.
-fn bytes_of(chunks: &[ChunkFacts], at: usize) -> std::ops::Range<usize> {
-    let before: usize = chunks[..at.min(chunks.len())]
-        .iter()
-        .map(|chunk| chunk.bytes as usize)
-        .sum();
-    before..before + chunks.get(at).map_or(0, |chunk| chunk.bytes as usize)
 }

@@ -199,10 +199,16 @@ fn finder(table: &mut Table, languages: &[Language]) -> Result<Finder, Problem> 
                 except: compile::globs(&except)?,
             })
         }
-        _ => match languages.iter().find(|language| Grammar::of(**language).is_none()) {
+        _ => match languages
+            .iter()
+            .find(|language| Grammar::of(**language).is_none())
+        {
             Some(unmeasured) => Err(Problem::new(
                 way.line,
-                format!("`metrics` can't measure {}; leave it out of `languages`", unmeasured.name()),
+                format!(
+                    "`metrics` can't measure {}; leave it out of `languages`",
+                    unmeasured.name()
+                ),
             )),
             None => metrics(way.value),
         },

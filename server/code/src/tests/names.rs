@@ -248,7 +248,23 @@ fn what_has_the_name_or_the_marks_of_a_query_comes_first() {
         ("b.ts", "const a = b?.c;\n"),
         ("c.ts", "const a = b != c;\n"),
     ];
+    const PATHS: &[(&str, &str)] = &[
+        (
+            "README.md",
+            "See src/app.rs, src/app.rs and max_size for more of it.\n",
+        ),
+        ("src/app.rs", "fn main() {}\n"),
+        ("sql/max_size.sql", "SELECT 1;\n"),
+        ("src/sizes.rs", "fn size_max() {}\n"),
+    ];
     let cases: &[Order] = &[
+        (PATHS, "src/app.rs", &["src/app.rs", "README.md"]),
+        (PATHS, "app.rs", &["src/app.rs", "README.md"]),
+        (
+            PATHS,
+            "max_size",
+            &["sql/max_size.sql", "README.md", "src/sizes.rs"],
+        ),
         (RETRY, "max_retry_count", &["deploy/app.yaml"]),
         (RETRY, "maxRetryCount", &["deploy/app.yaml"]),
         (RETRY, "retry_count", &["src/retry.py"]),
