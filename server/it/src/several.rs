@@ -127,7 +127,7 @@ pub(crate) fn serve(arguments: impl Iterator<Item = String>) -> Result<(), Box<d
         library: Some(Arc::clone(&library)),
         ..Grounds::default()
     };
-    let of_the_product = contracts::service(contracts::default(), &grounds)?;
+    let (of_the_product, _) = contracts::service(contracts::default(), &grounds)?;
     let several: Arc<dyn Contract> = Arc::new(SeveralDocuments(library));
     let info = ServerInfo {
         name: "several-documents".into(),

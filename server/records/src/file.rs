@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, config::DbConfig, params};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use tabellion_platform::{self as platform, create_own, lock_file};
 use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
 
@@ -16,7 +16,10 @@ use crate::{
     failures::{Doing, at, damaged, refused},
     inspection::{Standing, standing},
     layout::{self, Layout},
-    log, replacement,
+    log,
+    mark::{self, Mark},
+    meta::{meta, set_meta},
+    replacement,
     usage::{self, Usage},
 };
 
@@ -48,6 +51,8 @@ pub fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
 pub(crate) struct Opened {
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
+    /// The mark, if the file can be changed.
+    pub(crate) mark: Option<Mark>,
     /// Kept as long as the file is in use.
     pub(crate) usage: Option<Usage>,
 }
@@ -70,16 +75,21 @@ pub(crate) fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Resu
     create_own(&lock).map_err(at("create", &lock))?;
     let lock = lock_file(&lock).map_err(at("lock", &lock))?;
     replacement::finish(&path)?;
+    if !path.exists() {
+        mark::check_gone(&path)?;
+    }
     create_own(&path).map_err(at("create", &path))?;
-    let connection = connect(&path)?;
+    let mut connection = connect(&path)?;
     set_up(&connection, spec, start)?;
     check_writable(&connection)?;
+    let mark = Mark::open(&mut connection, &path)?;
     moves_log_when_closed(&connection, true)?;
     sync(folder)?;
     drop(lock);
     Ok(Opened {
         path,
         connection,
+        mark: Some(mark),
         usage: Some(usage),
     })
 }
@@ -105,6 +115,7 @@ fn existing(path: PathBuf, spec: &'static RowsSpec) -> Result<Opened, Failure> {
     Ok(Opened {
         path,
         connection,
+        mark: None,
         usage,
     })
 }
@@ -145,7 +156,17 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Opens a connection to the file, as far as permissions go for changes.
+///
+/// # Errors
+/// If it can't be opened, or changes are missing that were acknowledged.
 pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
+    let connection = connect_unchecked(path)?;
+    mark::check(&connection, path)?;
+    Ok(connection)
+}
+
+/// As [`connect`], to whatever is left of the file.
+pub(crate) fn connect_unchecked(path: &Path) -> Result<Connection, Failure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).doing("open the data file")?;
     // If the log of writes could not be read, closing would take it for empty and remove it.
@@ -253,6 +274,7 @@ fn set_up(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Res
 pub(crate) fn create(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
     in_transaction(connection, || {
         create_tables(connection, spec)?;
+        mark::renew(connection)?;
         connection
             .execute_batch(&format!(
                 "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}"
@@ -285,20 +307,6 @@ fn set_version(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> 
     let layout = serde_json::to_string(&Layout::of(spec)).map_err(damaged)?;
     set_meta(connection, "version", spec.version)?;
     set_meta(connection, "layout", &layout)
-}
-
-fn set_meta(connection: &Connection, name: &str, value: &str) -> Result<(), Failure> {
-    let sql = "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value";
-    connection
-        .execute(sql, params![name, value])
-        .doing("create the tables")
-        .map(drop)
-}
-
-pub(crate) fn meta(connection: &Connection, name: &str) -> Result<Option<String>, Failure> {
-    let sql = "SELECT value FROM meta WHERE name = ?";
-    let value = connection.query_row(sql, [name], |row| row.get(0));
-    value.optional().doing("read the data file")
 }
 
 /// Compares the file with the contract, and applies the differences that `start` permits.

@@ -7,8 +7,9 @@ use tabellion_runtime::{Failure, spec::RowsSpec};
 
 use crate::{
     failures::{Doing, damaged},
-    file::{self, APPLICATION, FORMAT, meta},
+    file::{self, APPLICATION, FORMAT},
     layout::Layout,
+    meta::meta,
 };
 
 /// What is known of a data file.

@@ -12,6 +12,8 @@
 //! | `codec`, `layout` | rows as SQLite keeps them; tables, and what differs between two versions |
 //! | `follow` | what changed after a place in the log |
 //! | `file` | opening, creating and migrating the file |
+//! | `meta` | facts about the file, in a table of its own |
+//! | `mark` | tells when changes are missing; moves SQLite's write-ahead log into the file |
 //! | `inspection` | which version the file is of, and what differs |
 //! | `upkeep` | check, export, import, backup |
 //! | `recovery`, `replacement` | a file made anew from its log, and put in the place of the damaged one |
@@ -31,6 +33,8 @@ mod fresh;
 mod inspection;
 mod layout;
 mod log;
+mod mark;
+mod meta;
 mod query;
 mod reading;
 mod recovery;
@@ -61,9 +65,9 @@ use tabellion_runtime::{
 };
 
 use self::{
-    failures::damaged,
+    failures::{Doing as _, damaged},
     reading::{Pool, Reader},
-    session::{Turn, Writer},
+    session::{Turn, Writer, Writing},
     usage::Usage,
 };
 pub use self::{
@@ -76,6 +80,9 @@ pub use self::{
 
 /// How long a change waits for other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long the end of a process waits for others that use the file.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The rows of a contract in a data folder.
 #[derive(Debug)]
@@ -99,7 +106,10 @@ impl Records {
             spec,
             path: opened.path,
             pool: Pool::default(),
-            writer: tokio::sync::Mutex::new(Mutex::new(opened.connection)),
+            writer: tokio::sync::Mutex::new(Mutex::new(Writing {
+                connection: opened.connection,
+                mark: opened.mark,
+            })),
             _usage: opened.usage,
         };
         if start != Start::Existing {
@@ -116,6 +126,21 @@ impl Records {
     /// Returns the contract's rows.
     pub fn spec(&self) -> &'static RowsSpec {
         self.spec
+    }
+
+    /// Moves SQLite's write-ahead log into the file, so that this file alone has all changes: for the end of a process, whose
+    /// connections may be in use until then. If another process reads, that one moves the rest when it ends.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn settle(&self) -> Result<(), Failure> {
+        let connection = self.connect()?;
+        connection
+            .busy_timeout(SETTLE_TIMEOUT)
+            .doing("write the data file")?;
+        connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .doing("write the data file")
     }
 
     /// Opens another connection.

@@ -10,7 +10,7 @@ use crate::{
     failures::Doing,
     file,
     log::{self, LogEntry},
-    query, replacement,
+    mark, query, replacement,
     upkeep::replay,
     usage,
 };
@@ -48,7 +48,7 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
         });
     }
     // Closing it leaves its log of writes, which is kept with it.
-    let damaged = file::connect(&path)?;
+    let (damaged, of) = (file::connect_unchecked(&path)?, path.clone());
     let (kept, (checked, cut_off)) = replacement::replace(&path, spec, &usage, move |connection| {
         let mut read = 0;
         let cut_off = log::for_each(&damaged, |entry| {
@@ -58,7 +58,8 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
         });
         let cut_off = match cut_off {
             Err(failure) if read == 0 => return Err(failure),
-            outcome => outcome.err(),
+            Err(failure) => Some(failure),
+            Ok(_) => mark::check(&damaged, &of).err(),
         };
         Ok((count(connection, spec)?, cut_off))
     })?;

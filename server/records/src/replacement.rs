@@ -54,7 +54,7 @@ fn make<T>(
     fill: impl FnOnce(&Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     tabellion_platform::create_own(new).map_err(at("create", new))?;
-    let connection = file::connect(new)?;
+    let connection = file::connect_unchecked(new)?;
     file::moves_log_when_closed(&connection, true)?;
     file::create(&connection, spec)?;
     let made = file::in_transaction(&connection, || fill(&connection))?;

@@ -23,16 +23,25 @@ use crate::{
     failures::{Doing, refused},
     fresh::{self, Clock},
     log::{self, End, LogEntry},
+    mark::Mark,
     query,
     write::{Written, write},
 };
 
 /// The connection that changes the data. Other threads of this process wait for it here, other processes in `BEGIN IMMEDIATE`.
-pub(crate) type Writer = tokio::sync::Mutex<Mutex<Connection>>;
+pub(crate) type Writer = tokio::sync::Mutex<Mutex<Writing>>;
+
+/// What a change is made with.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    pub(crate) connection: Connection,
+    /// The file's mark, if the process may change the file.
+    pub(crate) mark: Option<Mark>,
+}
 
 /// A turn at changing the data.
 pub(crate) struct Turn<'a> {
-    writer: tokio::sync::MutexGuard<'a, Mutex<Connection>>,
+    writer: tokio::sync::MutexGuard<'a, Mutex<Writing>>,
     /// Whether the transaction must still be ended.
     is_open: bool,
     clock: Clock,
@@ -64,9 +73,9 @@ impl<'a> Turn<'a> {
     pub(crate) async fn begin(records: &'a Records) -> Result<Self, Failure> {
         let writer = records.writer.lock().await;
         let end = {
-            let connection = writer.lock();
-            begin(&connection)?;
-            log::end(&connection).inspect_err(|_| {
+            let connection = &writer.lock().connection;
+            begin(connection)?;
+            log::end(connection).inspect_err(|_| {
                 // The failure of reading says more than that of ending.
                 let _ = connection.execute_batch("ROLLBACK");
             })?
@@ -92,7 +101,7 @@ impl<'a> Turn<'a> {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        work(&self.writer.lock())
+        work(&self.writer.lock().connection)
     }
 
     fn earlier(
@@ -192,12 +201,17 @@ impl<'a> Turn<'a> {
     pub(crate) fn commit(mut self) -> Result<(), Failure> {
         let entry = self.entry.take();
         let entry = entry.ok_or_else(|| refused("nothing was prepared"))?;
-        self.with(|connection| {
+        let committed: Result<(), Failure> = blocking(|| {
+            let Writing { connection, mark } = &mut *self.writer.lock();
             entry.insert(connection)?;
             let mut commit = connection.prepare_cached("COMMIT").doing("write a change")?;
-            commit.execute([]).doing("write a change").map(drop)
-        })
-        .inspect_err(|_| self.undo())?;
+            commit.execute([]).doing("write a change")?;
+            if let Some(mark) = mark {
+                mark.note(connection, entry.seq, &entry.id);
+            }
+            Ok(())
+        });
+        committed.inspect_err(|_| self.undo())?;
         self.is_open = false;
         Ok(())
     }
@@ -205,7 +219,7 @@ impl<'a> Turn<'a> {
     /// Undoes a change whose commit failed: also what of it may have reached the disk, which a restart would otherwise take for
     /// committed.
     fn undo(&self) {
-        let connection = self.writer.lock();
+        let connection = &self.writer.lock().connection;
         blocking(|| {
             if !connection.is_autocommit() {
                 let _ = connection.execute_batch("ROLLBACK");
@@ -250,7 +264,7 @@ fn redacted(value: &Value, secrets: &[String]) -> Value {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if self.is_open {
-            let connection = self.writer.lock();
+            let connection = &self.writer.lock().connection;
             // Fails only if the transaction has ended already.
             let _ = blocking(|| connection.execute_batch("ROLLBACK"));
         }

@@ -21,7 +21,7 @@ use crate::{
     failures::{Doing, at, damaged, refused},
     file,
     log::{self, LogEntry},
-    query,
+    mark, query,
     reading::Reader,
     replacement, usage,
     write::apply,
@@ -147,7 +147,10 @@ fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
     let backup = Backup::new(&from, &mut to).doing("write the backup")?;
     backup
         .run_to_completion(BACKUP_PAGES, Duration::ZERO, None)
-        .doing("write the backup")
+        .doing("write the backup")?;
+    drop(backup);
+    mark::renew(&to)?;
+    to.close().map_err(|(_, error)| error).doing("write the backup")
 }
 
 /// Makes a data file in `folder` from the lines of an export: from its log, compared with its rows.

@@ -40,6 +40,9 @@ enum Implementation {
     Rows(OverRows),
 }
 
+/// A contract, and its rows, if it keeps any.
+pub type WithRows = (Arc<dyn Contract>, Option<Arc<Records>>);
+
 /// What is derived from the rows of a contract.
 type OfRows = fn(Arc<Records>) -> Arc<dyn Derived>;
 
@@ -155,17 +158,19 @@ pub fn spec(name: &str) -> Option<&'static ContractSpec> {
     served(name).map(|served| served.spec)
 }
 
-/// Returns the contract called `name`, served from `grounds`. Opens its rows, and creates them if they are missing.
+/// Returns the contract called `name`, served from `grounds`, and its rows, if it keeps any. They are created if they are missing,
+/// and to be settled when the process ends.
 ///
 /// # Errors
 /// [`ServiceError`]: what the contract needs is missing, or can't be opened.
-pub fn service(name: &str, grounds: &Grounds) -> Result<Arc<dyn Contract>, ServiceError> {
+pub fn service(name: &str, grounds: &Grounds) -> Result<WithRows, ServiceError> {
     let served = served(name).ok_or_else(|| ServiceError::Unknown(name.into()))?;
     let id = served.spec.id;
     match served.implementation {
         Implementation::Documents(over) => {
             let library = grounds.library.clone().ok_or(ServiceError::NoLibrary(id))?;
-            over(library, grounds.document.as_ref()).ok_or(ServiceError::NoDocument(id))
+            let contract = over(library, grounds.document.as_ref());
+            Ok((contract.ok_or(ServiceError::NoDocument(id))?, None))
         }
         Implementation::Rows(over) => {
             let (Some(data), Some(rows)) = (&grounds.data, served.spec.rows) else {
@@ -173,8 +178,9 @@ pub fn service(name: &str, grounds: &Grounds) -> Result<Arc<dyn Contract>, Servi
             };
             let working_directory = env::current_dir().unwrap_or_default();
             let workspaces = Workspaces::new(&grounds.workspaces, &working_directory)?;
-            let records = Records::open(data, rows, Start::Serve)?;
-            Ok(over(Arc::new(records), Arc::new(workspaces)))
+            let records = Arc::new(Records::open(data, rows, Start::Serve)?);
+            let contract = over(Arc::clone(&records), Arc::new(workspaces));
+            Ok((contract, Some(records)))
         }
     }
 }

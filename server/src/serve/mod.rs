@@ -18,6 +18,7 @@ use std::{
     sync::Arc,
 };
 
+use futures_util::FutureExt as _;
 use tabellion_runtime::{Contract, ContractSpec};
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
@@ -32,7 +33,7 @@ pub(crate) use self::{
 use crate::{
     calls,
     console::say,
-    contracts::{self, Grounds},
+    contracts::{self, Grounds, ServiceError},
     data::DataFolder,
     provenance::{self, ServerEnvironment},
 };
@@ -44,6 +45,7 @@ use tabellion_library::{
 use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, ServerInfo};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
+use tabellion_records::Records;
 
 /// Environment variable with the filter for the log on standard error, as in `tabellion=debug`.
 const LOG: &str = "TABELLION_LOG";
@@ -92,15 +94,29 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let opened = open(options, &specs, data.as_ref(), document.as_ref(), &approval)?;
     let opened = in_environment(opened, &options.environment)?;
     let opened = callers::say(opened, options.role.as_deref());
+    let rows: Vec<_> = opened.iter().flat_map(|opened| opened.rows.clone()).collect();
 
     let runtime = runtime()?;
+    if access.is_none() && io::stdin().is_terminal() {
+        say(greeting(options, data.as_ref())?);
+    }
     let served = match access {
-        None => runtime.block_on(on_stdio(opened, options, data.as_ref(), parent)),
+        None => runtime.block_on(on_stdio(opened, parent)),
         Some((http, access)) => runtime.block_on(over_http::serve(http, access, opened, parent)),
     };
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
+    settle(rows);
     served
+}
+
+/// Makes the files of rows whole without their write-ahead logs. If that fails, the changes stay in the log.
+pub(crate) fn settle(rows: impl IntoIterator<Item = Arc<Records>>) {
+    for records in rows {
+        if let Err(failure) = records.settle() {
+            tracing::warn!(%failure, "the write-ahead log could not be moved into the data file");
+        }
+    }
 }
 
 /// Checks that `folder` can be served: the inner error is one of its path, the outer one says that it can only be a mistake.
@@ -147,6 +163,9 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
 /// Contracts with what they are served from.
 type Contracts = Vec<Arc<dyn Contract>>;
 
+/// Contracts over rows, and these rows.
+type ContractsWithRows = (Contracts, Vec<Arc<Records>>);
+
 /// What is served at one path: contracts over a library, over rows, or over both.
 struct Opened {
     /// Name of the library, if it has one.
@@ -154,6 +173,8 @@ struct Opened {
     /// The folders that must be there.
     folders: Vec<PathBuf>,
     library: Option<Arc<Library>>,
+    /// The rows, to be settled in the end.
+    rows: Vec<Arc<Records>>,
     adapter: Adapter,
     /// What can be downloaded over HTTP.
     downloads: Option<Arc<dyn Downloads>>,
@@ -167,7 +188,7 @@ fn open(
     document: Option<&LibraryPath>,
     approval: &ApprovalPolicy,
 ) -> Result<Vec<Opened>, Box<dyn Error>> {
-    let over_rows = open_rows(options, specs, data)?;
+    let (over_rows, rows) = open_rows(options, specs, data)?;
     let data = data.map(|data| data.path.clone());
     let mut opened = vec![];
     for named in &options.libraries {
@@ -189,6 +210,7 @@ fn open(
             folders,
             downloads: specs.find_map(|spec| contracts::downloads(spec.id, &library)),
             library: Some(library),
+            rows: vec![],
             adapter,
         });
     }
@@ -198,9 +220,13 @@ fn open(
             name: None,
             folders: data.into_iter().collect(),
             library: None,
+            rows: vec![],
             downloads: None,
             adapter: Adapter::new(over_rows, options.offer, info, approval.clone())?,
         });
+    }
+    if let Some(opened) = opened.first_mut() {
+        opened.rows = rows;
     }
     Ok(opened)
 }
@@ -232,17 +258,17 @@ fn open_library(
         ));
     }
     let contracts = specs.over_documents.iter();
-    let contracts = contracts.map(|spec| contracts::service(spec.id, &grounds));
-    Ok((library, contracts.collect::<Result<_, _>>()?))
+    let contracts = contracts.map(|spec| Ok(contracts::service(spec.id, &grounds)?.0));
+    Ok((library, contracts.collect::<Result<_, ServiceError>>()?))
 }
 
 fn open_rows(
     options: &Options,
     specs: &Specs,
     data: Option<&DataFolder>,
-) -> Result<Contracts, Box<dyn Error>> {
+) -> Result<ContractsWithRows, Box<dyn Error>> {
     let Some(data) = data else {
-        return Ok(vec![]);
+        return Ok((vec![], vec![]));
     };
     let is_new = !data.path.exists();
     let grounds = Grounds {
@@ -252,14 +278,15 @@ fn open_rows(
     };
     let contracts = specs.over_rows.iter();
     let contracts = contracts.map(|spec| contracts::service(spec.id, &grounds));
-    let contracts = contracts.collect::<Result<_, _>>()?;
+    let opened: Vec<_> = contracts.collect::<Result<_, _>>()?;
     if is_new {
         say(format_args!(
             "created the data folder `{}`",
             data.absolute().display()
         ));
     }
-    Ok(contracts)
+    let (contracts, rows): (_, Vec<_>) = opened.into_iter().unzip();
+    Ok((contracts, rows.into_iter().flatten().collect()))
 }
 
 /// Returns what the server says of itself when it serves these contracts.
@@ -310,18 +337,17 @@ fn announcement(folder: &Path, created: &Created) -> String {
     }
 }
 
-/// Serves one client on standard input and output.
-async fn on_stdio(
-    opened: Vec<Opened>,
-    options: &Options,
-    data: Option<&DataFolder>,
-    parent: Parent,
-) -> Result<(), Box<dyn Error>> {
-    if io::stdin().is_terminal() {
-        say(greeting(options, data)?);
-    }
+/// Serves one client on standard input and output, until it leaves, its process has ended, or this one is asked to end.
+async fn on_stdio(opened: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn Error>> {
+    let ending = platform::asked_to_end()?.shared();
     for Opened { adapter, .. } in opened {
-        mcp::serve_stdio(adapter, parent.clone().gone()).await?;
+        let until = async {
+            tokio::select! {
+                () = parent.clone().gone() => {}
+                () = ending.clone() => {}
+            }
+        };
+        mcp::serve_stdio(adapter, until).await?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use tabellion_library::{self as library, Library};
-use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, Extension, Offer, ServerInfo};
+use tabellion_mcp::{Adapter, ApprovalPolicy, Extension, Offer, ServerInfo};
 use tabellion_platform::parent::Parent;
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, spec::RowsSpec};
@@ -18,9 +18,9 @@ use tabellion_runtime::{Contract, ContractSpec, spec::RowsSpec};
 use crate::{calls, provenance::ServerEnvironment};
 
 use super::{
-    HttpOptions, Opened, callers, folder, instructions,
+    HttpOptions, Opened, callers, folder, instructions, on_stdio,
     over_http::{self, Access},
-    prepare_process, runtime,
+    prepare_process, runtime, settle,
 };
 
 /// Why a [`Server`] can't serve. `Debug` is the text of `Display`, so that a `main` that returns it prints it.
@@ -77,6 +77,8 @@ pub struct Server<S = Library> {
     store: Arc<S>,
     /// The library, if that is the store.
     library: Option<Arc<Library>>,
+    /// The rows, if they are the store.
+    rows: Option<Arc<Records>>,
     contracts: Vec<Arc<dyn Contract>>,
     extension: Option<Arc<dyn Extension>>,
     offer: Offer,
@@ -95,13 +97,11 @@ impl Server<Library> {
         folder::check(&folder).map_err(ServerError::new)?;
         let library = Library::open(&folder, library::Options::default()).map_err(ServerError::new)?;
         let library = Arc::new(library);
-        Ok(Self::over(
-            name,
-            version,
-            folder,
-            Arc::clone(&library),
-            Some(library),
-        ))
+        let server = Self::over(name, version, folder, Arc::clone(&library));
+        Ok(Self {
+            library: Some(library),
+            ..server
+        })
     }
 
     /// Returns the library, which is the store of a generated `Service`. An implementation may keep it, to list and search.
@@ -130,7 +130,12 @@ impl Server<Records> {
             )));
         }
         let records = Records::open(&folder, spec, Start::Serve).map_err(ServerError::new)?;
-        Ok(Self::over(name, version, folder, Arc::new(records), None))
+        let records = Arc::new(records);
+        let server = Self::over(name, version, folder, Arc::clone(&records));
+        Ok(Self {
+            rows: Some(records),
+            ..server
+        })
     }
 
     /// Returns the rows, which are the store of a generated `Service`.
@@ -140,13 +145,7 @@ impl Server<Records> {
 }
 
 impl<S> Server<S> {
-    fn over(
-        name: &str,
-        version: &str,
-        folder: PathBuf,
-        store: Arc<S>,
-        library: Option<Arc<Library>>,
-    ) -> Self {
+    fn over(name: &str, version: &str, folder: PathBuf, store: Arc<S>) -> Self {
         Self {
             info: ServerInfo {
                 name: name.into(),
@@ -155,7 +154,8 @@ impl<S> Server<S> {
             },
             folder,
             store,
-            library,
+            library: None,
+            rows: None,
             contracts: vec![],
             extension: None,
             offer: Offer::Everything,
@@ -215,11 +215,13 @@ impl<S> Server<S> {
         let parent = Parent::now();
         callers::check(self.role.as_deref(), None, &self.specs()).map_err(ServerError::new)?;
         prepare_process().map_err(ServerError::new)?;
+        let rows = self.rows.clone();
         let opened = self.opened()?;
         let runtime = runtime().map_err(ServerError::new)?;
-        let served = runtime.block_on(mcp::serve_stdio(opened.adapter, parent.gone()));
+        let served = runtime.block_on(on_stdio(vec![opened], parent));
         // A thread may still be blocked in a read of standard input; it must not keep the process.
         runtime.shutdown_background();
+        settle(rows);
         served.map_err(ServerError::new)
     }
 
@@ -242,10 +244,12 @@ impl<S> Server<S> {
         };
         callers::check(self.role.as_deref(), Some(&options), &self.specs()).map_err(ServerError::new)?;
         let access = Access::new(&options).map_err(ServerError::new)?;
+        let rows = self.rows.clone();
         let opened = self.opened()?;
         let runtime = runtime().map_err(ServerError::new)?;
         let served = runtime.block_on(over_http::serve(&options, access, vec![opened], parent));
         runtime.shutdown_background();
+        settle(rows);
         served.map_err(ServerError::new)
     }
 
@@ -277,6 +281,7 @@ impl<S> Server<S> {
             name: None,
             folders: vec![self.folder],
             library: self.library,
+            rows: self.rows.into_iter().collect(),
             downloads: None,
             adapter: adapter.map_err(ServerError::new)?,
         };

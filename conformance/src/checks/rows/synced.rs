@@ -18,7 +18,7 @@ pub(super) const CHECK: Check = Check {
     states: "Between the last write to a data file and the answer lies a sync of that file.",
     explains: "Records the system calls of a creation, an update and a deletion with `ptrace`. What is written to the data folder must \
                be synced (`fsync`, `fdatasync`, `syncfs`) before the answer is written to standard output, or a loss of power undoes \
-               what was acknowledged. Locks and SQLite's `-shm` files hold no data.",
+               what was acknowledged. Locks, SQLite's `-shm` files, and marks of what was acknowledged (`*.mark`) hold no data.",
     cases,
     judge,
     shrink: as_small_as_can_be,
@@ -108,7 +108,7 @@ fn written(calls: &[Call]) -> (usize, BTreeSet<PathBuf>) {
 
 fn is_data(path: &std::path::Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    !name.ends_with("-shm") && !name.contains("lock")
+    !name.ends_with("-shm") && !name.ends_with(".mark") && !name.contains("lock")
 }
 
 #[cfg(test)]

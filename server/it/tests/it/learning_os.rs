@@ -261,7 +261,7 @@ fn open(root: &Path) -> Arc<dyn Contract> {
         library: Some(Arc::new(library)),
         ..Grounds::default()
     };
-    contracts::service(CONTRACT.id, &grounds).expect("a contract")
+    contracts::service(CONTRACT.id, &grounds).expect("a contract").0
 }
 
 /// Appends with a given decision; returns the answer and the shown proposals.

@@ -77,7 +77,7 @@ fn serve(root: &Path) -> Arc<Endpoint> {
         library: Some(Arc::new(library)),
         ..Grounds::default()
     };
-    let contract = contracts::service(CONTRACT.id, &grounds).expect("a contract");
+    let (contract, _) = contracts::service(CONTRACT.id, &grounds).expect("a contract");
     let info = ServerInfo {
         name: "faced".into(),
         version: "1".into(),
@@ -252,7 +252,7 @@ impl Forge {
             library: Some(Arc::new(library)),
             ..Grounds::default()
         };
-        let contract = contracts::service(brainforge::CONTRACT.id, &grounds).expect("a contract");
+        let (contract, _) = contracts::service(brainforge::CONTRACT.id, &grounds).expect("a contract");
         let info = ServerInfo {
             name: "forge".into(),
             version: "1".into(),

@@ -1,6 +1,7 @@
 //! Tests of the table engine and the store together, on the example of a tracker.
 
 mod crash;
+mod mark;
 mod model;
 mod operations;
 mod speed;

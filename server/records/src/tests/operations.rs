@@ -468,6 +468,7 @@ fn a_full_disk_changes_nothing() {
             let sql = format!("PRAGMA max_page_count = {pages}");
             writer
                 .lock()
+                .connection
                 .query_row(&sql, [], |row| row.get::<_, u32>(0))
                 .unwrap()
         })

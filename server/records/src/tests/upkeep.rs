@@ -396,7 +396,7 @@ fn only_the_owner_can_enter_the_folder() {
         files += 1;
     }
     assert_eq!(
-        files, 5,
-        "the file, its log of writes, that log's index, and the locks of setting up and of use"
+        files, 6,
+        "the file, its log of writes, that log's index, the mark, and the locks of setting up and of use"
     );
 }

@@ -74,7 +74,7 @@ impl Call {
             Place::Library(folder) => self.in_library(folder)?,
             Place::Data(folder) => self.in_data(folder.as_deref())?,
         };
-        let service = contracts::service(self.contract.id, &grounds).map_err(TerminalError::new)?;
+        let (service, rows) = contracts::service(self.contract.id, &grounds).map_err(TerminalError::new)?;
         let client = Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into());
         let context = CallContext::from_meta(client, &self.conditions).map_err(|violations| {
             let said: Vec<_> = violations
@@ -103,7 +103,9 @@ impl Call {
             None => None,
         };
         let runtime = serve::runtime()?;
-        let answer = match runtime.block_on(self.make(&*service, calls, context)) {
+        let answer = runtime.block_on(self.make(&*service, calls, context));
+        serve::settle(rows);
+        let answer = match answer {
             Ok(answer) => answer,
             Err(rejection) => return Err(self.rejected(rejection)?),
         };

@@ -1,6 +1,9 @@
 //! Several processes on one data folder, and processes that are killed.
 
 use std::{
+    collections::BTreeSet,
+    fs,
+    process::Stdio,
     sync::{Mutex, mpsc},
     thread,
     time::Duration,
@@ -10,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{Data, create_team, entity};
-use crate::support::process;
+use crate::support::{exited, process};
 
 /// Number of clients, each with a server of its own.
 const CLIENTS: usize = 4;
@@ -65,6 +68,76 @@ fn the_first_starts_may_be_at_once() {
         assert_eq!(export.teams().len(), CLIENTS);
         let seeds = export.changes.iter().filter(|change| change["tool"] == "seed");
         assert_eq!(seeds.count(), 1);
+    }
+}
+
+/// Each server makes a change and ends; then the data file is copied alone.
+#[test]
+fn an_orderly_end_leaves_a_file_that_is_whole_alone() {
+    let data = Data::new();
+    let mut expected = BTreeSet::new();
+    for round in 0..6 {
+        let name = format!("team {round}");
+        let mut server = data.serve();
+        create_team(&mut server, &name).expect("made");
+        expected.insert(name);
+        if round % 2 == 0 {
+            server.close();
+        } else {
+            let id = Pid::from_raw(process(&server.target) as i32).expect("a process");
+            kill_process(id, Signal::TERM).expect("asked to end");
+            assert!(
+                exited(server.target).success(),
+                "asked to end, it ends as otherwise"
+            );
+        }
+        let copy = Data::new();
+        fs::create_dir(copy.folder()).expect("a folder");
+        fs::copy(data.file(), copy.file()).expect("copied");
+        let found = copy.checked();
+        let expected = expected.iter().map(String::as_str);
+        assert_eq!(found.teams(), expected.collect(), "round {round}");
+    }
+}
+
+/// A killed server leaves changes in SQLite's log. Without it, nothing goes on as if they had never been made.
+#[test]
+fn changes_that_are_missing_are_told() {
+    let (lost, alone) = ("change 4 was acknowledged", "was copied while it was in use");
+    for (removed, expected) in [(&["db-wal"][..], lost), (&["db-wal", "mark"], alone)] {
+        let data = Data::new();
+        let mut server = data.serve();
+        for name in ["a", "b", "c"] {
+            create_team(&mut server, name).expect("made");
+        }
+        let id = Pid::from_raw(process(&server.target) as i32).expect("a process");
+        kill_process(id, Signal::KILL).expect("killed");
+        drop(server);
+        for extension in removed {
+            fs::remove_file(data.file().with_extension(extension)).expect("removed");
+        }
+        for command in ["check", "export"] {
+            let (code, _, said) = data.upkeep(&[command]);
+            assert!(code == Some(1) && said.contains(expected), "{said}");
+        }
+        let output = data
+            .command()
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .output();
+        let output = output.expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.code() == Some(1) && said.contains(expected),
+            "{said}"
+        );
+        let (code, out, said) = data.upkeep(&["recover"]);
+        assert!(
+            code == Some(0) && out.contains("later entries are lost"),
+            "{out}{said}"
+        );
+        data.serve().close();
+        data.checked();
     }
 }
 
