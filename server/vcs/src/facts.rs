@@ -25,7 +25,8 @@ pub struct WorkspaceFacts {
     pub top: PathBuf,
     /// Name of the linked work tree, or `main`.
     pub work_tree: String,
-    /// The project as its remote repository spells it, such as `owner/name`; the name of the top folder if there is no remote.
+    /// The project as its remote repository spells it, such as `owner/name`; if there is no remote, the name of the
+    /// main work tree's top folder.
     pub project: String,
     /// UUID (version 5) of the repository's first commit, which is the same in all clones. Where that is not known, as in a
     /// shallow clone, of the remote repository's URL, or else of the path.
@@ -57,7 +58,7 @@ pub fn facts(folder: &Path) -> WorkspaceFacts {
     WorkspaceFacts {
         top: top.to_owned(),
         work_tree: work_tree(&git),
-        project: of_remote.unwrap_or_else(|| name_of(top)),
+        project: of_remote.unwrap_or_else(|| project_folder(&git, top)),
         repository: repository_id(&git, top),
     }
 }
@@ -75,12 +76,31 @@ pub(crate) fn repository_id(git: &gix::Repository, top: &Path) -> String {
     uuid(NAMESPACE, &identity)
 }
 
+/// Returns git's folder and that of the main work tree, if the repository was opened at a linked one.
+fn linked(git: &gix::Repository) -> Option<(PathBuf, PathBuf)> {
+    let absolute = |path: &Path| platform::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (own, common) = (absolute(git.git_dir()), absolute(git.common_dir()));
+    (own != common).then_some((own, common))
+}
+
 /// Returns the name of the work tree that a repository was opened at.
 fn work_tree(git: &gix::Repository) -> String {
-    let absolute = |path: &Path| platform::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let git_dir = absolute(git.git_dir());
-    let name = (git_dir != absolute(git.common_dir())).then(|| name_of(&git_dir));
-    name.unwrap_or_else(|| MAIN.into())
+    linked(git).map_or_else(|| MAIN.into(), |(own, _)| name_of(&own))
+}
+
+/// Returns the name of the main work tree's top folder, wherever the work tree at `top` is linked to; of a bare repository, without
+/// its extension.
+fn project_folder(git: &gix::Repository, top: &Path) -> String {
+    let Some((_, common)) = linked(git) else {
+        return name_of(top);
+    };
+    match common.parent().filter(|_| common.ends_with(".git")) {
+        Some(main) => name_of(main),
+        None => {
+            let name = name_of(&common);
+            name.strip_suffix(".git").unwrap_or(&name).to_owned()
+        }
+    }
 }
 
 /// Returns the id of the first commit that the branch follows from, by first parents; `None` before there is one, and in a shallow

@@ -85,3 +85,37 @@ fn a_repository_is_the_same_in_clones_and_linked_work_trees() {
         assert!(project.is_empty() || expected == project, "{path}: {expected}");
     }
 }
+
+#[test]
+fn a_linked_work_tree_is_of_the_project_of_the_main_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = platform::canonicalize(folder.path()).expect("a path");
+    let at = |name: &str| folder.join(name);
+    fs::create_dir_all(at("myproject/src")).expect("folders");
+    git(&at("myproject"), &["init", "-q"]);
+    git(
+        &at("myproject"),
+        &["commit", "-q", "--allow-empty", "-m", "first"],
+    );
+    git(&folder, &["clone", "-q", "--bare", "myproject", "shared.git"]);
+    git(&at("shared.git"), &["remote", "remove", "origin"]);
+    fs::create_dir_all(at("far/away")).expect("folders");
+    for (main, linked, expected) in [
+        ("myproject", "side-branch", "myproject"),
+        ("myproject", "far/away/fix", "myproject"),
+        ("myproject", "myproject/inside", "myproject"),
+        ("shared.git", "of-bare", "shared"),
+    ] {
+        let linked = at(linked);
+        git(
+            &at(main),
+            &["worktree", "add", "-q", "--detach", &linked.to_string_lossy()],
+        );
+        fs::create_dir_all(linked.join("src")).expect("folders");
+        for place in [linked.clone(), linked.join("src")] {
+            let found = facts(&place);
+            assert_eq!((&found.top, &*found.project), (&linked, expected));
+        }
+    }
+    assert_eq!(facts(&at("myproject/src")).project, "myproject");
+}
