@@ -29,6 +29,21 @@ pub fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
+/// Returns what to do about a text that is JSON by its grammar and can't be kept, as `error` says.
+pub fn advice(text: &[u8], error: &serde_json::Error) -> Option<&'static str> {
+    std::str::from_utf8(text).ok()?;
+    // Skips values without recursion, and without decoding numbers and strings.
+    serde_json::from_slice::<IgnoredAny>(text).ok()?;
+    let said = error.to_string();
+    Some(if said.starts_with("recursion limit exceeded") {
+        "values are nested more than 127 deep; send fewer levels, or the inner ones as a text"
+    } else if said.starts_with("number out of range") {
+        "a number is larger than a 64-bit float can be; send it as a text"
+    } else {
+        "a text has half of a surrogate pair, such as `\\ud800` alone; send both halves, or the character itself in UTF-8"
+    })
+}
+
 /// Returns the `id` of a message that can't be parsed, if it precedes the error, or if the error is only in a string's
 /// escapes, its encoding, or the depth.
 pub(super) fn readable_id(text: &[u8]) -> Option<RequestId> {

@@ -51,10 +51,14 @@ pub(super) fn object(text: &[u8]) -> Result<Map<String, Value>, Refused> {
         Ok(Value::Array(_)) => invalid(None, "batches are not served; send one message at a time"),
         Ok(_) => invalid(None, "a message is an object"),
         Err(error) if error.is_data() => invalid(json::readable_id(text), &error.to_string()),
-        Err(error) => Err((
-            json::readable_id(text),
-            ErrorData::parse_error(error.to_string(), None).into(),
-        )),
+        Err(error) => {
+            let id = json::readable_id(text);
+            let refusal = match json::advice(text, &error) {
+                Some(advice) if id.is_some() => ErrorData::invalid_params(advice, None),
+                _ => ErrorData::parse_error(error.to_string(), None),
+            };
+            Err((id, refusal.into()))
+        }
     }
 }
 

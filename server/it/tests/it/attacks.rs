@@ -738,8 +738,8 @@ fn the_server_survives_malformed_messages() {
     for (line, code) in [
         ("{".to_string(), -32700),
         ("nonsense".to_string(), -32700),
-        (deep, -32700),
-        (call(r#"{"path":"\ud800"}"#), -32700),
+        (deep, -32602),
+        (call(r#"{"path":"\ud800"}"#), -32602),
         ("[]".to_string(), -32600),
         ("7".to_string(), -32600),
         (r#"{"jsonrpc":"1.0","id":902,"method":"ping"}"#.to_string(), -32600),

@@ -75,7 +75,12 @@ pub(super) fn body(headers: &HeaderMap, body: &[u8]) -> Result<Value, Refusal> {
         return Ok(json!({}));
     }
     headers::is_json(headers)?;
-    let said = json::parse(body).map_err(|error| bad(format!("the body is not JSON: {error}")))?;
+    let said = json::parse(body).map_err(|error| {
+        bad(match json::advice(body, &error) {
+            Some(advice) => format!("the body can't be read: {advice}"),
+            None => format!("the body is not JSON: {error}"),
+        })
+    })?;
     if said.is_object() {
         Ok(said)
     } else {

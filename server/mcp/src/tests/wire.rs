@@ -17,11 +17,13 @@ async fn lines_that_are_not_json() {
         >> {"jsonrpc":"2.0","id":"a","method":"ping"}}
         < "a" !-32700
         >> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"\ud800"}}}
-        < 2 !-32700
+        < 2 !-32602 surrogate
         >> {"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arguments":{"text":"\ud800"}},"id":3}
-        < 3 !-32700
+        < 3 !-32602 surrogate
         >> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"text":1e999}}}
-        < 4 !-32700 out of range
+        < 4 !-32602 as a text
+        >> {"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arguments":{"text":1e999}}}
+        < - !-32700
         >> {"jsonrpc":"2.0","method":"ping","params":nope,"id":5}
         < - !-32700
         >> {"id":6,"id":7,"jsonrpc":"2.0","method":"ping","params":{"x":"\ud800"}}
@@ -181,19 +183,28 @@ async fn a_nesting_bomb_with_a_readable_id() {
     let mut client = Client::new(1 << 16);
     client.speak("2025-11-25").await;
     let bomb = "[".repeat(100_000) + &"]".repeat(100_000);
-    for line in [
-        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{bomb}}}}}"#),
-        format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"x":{bomb}}},"id":1}}"#),
-        format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{}"#,
-            "[".repeat(100_000)
+    for (line, code) in [
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{bomb}}}}}"#),
+            -32602,
+        ),
+        (
+            format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"x":{bomb}}},"id":1}}"#),
+            -32602,
+        ),
+        (
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{}"#,
+                "[".repeat(100_000)
+            ),
+            -32700,
         ),
     ] {
         client.send(line).await;
         let refusal = client.receive().await.unwrap();
         assert_eq!(
             (&refusal["id"], &refusal["error"]["code"]),
-            (&json!(1), &json!(-32700))
+            (&json!(1), &json!(code))
         );
     }
     client.end().await.unwrap();
