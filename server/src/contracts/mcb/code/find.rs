@@ -14,7 +14,7 @@ use super::{
         values::{invalid, text},
         words::blocking,
     },
-    COLLECTION, Indexer, NAME, collection, collections, refuse_token, unusable,
+    COLLECTION, Indexer, NAME, collection, collections, is_same_name, refuse_token, unusable,
 };
 
 /// The resource that is searched.
@@ -31,7 +31,7 @@ pub(in super::super) async fn code(
     let call = Call::of(cx);
     let mut rows = match &req.collection {
         Some(name) => vec![collection(&call, name).await?],
-        None => collections(&call, None).await?,
+        None => collections(&call).await?,
     };
     let mut filters = CodeFilters::default();
     filters.extensions(&req.extensions.unwrap_or_default());
@@ -42,7 +42,7 @@ pub(in super::super) async fn code(
             .ok_or_else(|| wrong("must be `field:value`".into()))?;
         let (field, value) = (field.trim(), value.trim());
         if field == COLLECTION {
-            rows.retain(|row| text(row, NAME) == Some(value));
+            rows.retain(|row| text(row, NAME).is_some_and(|name| is_same_name(name, value)));
             continue;
         }
         let mut value = value;

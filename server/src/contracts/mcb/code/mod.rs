@@ -26,7 +26,7 @@ use tabellion_vcs::VcsError;
 
 use super::{
     call::{Call, entity},
-    values::invalid,
+    values::{invalid, text},
 };
 
 /// Name of the entity.
@@ -36,20 +36,34 @@ const NAME: &str = "name";
 const PROJECT_ID: &str = "project_id";
 const OPERATION_ID: &str = "operation_id";
 
-/// Returns the collections of the caller's project, in order of their names; with a name, that one.
-async fn collections(call: &Call<'_>, name: Option<&str>) -> Result<Vec<Row>, RowError> {
+/// Returns the collections of the caller's project, in order of their names.
+async fn collections(call: &Call<'_>) -> Result<Vec<Row>, RowError> {
     let project = call.provenance.text(PROJECT_ID).unwrap_or_default();
-    let mut filters = vec![Filter::is("org_id", call.org()), Filter::is(PROJECT_ID, project)];
-    filters.extend(name.map(|name| Filter::is(NAME, name)));
+    let filters = vec![Filter::is("org_id", call.org()), Filter::is(PROJECT_ID, project)];
     let mut rows = call.read(Select::new(entity(COLLECTION)?, filters)).await?;
     rows.sort_by(|a, b| a[NAME].as_str().cmp(&b[NAME].as_str()));
     Ok(rows)
 }
 
+/// Returns the collection of that name, if there is one. Older data may have several names that are the same: then the exact one counts.
+async fn find_collection(call: &Call<'_>, name: &str) -> Result<Option<Row>, RowError> {
+    let mut rows = collections(call).await?;
+    rows.retain(|row| text(row, NAME).is_some_and(|other| is_same_name(other, name)));
+    let exact = rows.iter().position(|row| text(row, NAME) == Some(name));
+    Ok((!rows.is_empty()).then(|| rows.swap_remove(exact.unwrap_or(0))))
+}
+
 /// Returns the collection of that name.
 async fn collection(call: &Call<'_>, name: &str) -> Result<Row, RowError> {
-    let found = collections(call, Some(name)).await?.pop();
+    let found = find_collection(call, name).await?;
     found.ok_or_else(|| no_collection(name))
+}
+
+/// Returns true if two names name one collection: the case of letters, and which of `-`, `.` and `_` is between words, make no
+/// difference.
+fn is_same_name(one: &str, other: &str) -> bool {
+    let folded = |name: &str| name.to_lowercase().replace(['-', '.'], "_");
+    folded(one.trim()) == folded(other.trim())
 }
 
 fn no_collection(name: &str) -> RowError {

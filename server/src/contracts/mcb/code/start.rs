@@ -18,7 +18,7 @@ use super::{
         values::{invalid, text},
         words::blocking,
     },
-    COLLECTION, Indexer, NAME, OPERATION_ID, PROJECT_ID, collection, collections, refuse_token, rule,
+    COLLECTION, Indexer, NAME, OPERATION_ID, PROJECT_ID, collection, find_collection, refuse_token, rule,
     settings::GitSettings,
     trees::Request,
     unusable,
@@ -54,7 +54,7 @@ pub(in super::super) async fn start(
         .folder(&req.path)
         .map_err(|error| invalid("path", "/path", error.to_string()))?;
     let wanted = Wanted {
-        name: named(req.collection, folder.path(), None),
+        name: named(req.collection, folder.path(), None)?,
         path: folder.path(),
         kind: "files",
         request: Request {
@@ -75,7 +75,7 @@ pub(in super::super) async fn start(
     let planned = plan(cx, indexer, &wanted).await?;
     let answer = IndexStartResponse {
         operation_id: planned.operation.clone(),
-        collection: wanted.name,
+        collection: text(&planned.row, NAME).unwrap_or_default().to_owned(),
         path: told(wanted.path),
         state: State::Indexing.word().into(),
         started_at: planned.started_at,
@@ -98,7 +98,7 @@ pub(in super::super) async fn git_index(
     let mut ignore_patterns = listed.settings.ignore_patterns.clone();
     ignore_patterns.extend(req.ignore_patterns.unwrap_or_default());
     let wanted = Wanted {
-        name: named(req.collection, &listed.path, listed.branches.first()),
+        name: named(req.collection, &listed.path, listed.branches.first())?,
         path: &listed.path,
         kind: "branches",
         request: Request {
@@ -119,7 +119,7 @@ pub(in super::super) async fn git_index(
     let planned = plan(cx, indexer, &wanted).await?;
     let answer = IndexGitIndexResponse {
         operation_id: planned.operation.clone(),
-        collection: wanted.name,
+        collection: text(&planned.row, NAME).unwrap_or_default().to_owned(),
         path: told(wanted.path),
         state: State::Indexing.word().into(),
         started_at: planned.started_at,
@@ -145,7 +145,7 @@ pub(in super::super) async fn repository(
     listed: &Listed,
 ) -> Result<Staged<VcsIndexRepositoryResponse, Rows>, RowError> {
     let wanted = Wanted {
-        name: named(None, &listed.path, None),
+        name: named(None, &listed.path, None)?,
         path: &listed.path,
         kind: "repository",
         request: Request {
@@ -188,7 +188,7 @@ pub(in super::super) async fn clear(
     indexer.stop(&key);
     indexer.expect(&key);
     let answer = IndexClearResponse {
-        collection: req.collection,
+        collection: text(&row, NAME).unwrap_or_default().to_owned(),
         files,
         chunks,
         cleared: true,
@@ -206,7 +206,7 @@ async fn plan<'v>(
     wanted: &Wanted<'_>,
 ) -> Result<Planned<'v>, RowError> {
     let call = Call::of(cx);
-    let earlier = collections(&call, Some(&wanted.name)).await?.pop();
+    let earlier = find_collection(&call, &wanted.name).await?;
     if let Some(row) = &earlier {
         let (key, operation) = (
             text(row, "id").unwrap_or_default(),
@@ -263,8 +263,15 @@ fn begin<T: Send + 'static>(
 }
 
 /// Returns the collection's name: as given, else that of the folder, with the branch if it has one.
-fn named(given: Option<String>, path: &Path, branch: Option<&String>) -> String {
-    given.unwrap_or_else(|| {
+///
+/// # Errors
+/// If a blank name is given.
+fn named(given: Option<String>, path: &Path, branch: Option<&String>) -> Result<String, RowError> {
+    if given.as_ref().is_some_and(|name| name.trim().is_empty()) {
+        let message = "must not be blank; leave it out to use the folder's name";
+        return Err(invalid("not_blank", "/collection", message));
+    }
+    Ok(given.unwrap_or_else(|| {
         let folder = path
             .file_name()
             .map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
@@ -272,7 +279,7 @@ fn named(given: Option<String>, path: &Path, branch: Option<&String>) -> String 
             Some(branch) => format!("{folder}@{branch}"),
             None => folder,
         }
-    })
+    }))
 }
 
 fn told(path: &Path) -> String {

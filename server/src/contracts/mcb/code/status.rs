@@ -22,7 +22,7 @@ pub(in super::super) async fn status(
     let call = Call::of(cx);
     let rows = match &req.collection {
         Some(name) => vec![collection(&call, name).await?],
-        None => collections(&call, None).await?,
+        None => collections(&call).await?,
     };
     let told: Vec<IndexedCollection> = rows
         .iter()

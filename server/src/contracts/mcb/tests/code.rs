@@ -173,6 +173,46 @@ fn what_is_indexed_is_found_and_each_run_is_one_change() {
     assert_eq!(found(&bench, "sum_of", json!({}))[0], "src/price.rs");
 }
 
+/// The same name for every use: starting, the status, searching, its filter, and clearing.
+#[test]
+fn names_of_collections_are_folded_alike_for_every_use() {
+    let bench = bench();
+    for (first, other) in [
+        ("code", "CODE"),
+        ("a-b.c", "a_b_c"),
+        ("A.B", "a-b"),
+        ("my code", " My Code "),
+        ("Ärger", "ärger"),
+    ] {
+        let named =
+            |action: &str, name: &str| json!({ "action": action, "path": "shop", "collection": name });
+        start(&bench, named("start", first));
+        settled(&bench);
+        let again = start(&bench, named("start", other));
+        assert_eq!(again["collection"], first, "{other}");
+        settled(&bench);
+        assert_eq!(bench.rows("collection").len(), 1, "{other}");
+        let status = start(&bench, json!({ "action": "status", "collection": other }));
+        assert_eq!(status["collections"][0]["collection"], first, "{other}");
+        let filter = format!("collection:{other}");
+        for more in [
+            json!({}),
+            json!({ "collection": other }),
+            json!({ "filters": [filter] }),
+        ] {
+            assert_eq!(found(&bench, "total", more.clone()).len(), 3, "{more}");
+        }
+        let cleared = start(&bench, json!({ "action": "clear", "collection": other }));
+        assert_eq!(cleared["collection"], first, "{other}");
+        assert!(bench.rows("collection").is_empty(), "{other}");
+    }
+    for blank in ["", " ", "\u{a0}\t"] {
+        let request = json!({ "action": "start", "path": "shop", "collection": blank });
+        let error = bench.answer(&Caller::new(), INDEX, request).unwrap_err();
+        assert_eq!(error["pointer"], "/collection", "{blank:?}: {error}");
+    }
+}
+
 #[test]
 fn projects_have_collections_of_their_own() {
     let bench = bench();
