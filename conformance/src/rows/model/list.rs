@@ -29,9 +29,13 @@ impl Model {
             .iter()
             .filter(|(_, value)| !is_wildcard(value))
             .collect();
-        if by
-            .iter()
-            .any(|(name, value)| !self.is_there(entity, org, name, value))
+        let orgs = self.spec.org.and_then(|of| self.entity(of.entity));
+        let orgs = orgs.filter(|_| entity.org_field().is_some());
+        let has_org = |orgs| self.by_key(orgs, None, &org.unwrap_or_default().into()).is_some();
+        if !orgs.is_none_or(has_org)
+            || by
+                .iter()
+                .any(|(name, value)| !self.is_there(entity, org, name, value))
         {
             return Outcome::NothingOrRefused;
         }

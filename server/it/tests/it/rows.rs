@@ -67,6 +67,10 @@ const CALLS: &[(&str, &str)] = &[
         r#"{ "action": "list", "resource": "comment" }"#,
         "/: `issue_id` is missing",
     ),
+    (
+        r#"{ "action": "list", "resource": "issue", "org_id": "nowhere" }"#,
+        "`org_id` names no org: there is no `nowhere`",
+    ),
     // What is in another org is not there.
     (
         r#"{ "action": "get", "resource": "issue", "id": "i", "org_id": "work" }"#,

@@ -111,7 +111,7 @@ impl Plan<'_> {
     }
 
     /// Checks that the call's org is there.
-    pub(super) async fn check_org(&self, entity: &'static EntitySpec) -> Result<(), RowError> {
+    pub(in crate::rows) async fn check_org(&self, entity: &'static EntitySpec) -> Result<(), RowError> {
         let (Some(_), Some(org), Some(key)) = (entity.org_field(), self.spec.org, self.org()) else {
             return Ok(());
         };

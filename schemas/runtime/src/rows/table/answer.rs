@@ -25,6 +25,14 @@ impl Table {
         entity: &'static EntitySpec,
         request: Request,
     ) -> Result<Value, RowError> {
+        plan.check_org(entity).await.map_err(|error| match error {
+            RowError::NotFound { entity, key } => RowError::NoSuch {
+                field: self.org_argument().unwrap_or_default(),
+                entity,
+                key,
+            },
+            error => error,
+        })?;
         let mut select = Select::new(entity, vec![]);
         for (name, value) in &request.arguments {
             if let Some(field) = entity.field(name) {

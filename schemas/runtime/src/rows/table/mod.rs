@@ -87,11 +87,21 @@ impl Table {
             .collect()
     }
 
+    /// Returns the member of a request that names the org.
+    fn org_argument(&self) -> Option<&'static str> {
+        self.spec.org.and_then(|org| org.argument)
+    }
+
     /// Returns the failure, which points at the member of the request that the field's value comes from.
     fn failure(&self, arguments: &[(&'static str, &'static str)], error: RowError) -> Failure {
         let within = self.operation.data.or(self.operation.filters_in);
         let within = within.map(|member| pointer::push("", member));
-        let argument = arguments.iter().find(|(_, field)| error.field() == Some(*field));
+        let of_list = self
+            .org_argument()
+            .filter(|_| self.operation.action == Action::List);
+        let of_list = of_list.map(|member| (member, member));
+        let mut arguments = arguments.iter().copied().chain(of_list);
+        let argument = arguments.find(|(_, field)| error.field() == Some(*field));
         match argument {
             Some((member, _)) => error.into_failure_at(pointer::push("", member)),
             None => error.into_failure(&within.unwrap_or_default()),
