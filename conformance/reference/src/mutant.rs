@@ -186,6 +186,7 @@ pub enum Mutant {
     WordsHaveCase,
     DeletesDefaultOrg,
     PinsStay,
+    UsesIdsAgain,
     RoundsNumbers,
     TakesNul,
     NamesNoField,

@@ -9,7 +9,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use tabellion_platform::{self as platform, create_own, lock_file};
-use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
+use tabellion_runtime::{Failure, FailureKind, rows::identity, spec::RowsSpec};
 
 use crate::{
     BUSY_TIMEOUT,
@@ -21,12 +21,13 @@ use crate::{
     meta::{meta, set_meta},
     replacement,
     usage::{self, Usage},
+    write::{REMOVED, keep_id},
 };
 
 /// SQLite application id of a data file.
 pub(crate) const APPLICATION: i32 = i32::from_be_bytes(*b"Tblr");
 /// Version of the store's own tables and of the log's form.
-pub(crate) const FORMAT: i32 = 1;
+pub(crate) const FORMAT: i32 = 2;
 /// Number of prepared statements that a connection keeps.
 const STATEMENT_CAPACITY: usize = 256;
 
@@ -264,10 +265,25 @@ fn set_up(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Res
     let tables: i64 = connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
         .doing("open the data file")?;
-    if tables > 0 {
-        return compare(connection, spec, start);
+    if tables == 0 {
+        return create(connection, spec);
     }
-    create(connection, spec)
+    compare(connection, spec, start)?;
+    let is_older = || {
+        let format = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i32>(0));
+        format.map(|format| format < FORMAT).doing("read the data file")
+    };
+    if !is_older()? {
+        return Ok(());
+    }
+    in_transaction(connection, || {
+        // Another process may have done it meanwhile.
+        if is_older()? {
+            keep_ids(connection, spec)?;
+            set_format(connection)?;
+        }
+        Ok(())
+    })
 }
 
 /// Creates the tables of an empty file, in one transaction.
@@ -276,16 +292,37 @@ pub(crate) fn create(connection: &Connection, spec: &RowsSpec) -> Result<(), Fai
         create_tables(connection, spec)?;
         mark::renew(connection)?;
         connection
-            .execute_batch(&format!(
-                "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}"
-            ))
-            .doing("create the tables")
+            .execute_batch(&format!("PRAGMA application_id = {APPLICATION}"))
+            .doing("create the tables")?;
+        set_format(connection)
     })
+}
+
+/// Keeps the ids of the rows that were removed before there was a table of them.
+fn keep_ids(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
+    connection.execute_batch(REMOVED).doing("migrate the tables")?;
+    log::for_each(connection, |entry| {
+        let removed = entry.rows.iter().filter(|row| row.after.is_none());
+        removed
+            .filter_map(|row| Some((row, spec.entity(&row.entity)?)))
+            .filter(|(_, entity)| entity.has_id())
+            .try_for_each(|(row, entity)| keep_id(connection, entity.name, &identity(entity, &row.key)))
+    })
+    .map(drop)
+}
+
+fn set_format(connection: &Connection) -> Result<(), Failure> {
+    connection
+        .execute_batch(&format!("PRAGMA user_version = {FORMAT}"))
+        .doing("create the tables")
 }
 
 /// Creates the store's own tables and those of the entities.
 pub(crate) fn create_tables(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
-    let own = ["CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"];
+    let own = [
+        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+        REMOVED,
+    ];
     let entities = spec
         .entities
         .iter()

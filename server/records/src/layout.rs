@@ -10,7 +10,7 @@ use serde_json::Value;
 use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, RowsSpec};
 
 /// Names of the store's own tables.
-const OWN_TABLES: [&str; 2] = ["change", "meta"];
+const OWN_TABLES: [&str; 3] = ["change", "meta", "removed"];
 
 /// The tables of all entities, by the entities' names.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -28,6 +28,18 @@ pub(crate) fn get(
     Ok(select_rows(connection, &select)?.pop())
 }
 
+/// Returns true if a row with this identity was removed.
+pub(crate) fn was_removed(
+    connection: &Connection,
+    entity: &EntitySpec,
+    key: &[Value],
+) -> Result<bool, Failure> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM removed WHERE entity = ? AND key = ?)";
+    let mut statement = connection.prepare_cached(sql).doing("read rows")?;
+    let found = statement.query_row([entity.name, &Value::from(key).to_string()], |row| row.get(0));
+    found.doing("read rows")
+}
+
 /// Reads the selected rows.
 pub(crate) fn select_rows(connection: &Connection, select: &Select) -> Result<Vec<Row>, Failure> {
     let mut query = Query::default();

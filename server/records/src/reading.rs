@@ -84,6 +84,14 @@ impl RowView for Reader<'_> {
         Box::pin(async move { self.with_few(|connection| query::get(connection, entity, key)) })
     }
 
+    fn was_removed<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<bool, Failure>> {
+        Box::pin(async move { self.with_few(|connection| query::was_removed(connection, entity, key)) })
+    }
+
     fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
         Box::pin(async move { self.with(|connection| query::select_rows(connection, select)) })
     }
@@ -105,6 +113,16 @@ impl RowView for Records {
         key: &'a [Value],
     ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
         Box::pin(async move { Reader::begin(self)?.with(|connection| query::get(connection, entity, key)) })
+    }
+
+    fn was_removed<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<bool, Failure>> {
+        Box::pin(async move {
+            Reader::begin(self)?.with(|connection| query::was_removed(connection, entity, key))
+        })
     }
 
     fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {

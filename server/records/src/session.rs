@@ -314,6 +314,14 @@ impl RowView for Turn<'_> {
         Box::pin(async move { self.with_few(|connection| query::get(connection, entity, key)) })
     }
 
+    fn was_removed<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<bool, Failure>> {
+        Box::pin(async move { self.with_few(|connection| query::was_removed(connection, entity, key)) })
+    }
+
     fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
         let read = |connection: &Connection| query::select_rows(connection, select);
         Box::pin(async move {

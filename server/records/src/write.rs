@@ -16,6 +16,10 @@ use crate::{
     query::{field, get},
 };
 
+/// SQL of the table of the ids that removed rows had.
+pub(crate) const REMOVED: &str =
+    "CREATE TABLE removed (entity TEXT, key TEXT, PRIMARY KEY (entity, key)) STRICT, WITHOUT ROWID";
+
 /// What the log says of one row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LoggedRow {
@@ -181,7 +185,19 @@ fn remove(connection: &Connection, entity: &'static EntitySpec, key: &[Value]) -
     let mut values = vec![];
     let filter = of_key(entity, key, &mut values)?;
     let sql = format!("DELETE FROM {} WHERE {filter}", quoted(entity.table));
-    run(connection, &sql, values)
+    run(connection, &sql, values)?;
+    if entity.has_id() {
+        keep_id(connection, entity.name, key)?;
+    }
+    Ok(())
+}
+
+/// Keeps the id of a removed row, so that no other row gets it.
+pub(crate) fn keep_id(connection: &Connection, entity: &str, key: &[Value]) -> Result<(), Failure> {
+    let sql = "INSERT INTO removed VALUES (?, ?) ON CONFLICT DO NOTHING";
+    let mut statement = connection.prepare_cached(sql).doing("change a row")?;
+    let kept = statement.execute([entity, &Value::from(key).to_string()]);
+    kept.doing("change a row").map(drop)
 }
 
 fn of_key(entity: &'static EntitySpec, key: &[Value], values: &mut Vec<Sql>) -> Result<String, Failure> {

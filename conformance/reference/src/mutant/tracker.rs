@@ -266,6 +266,12 @@ pub(super) const TRACKER: &[Specimen] = &[
         &["rows/unique"],
     ),
     specimen(
+        Mutant::UsesIdsAgain,
+        "uses-ids-again",
+        "the id of a deleted row is given to another, which old references then name",
+        &["rows/unique"],
+    ),
+    specimen(
         Mutant::RoundsNumbers,
         "rounds-numbers",
         "a number beyond 2^53 is accepted, and rounded",

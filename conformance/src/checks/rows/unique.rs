@@ -20,7 +20,7 @@ pub(super) const CHECK: Check = Check {
     states: "Only one row of an org has the values that the contract says are unique, and the key.",
     explains: "For the key and each unique of each entity: a second row with the same values is refused, on creation and update, also \
                with letters of the other case where the contract ignores case. A row keeps its own values, and takes those of a row \
-               that was deleted. A mark that only one row can have goes from one to the other.",
+               that was deleted, but never its id. A mark that only one row can have goes from one to the other.",
     cases,
     judge,
     shrink: as_small_as_can_be,
@@ -137,7 +137,14 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 .field(name)
                 .is_some_and(|it| matches!(it.kind, FieldType::Next(_)))
         });
-        rows.create(entity, given)?;
+        if unique.is_none() && entity.has_id() {
+            let data = rows.complete(entity, given)?;
+            let request = rows.request(entity, Action::Create, Row::new(), data)?;
+            let what = format!("a {} with the id of one that was deleted", entity.name);
+            must_be_refused(bench, &scene, &mut rows, &request, (&what, names))?;
+        } else {
+            rows.create(entity, given)?;
+        }
     }
     Ok(())
 }

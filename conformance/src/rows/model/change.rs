@@ -174,6 +174,8 @@ impl Model {
                 }
             }
         }
+        self.removed
+            .extend(gone.into_iter().map(|(entity, row)| (entity.name, row)));
         Ok(())
     }
 

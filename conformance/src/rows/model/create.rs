@@ -57,7 +57,9 @@ impl Model {
             row.insert(field.name.to_owned(), value);
         }
         let is_same = |other: &Row| entity.identity().all(|name| other.get(name) == row.get(name));
-        if self.all(entity).iter().any(is_same) {
+        let removed = self.removed.iter().filter(|(name, _)| *name == entity.name);
+        let mut removed = removed.map(|(_, row)| row);
+        if self.all(entity).iter().any(is_same) || (entity.has_id() && removed.any(is_same)) {
             return Err(Refused::Field(entity.key[0].to_owned()));
         }
         hooks(entity, None, given, &mut row);

@@ -33,6 +33,8 @@ pub struct Model {
     last: i64,
     /// Ids that rows have had, by entity.
     ids: BTreeMap<&'static str, Vec<Value>>,
+    /// Rows that were removed.
+    removed: Vec<(&'static str, Row)>,
 }
 
 /// Why a request must be refused.
@@ -82,6 +84,7 @@ impl Model {
             rows: BTreeMap::new(),
             last: 0,
             ids: BTreeMap::new(),
+            removed: Vec::new(),
         };
         model.take(tables);
         model

@@ -50,6 +50,16 @@ pub enum RowError {
         /// Names of the fields.
         fields: Vec<&'static str>,
     },
+    /// The id is that of a row that was deleted.
+    #[error(
+        "`{field}` was that of a deleted {entity}, and ids are not used again; choose another, or leave it out"
+    )]
+    UsedBefore {
+        /// Name of the field.
+        field: &'static str,
+        /// Name of the entity.
+        entity: &'static str,
+    },
     /// Other rows refer to it.
     #[error("{entity} {key} is in use by {}; delete or change those first", counted(by))]
     InUse {
@@ -151,7 +161,7 @@ impl RowError {
         match self {
             Self::NotFound { .. } => "not_found",
             Self::NoSuch { .. } | Self::Elsewhere { .. } | Self::NoCaller { .. } => "no_such",
-            Self::Taken { .. } => "taken",
+            Self::Taken { .. } | Self::UsedBefore { .. } => "taken",
             Self::InUse { .. } | Self::Kept { .. } => "in_use",
             Self::Immutable { .. } => "immutable",
             Self::NotNext { .. } => "stale",
@@ -174,6 +184,7 @@ impl RowError {
             | Self::Circle { field, .. }
             | Self::NoCaller { field, .. }
             | Self::Conflicting { field }
+            | Self::UsedBefore { field, .. }
             | Self::Missing { field } => Some(field),
             Self::Unknown { field, .. } | Self::Value { field, .. } => Some(field),
             Self::Taken { fields, .. } => fields.first().copied(),
@@ -185,9 +196,11 @@ impl RowError {
     fn kind(&self) -> FailureKind {
         match self {
             Self::NotFound { .. } => FailureKind::NotFound,
-            Self::Taken { .. } | Self::InUse { .. } | Self::Kept { .. } | Self::NotNext { .. } => {
-                FailureKind::Conflict
-            }
+            Self::Taken { .. }
+            | Self::UsedBefore { .. }
+            | Self::InUse { .. }
+            | Self::Kept { .. }
+            | Self::NotNext { .. } => FailureKind::Conflict,
             Self::Store(failure) => failure.kind,
             _ => FailureKind::Invalid,
         }

@@ -17,6 +17,17 @@ pub trait RowView: Send + Sync {
         key: &'a [Value],
     ) -> BoxFuture<'a, Result<Option<Row>, Failure>>;
 
+    /// Returns true if a row with these values of [`EntitySpec::identity`] was removed; only for entities with an
+    /// [id](EntitySpec::has_id).
+    ///
+    /// # Errors
+    /// If it can't be read.
+    fn was_removed<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<bool, Failure>>;
+
     /// Returns the rows that `select` selects, in its order.
     ///
     /// # Errors

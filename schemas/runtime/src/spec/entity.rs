@@ -503,6 +503,15 @@ impl EntitySpec {
         self.org_field().into_iter().chain(self.key.iter().copied())
     }
 
+    /// Returns true if an id alone is the key. The id of a row that was removed is never given to another.
+    pub fn has_id(&self) -> bool {
+        let is_id = |name| {
+            self.field(name)
+                .is_some_and(|field| matches!(field.kind, FieldType::Id))
+        };
+        matches!(self.key, [name] if is_id(name))
+    }
+
     /// Returns whether values of that field are unique without regard to the case of ASCII letters.
     pub fn is_folded(&self, name: &str) -> bool {
         self.uniques.iter().any(|unique| unique.folded.contains(&name))

@@ -98,6 +98,10 @@ const CALLS: &[(&str, &str)] = &[
         "there is no comment `c`",
     ),
     (
+        r#"{ "action": "create", "resource": "comment", "data": { "id": "c", "issue_id": "j", "text": "x" } }"#,
+        "`id` was that of a deleted comment, and ids are not used again",
+    ),
+    (
         r#"{ "action": "get", "resource": "issue", "id": "j" }"#,
         r#""parent_id":null"#,
     ),

@@ -26,6 +26,8 @@ type Rules = BTreeSet<&'static str>;
 struct Model {
     tables: Tables,
     last: i64,
+    /// Entity, org and id of rows that were removed.
+    removed: BTreeSet<(&'static str, String, String)>,
 }
 
 /// One call of a random program.
@@ -214,7 +216,9 @@ impl Model {
         if self.get("org", "", org).is_none() {
             rules.insert("not_found");
         }
-        if self.get(entity.name, org, text(&row["id"])).is_some() {
+        let id = text(&row["id"]);
+        let removed = (entity.name, org_of(entity, org), id.to_owned());
+        if self.get(entity.name, org, id).is_some() || self.removed.contains(&removed) {
             rules.insert("taken");
         }
         rules.extend(self.broken(entity, org, None, &row));
@@ -326,6 +330,7 @@ impl Model {
             }
             for (name, id) in gone {
                 let org = org_of(super::model::entity(name), step.org);
+                self.removed.insert((name, org.clone(), id.clone()));
                 self.tables.entry(name).or_default().remove(&(org, id));
             }
             return Ok(());

@@ -136,6 +136,72 @@ fn updates_change_only_what_they_name() {
     assert_eq!(first["seq"], read["seq"]);
 }
 
+/// The row's own deletion, that of a row that it goes with, and that of its org's rows; and a file that an older program wrote.
+#[test]
+fn the_id_of_a_removed_row_is_never_used_again() {
+    let bench = Bench::new();
+    project(&bench);
+    let issue = |id: &str| json!({"id": id, "project_id": "p", "title": "One"});
+    let taken = |bench: &Bench, entity, data: Value| {
+        let error = bench.call(entity, Create, json!({ "data": data })).unwrap_err();
+        assert_eq!((&error["rule"], &error["field"]), (&json!("taken"), &json!("id")));
+        assert!(
+            error["message"]
+                .as_str()
+                .unwrap()
+                .contains("ids are not used again"),
+            "{error}"
+        );
+    };
+    for id in ["i", "j"] {
+        bench.create("issue", issue(id));
+        bench.create(
+            "comment",
+            json!({"id": format!("c{id}"), "issue_id": id, "body": "note"}),
+        );
+        bench.call("issue", Delete, json!({ "id": id })).unwrap();
+    }
+    bench.create("issue", issue("k"));
+    let refuses = |bench: &Bench| {
+        for id in ["i", "j"] {
+            taken(bench, "issue", issue(id));
+            taken(
+                bench,
+                "comment",
+                json!({"id": format!("c{id}"), "issue_id": "k", "body": "note"}),
+            );
+        }
+    };
+    refuses(&bench);
+    // Another org has ids of its own, and so has another entity.
+    bench.create("comment", json!({"id": "i", "issue_id": "k", "body": "note"}));
+    let before = bench.export();
+    let older = "DROP TABLE removed; PRAGMA user_version = 1";
+    bench.records.settle().unwrap();
+    let path = bench.records.path().to_owned();
+    let folder = bench.closed();
+    rusqlite::Connection::open(path)
+        .unwrap()
+        .execute_batch(older)
+        .unwrap();
+    let records = super::tracker::open(folder.path());
+    let bench = Bench { folder, records };
+    refuses(&bench);
+    assert_eq!(bench.export(), before);
+    let imported = tempfile::tempdir().unwrap();
+    crate::import(
+        &imported.path().join("data"),
+        &super::tracker::TRACKER,
+        &mut before.as_bytes(),
+    )
+    .unwrap();
+    let records = super::tracker::open(imported.path());
+    refuses(&Bench {
+        folder: imported,
+        records,
+    });
+}
+
 #[test]
 fn references_unique_values_and_chains_hold() {
     let bench = Bench::new();

@@ -160,7 +160,7 @@ fn a_backup_is_a_whole_store() {
 fn files_of_other_programs_and_versions_are_refused() {
     for (sql, expected) in [
         ("PRAGMA application_id = 7", "of another program"),
-        ("PRAGMA user_version = 2", "update the program"),
+        ("PRAGMA user_version = 3", "update the program"),
         (
             "UPDATE meta SET value = '1.0.1' WHERE name = 'version'",
             "update the program",

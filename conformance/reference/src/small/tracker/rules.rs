@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Changed, Request,
     fields::{ENTITIES, Entity, Field, Kind, OnDelete},
-    store::{Row, State, digest, now, random},
+    store::{Row, State, digest, name, now, random},
 };
 use crate::{
     mutant::{Mutant, is},
@@ -66,7 +66,8 @@ pub(super) fn create(state: &mut State, request: &Request<'_>) -> Result<Changed
         row.insert(field.name.to_owned(), value);
     }
     let is_same = |other: &Row| other["id"] == row["id"] && other["org_id"] == org;
-    if state.rows(entity.name).iter().any(is_same) {
+    let was_removed = state.removed.contains(&name(entity.name, &row)) && !is(Mutant::UsesIdsAgain);
+    if was_removed || state.rows(entity.name).iter().any(is_same) {
         return Err((
             -32002,
             format!("there is a {} with this `id` already", entity.name),

@@ -30,6 +30,8 @@ pub(super) struct State {
     pub(super) keys: Map<String, Value>,
     /// The largest number of a row.
     pub(super) last: i64,
+    /// Entity, org and id of rows that were removed.
+    pub(super) removed: Vec<Value>,
 }
 
 impl State {
@@ -40,6 +42,10 @@ impl State {
     }
 
     pub(super) fn set_rows(&mut self, entity: &str, rows: Vec<Row>) {
+        let names: Vec<_> = rows.iter().map(|row| name(entity, row)).collect();
+        let before = self.rows(entity).into_iter().map(|row| name(entity, &row));
+        let removed: Vec<_> = before.filter(|name| !names.contains(name)).collect();
+        self.removed.extend(removed);
         let rows = rows.into_iter().map(Value::Object).collect();
         self.rows.insert(entity.to_owned(), Value::Array(rows));
     }
@@ -75,6 +81,11 @@ impl State {
         }
         json!({ "id": id, "rows": changes })
     }
+}
+
+/// Returns what names a row: its entity, org and id.
+pub(super) fn name(entity: &str, row: &Row) -> Value {
+    json!([entity, row.get("org_id"), row.get("id")])
 }
 
 /// The folder with the file.

@@ -34,6 +34,16 @@ impl Plan<'_> {
         if self.row(entity, &key).await?.is_some() {
             return Err(taken(entity, entity.key));
         }
+        // An id that the store makes is new.
+        if entity.has_id()
+            && entity.key.iter().any(|name| given.contains_key(*name))
+            && self.view.was_removed(entity, &key).await?
+        {
+            return Err(RowError::UsedBefore {
+                field: entity.key[0],
+                entity: entity.name,
+            });
+        }
         // After the values, so that a refused call wastes no random bits.
         self.make_secrets(entity, &mut draft)?;
         self.apply_hooks(entity, None, &given, &mut draft);

@@ -26,6 +26,14 @@ impl RowView for Memory {
         Box::pin(async { Ok(found) })
     }
 
+    fn was_removed<'a>(
+        &'a self,
+        _: &'static EntitySpec,
+        _: &'a [Value],
+    ) -> BoxFuture<'a, Result<bool, Failure>> {
+        Box::pin(async { Ok(false) })
+    }
+
     fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
         let mut rows = self.passing(select);
         rows.sort_by(|one, other| {
