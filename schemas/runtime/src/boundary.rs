@@ -82,9 +82,7 @@ fn name_unused(tool: &ToolSpec, arguments: &Value, violations: Vec<Violation>) -
     };
     let takes: Vec<_> = taken.keys().map(String::as_str).collect();
     let mut violations = violations;
-    if let Some(data) = tool.rows.and_then(|rows| rows.data) {
-        name_unknown_fields(data, &taken[data], &operation.words(), &mut violations);
-    }
+    name_members(&wire, &operation.words(), &mut violations);
     let unused = members
         .keys()
         .filter(|name| !taken.contains_key(*name))
@@ -107,22 +105,55 @@ fn name_unused(tool: &ToolSpec, arguments: &Value, violations: Vec<Violation>) -
     named
 }
 
-/// Says of fields that a row does not have, or that can't be given, which can.
-fn name_unknown_fields(data: &str, schema: &Value, words: &str, violations: &mut [Violation]) {
-    let names = schema["properties"].as_object().into_iter().flatten();
-    let names: Vec<_> = names.map(|(name, _)| name.as_str()).collect();
-    let within = pointer::push("", data);
-    for violation in violations
-        .iter_mut()
-        .filter(|violation| violation.rule == "additionalProperties")
-    {
-        let is_field = pointer::split_last(&violation.pointer).is_some_and(|(parent, _)| parent == within);
-        if is_field || violation.pointer == within {
+/// Says of objects in the arguments that lack members, or have such as are not known, which they take.
+fn name_members(wire: &Value, words: &str, violations: &mut [Violation]) {
+    let mut said: Vec<String> = vec![];
+    for violation in violations {
+        let is_unknown = violation.rule == "additionalProperties";
+        let place = &*violation.pointer;
+        let within = match &*violation.rule {
+            // It is the object itself that is missing.
+            "required" if place.is_empty() => {
+                let name = violation.message.split('`').nth(1).unwrap_or_default();
+                pointer::push("", name)
+            }
+            "required" | "minProperties" => place.to_owned(),
+            // One that is not known is named by its own place, several by that of their object.
+            "additionalProperties" if members(wire, place).is_none() => {
+                let parent = pointer::split_last(place).map(|(parent, _)| parent);
+                parent.unwrap_or_default().to_owned()
+            }
+            "additionalProperties" => place.to_owned(),
+            _ => continue,
+        };
+        let Some(takes) = members(wire, &within).filter(|_| !within.is_empty()) else {
+            continue;
+        };
+        if is_unknown {
             violation.rule = "unknown_field".into();
-            let takes = names.join(", ");
-            violation.message = format!("{}; `{words}` takes {takes}", violation.message);
+        }
+        if !said.contains(&within) {
+            let member = within.trim_start_matches('/');
+            violation.message += &format!("; `{words}` takes {}", takes.join(", "));
+            if violation.rule == "required" && violation.pointer.is_empty() {
+                violation.message += &format!(" in `{member}`");
+            }
+            said.push(within);
         }
     }
+}
+
+/// Returns the names of the members that the object at a place can have, if the schema says it.
+fn members<'w>(wire: &'w Value, place: &str) -> Option<Vec<&'w str>> {
+    let mut schema = wire;
+    for token in pointer::tokens(place) {
+        schema = match schema.get("items") {
+            Some(items) if token.parse::<usize>().is_ok() => items,
+            _ => schema.get("properties")?.get(&*token)?,
+        };
+    }
+    let names = schema.get("properties")?.as_object()?.keys();
+    Some(names.map(String::as_str).collect())
 }
 
 /// Maximum number of unused members that are named.

@@ -53,7 +53,15 @@ const CALLS: &[(&str, &str)] = &[
     ),
     (
         r#"{ "action": "update", "resource": "issue", "id": "i", "data": {} }"#,
-        "/data: the value has less than 1 property",
+        "/data: the value has less than 1 property; `update issue` takes id, org_id, project_id, number, title, body,",
+    ),
+    (
+        r#"{ "action": "create", "resource": "issue", "data": {} }"#,
+        "/data: `project_id` is missing; `create issue` takes id, project_id, number, title, body,",
+    ),
+    (
+        r#"{ "action": "create", "resource": "comment" }"#,
+        "/: `data` is missing; `create comment` takes id, issue_id, text, score in `data`",
     ),
     (
         r#"{ "action": "create", "resource": "comment", "data": { "id": "c", "issue_id": "i", "text": "Ünïcödé 🙂" } }"#,

@@ -513,7 +513,7 @@ fn what_can_not_be_stored_is_refused_and_changes_nothing() {
         (observation(json!({ "observation_type": "code" })), "required"),
         (
             observation(json!({ "content": "x", "observation_type": "code", "nonsense": 1 })),
-            "additionalProperties",
+            "unknown_field",
         ),
         (
             observation(json!({ "content": "x", "observation_type": "code", "tags": ["a\u{0}"] })),
@@ -557,7 +557,7 @@ fn what_can_not_be_stored_is_refused_and_changes_nothing() {
                 "error_pattern",
                 json!({ "data": { "pattern_signature": "x", "description": "y", "occurrence_count": 2 } }),
             ),
-            "additionalProperties",
+            "unknown_field",
         ),
         (request("get", "observation", json!({})), "required"),
         (request("get", "observation", json!({ "ids": [] })), "minItems"),

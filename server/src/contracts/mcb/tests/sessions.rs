@@ -85,7 +85,7 @@ fn what_is_wrong_with_a_session_is_said_and_changes_nothing() {
         ),
         (
             json!({ "action": "create", "agent_type": "a", "data": { "model": "m", "nonsense": 1 } }),
-            "additionalProperties",
+            "unknown_field",
         ),
         (
             json!({ "action": "create", "session_id": "s", "agent_type": "a", "data": { "model": "m" } }),
