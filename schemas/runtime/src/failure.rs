@@ -111,14 +111,20 @@ impl Failure {
         Self::new(FailureKind::TooLarge, message)
     }
 
-    /// Creates the failure for a request with violations; its details list all of them.
+    /// Creates the failure for a request with violations; its details list all of them, and name rule and place of the first.
     pub fn violations(violations: &[Violation]) -> Self {
         let message = violations
             .iter()
             .map(Violation::to_string)
             .collect::<Vec<_>>()
             .join("; ");
-        Self::new(FailureKind::Invalid, message).with("violations", json!(violations))
+        let failure = Self::new(FailureKind::Invalid, message).with("violations", json!(violations));
+        match violations.first() {
+            None => failure,
+            Some(first) => failure
+                .with("rule", &*first.rule)
+                .with("pointer", &*first.pointer),
+        }
     }
 }
 

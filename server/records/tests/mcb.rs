@@ -84,10 +84,6 @@ fn refusal(outcome: Result<Answer, Rejection>) -> Result<Answer, Value> {
     outcome.map_err(|rejection| match rejection {
         Rejection::Declared(error) => {
             let mut data = Value::Object(error.data);
-            let first = &data["violations"][0]["rule"];
-            if data["rule"].is_null() {
-                data["rule"] = first.clone();
-            }
             data["message"] = error.message.into();
             data["code"] = error.code.into();
             data

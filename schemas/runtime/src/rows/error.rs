@@ -224,6 +224,7 @@ impl RowError {
                 };
                 failure = failure
                     .with("field", shown_text(field))
+                    .with("pointer", &*violation.pointer)
                     .with("violations", serde_json::json!([violation]));
             }
             if let Self::Circle { way, .. } = &self {

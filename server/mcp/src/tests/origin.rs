@@ -84,13 +84,14 @@ async fn the_servers_environment_reaches_every_client() {
 async fn provenance_that_is_no_object_is_refused() {
     for meta in [json!("Ada"), json!(["Ada"]), json!(null)] {
         let call = json!({ "name": "tell_origin", "arguments": { "text": "" }, "_meta": { "tabellion/provenance": meta } });
-        let (error, data) = (
-            "`tabellion/provenance` must be an object of fields of provenance",
-            json!([{ "rule": "meta", "pointer": "/_meta/tabellion~1provenance", "message": "`tabellion/provenance` must be an object of fields of provenance" }]),
-        );
+        let error = "`tabellion/provenance` must be an object of fields of provenance";
+        let (rule, pointer) = ("meta", "/_meta/tabellion~1provenance");
+        let data = json!({
+            "violations": [{ "rule": rule, "pointer": pointer, "message": error }], "rule": rule, "pointer": pointer,
+        });
         let answer = json!({
             "content": [{ "type": "text", "text": format!("/_meta/tabellion~1provenance: {error}") }], "isError": true,
-            "_meta": { "tabellion/error": { "code": -32602, "name": "INVALID_REQUEST", "data": { "violations": data } } },
+            "_meta": { "tabellion/error": { "code": -32602, "name": "INVALID_REQUEST", "data": data } },
         });
         let script = format!("@ 2025-11-25\n> 1 tools/call {call}\n< 1 {answer}\n");
         converse(Client::over("2025-11-25", origins(), 1 << 16), &script).await;

@@ -72,9 +72,9 @@ async fn invalid_arguments_change_nothing() {
         r#"
         @ 2025-11-25
         > 1 tools/call {"name":"keep"}
-        < 1 {"content":[{"type":"text","text":"/: `text` is missing"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"required","pointer":"","message":"`text` is missing"}]}}}}
+        < 1 {"content":[{"type":"text","text":"/: `text` is missing"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"required","pointer":"","message":"`text` is missing"}],"rule":"required","pointer":""}}}}
         > 2 tools/call {"name":"keep","arguments":{"text":"x","more":1}}
-        < 2 {"content":[{"type":"text","text":"/more: is not known here"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"additionalProperties","pointer":"/more","message":"is not known here"}]}}}}
+        < 2 {"content":[{"type":"text","text":"/more: is not known here"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"additionalProperties","pointer":"/more","message":"is not known here"}],"rule":"additionalProperties","pointer":"/more"}}}}
         "#,
     )
     .await;
@@ -119,7 +119,7 @@ async fn invalid_preconditions_are_invalid_arguments() {
         r#"
         @ 2025-11-25
         > 1 tools/call {"name":"keep","arguments":{"text":"x"},"_meta":{"tabellion/ifBass":"b"}}
-        < 1 {"content":[{"type":"text","text":"/_meta/tabellion~1ifBass: `tabellion/ifBass` is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey`, `tabellion/provenance` and `tabellion/session`"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"meta","pointer":"/_meta/tabellion~1ifBass","message":"`tabellion/ifBass` is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey`, `tabellion/provenance` and `tabellion/session`"}]}}}}
+        < 1 {"content":[{"type":"text","text":"/_meta/tabellion~1ifBass: `tabellion/ifBass` is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey`, `tabellion/provenance` and `tabellion/session`"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"meta","pointer":"/_meta/tabellion~1ifBass","message":"`tabellion/ifBass` is not known; known are `tabellion/ifBase`, `tabellion/idempotencyKey`, `tabellion/provenance` and `tabellion/session`"}],"rule":"meta","pointer":"/_meta/tabellion~1ifBass"}}}}
         > 2 tools/call {"name":"echo_rpc","arguments":{"text":"x"},"_meta":{"tabellion/ifBase":7}}
         < 2 !-32602 tabellion/ifBase
         > 3 tools/call {"name":"echo_rpc","arguments":{"text":"x"},"_meta":{"tabellion/ifBase":"b","other/key":7,"progressToken":1}}

@@ -330,9 +330,10 @@ fn invalid(rule: &'static str, pointer: &str, message: String) -> Failure {
         pointer: pointer.into(),
         message: message.clone(),
     };
-    Failure::new(FailureKind::Invalid, message)
-        .with("rule", rule)
-        .with("violations", serde_json::json!([violation]))
+    Failure {
+        message,
+        ..Failure::violations(&[violation])
+    }
 }
 
 /// Says in the answer that it has not all, and how much there is.

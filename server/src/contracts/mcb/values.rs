@@ -113,7 +113,7 @@ pub(super) fn invalid(rule: &'static str, pointer: &str, message: impl Into<Stri
         pointer: pointer.into(),
         message: message.into(),
     };
-    Failure::violations(&[violation]).with("rule", rule).into()
+    Failure::violations(&[violation]).into()
 }
 
 #[cfg(test)]

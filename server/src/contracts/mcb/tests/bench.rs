@@ -175,12 +175,17 @@ impl Bench {
             Err(error) => error,
         };
         assert_eq!(error["code"], -32602, "{request}: {error}");
-        if let Some(rule) = error["rule"].as_str() {
-            return rule.to_owned();
-        }
-        let violations = error["violations"]
-            .as_array()
+        let first = error["rule"]
+            .as_str()
             .unwrap_or_else(|| panic!("{request}: {error}"));
+        let Some(violations) = error["violations"].as_array() else {
+            return first.to_owned();
+        };
+        assert_eq!(
+            [&violations[0]["rule"], &violations[0]["pointer"]],
+            [&error["rule"], &error["pointer"]],
+            "{request}: {error}"
+        );
         let rules = violations
             .iter()
             .filter_map(|violation| violation["rule"].as_str());
