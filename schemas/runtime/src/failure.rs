@@ -50,11 +50,20 @@ vocabulary! {
     }
 }
 
+/// Message to clients for a failure whose cause is the operator's to know.
+const INTERNAL: &str = "internal error";
+
+/// The cause of an [internal](Failure::internal) failure, for operators.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Detail(String);
+
 /// A failure: its kind, what happened where and what to do about it, and details for programs.
 ///
-/// Equality ignores the cause, which callers never see.
+/// `message` is for clients; `Display` is for operators, who are told the detail of an internal failure, too. Equality ignores the
+/// cause, which callers never see.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", self.shown())]
 pub struct Failure {
     /// What kind of failure it is.
     pub kind: FailureKind,
@@ -80,6 +89,19 @@ impl Failure {
             message: message.into(),
             data: Map::new(),
             source: None,
+        }
+    }
+
+    /// Creates a failure of the system that clients can do nothing about. They are told no more than that there is one; `detail` is
+    /// for the log and the terminal.
+    pub fn internal(detail: impl Into<String>) -> Self {
+        Self::new(FailureKind::Io, INTERNAL).with_source(Detail(detail.into()))
+    }
+
+    fn shown(&self) -> String {
+        match &self.source {
+            Some(detail) if self.message == INTERNAL => detail.to_string(),
+            _ => self.message.clone(),
         }
     }
 

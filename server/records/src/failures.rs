@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use rusqlite::{Error, ErrorCode};
+use rusqlite::{Error, ErrorCode, ffi::SQLITE_IOERR_SHORT_READ};
 use tabellion_runtime::{Failure, FailureKind};
 
 /// Adds to an error of SQLite what was done.
@@ -31,13 +31,14 @@ fn failure(what: &str, error: Error) -> Failure {
             FailureKind::TooLarge,
             "a value is too large to be kept".to_owned(),
         ),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => (
-            FailureKind::Io,
-            format!(
-                "can't {what}: the data file is damaged; stop the server, then run `tabellion data recover`, which makes \
-                 the tables anew from the log, or put a backup in its place"
-            ),
-        ),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => (FailureKind::Io, is_damaged(what)),
+        // The write-ahead log was cut while it was in use.
+        _ if error
+            .sqlite_error()
+            .is_some_and(|error| error.extended_code == SQLITE_IOERR_SHORT_READ) =>
+        {
+            (FailureKind::Io, is_damaged(what))
+        }
         Some(ErrorCode::DiskFull) => (
             FailureKind::Io,
             format!("can't {what}: the disk is full; free some space; nothing has changed"),
@@ -55,7 +56,8 @@ fn failure(what: &str, error: Error) -> Failure {
                 "can't {what}: the data file does not have what it should; `tabellion data check` says more"
             ),
         ),
-        _ => (FailureKind::Io, format!("can't {what}: {error}")),
+        // Its words are SQLite's.
+        _ => return Failure::internal(format!("can't {what}: {error}")),
     };
     let rule = (kind == FailureKind::Conflict).then_some("constraint");
     let failure = Failure::new(kind, message).with_source(error);
@@ -65,12 +67,16 @@ fn failure(what: &str, error: Error) -> Failure {
     }
 }
 
+fn is_damaged(what: &str) -> String {
+    format!(
+        "can't {what}: the data file is damaged; stop the server, then run `tabellion data recover`, which makes the tables anew \
+         from the log, or put a backup in its place"
+    )
+}
+
 /// Returns the failure of an access to a file.
 pub(crate) fn at<'p>(what: &'p str, path: &'p Path) -> impl FnOnce(io::Error) -> Failure + 'p {
-    move |error| {
-        let message = format!("can't {what} `{}`: {error}", path.display());
-        Failure::new(FailureKind::Io, message).with_source(error)
-    }
+    move |error| Failure::internal(format!("can't {what} `{}`: {error}", path.display()))
 }
 
 /// Returns the failure of data that must not be used or changed.
@@ -80,7 +86,64 @@ pub(crate) fn refused(message: impl Into<String>) -> Failure {
 
 /// Returns the failure of data that is not what the program writes.
 pub(crate) fn damaged(what: impl std::fmt::Display) -> Failure {
-    let message =
-        format!("the data is damaged: {what}; `tabellion data recover` makes the tables anew from the log");
-    Failure::new(FailureKind::Io, message)
+    Failure::internal(format!(
+        "the data is damaged: {what}; `tabellion data recover` makes the tables anew from the log"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    /// Clients are told what they can do something about, and never SQLite's or the system's words.
+    #[test]
+    fn the_words_of_the_store_are_for_the_operator() {
+        let sqlite = |code| {
+            failure(
+                "write a change",
+                Error::SqliteFailure(ffi::Error::new(code), None),
+            )
+        };
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        for (failure, told, shown) in [
+            (sqlite(ffi::SQLITE_FULL), "free some space", "free some space"),
+            (
+                sqlite(ffi::SQLITE_READONLY),
+                "mount it writable",
+                "mount it writable",
+            ),
+            (
+                sqlite(ffi::SQLITE_CORRUPT),
+                "tabellion data recover",
+                "tabellion data recover",
+            ),
+            (
+                sqlite(ffi::SQLITE_IOERR_SHORT_READ),
+                "tabellion data recover",
+                "is damaged",
+            ),
+            (
+                sqlite(ffi::SQLITE_IOERR_FSYNC),
+                "internal error",
+                "disk I/O error",
+            ),
+            (sqlite(ffi::SQLITE_NOMEM), "internal error", "out of memory"),
+            (
+                at("read", Path::new("/srv/x"))(missing),
+                "internal error",
+                "`/srv/x`",
+            ),
+            (damaged("entry 7"), "internal error", "entry 7"),
+        ] {
+            assert!(failure.message.contains(told), "{}", failure.message);
+            assert!(failure.to_string().contains(shown), "{failure}");
+            assert!(
+                told != "internal error" || failure.message == told,
+                "{}",
+                failure.message
+            );
+        }
+    }
 }

@@ -20,7 +20,7 @@ use std::{
 
 use rusqlite::Connection;
 use tabellion_platform::{self as platform, create_own};
-use tabellion_runtime::{Failure, FailureKind};
+use tabellion_runtime::Failure;
 
 use crate::{
     failures::{Doing, at, refused},
@@ -118,7 +118,7 @@ impl Mark {
         set_meta(connection, NEWEST, IN_FILE)?;
         self.file
             .sync_data()
-            .map_err(|error| Failure::new(FailureKind::Io, "can't write the mark").with_source(error))
+            .map_err(|error| Failure::internal(format!("can't write the mark: {error}")))
     }
 }
 
@@ -154,10 +154,9 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), Failure>
         Some(mark) if log::id_at(connection, mark.seq)?.as_ref() == Some(&mark.id) => Ok(()),
         Some(mark) => Err(missing(path, &mark)),
         None if meta(connection, NEWEST)?.as_deref() == Some(IN_LOG) => Err(refused(format!(
-            "`{path}` was copied while it was in use, without `{name}-wal`, which has the newest changes: copy both, or copy with \
+            "`{name}` was copied while it was in use, without `{name}-wal`, which has the newest changes: copy both, or copy with \
              `tabellion data backup`; `tabellion data recover` goes on with the changes that are there",
-            path = path.display(),
-            name = path.file_name().unwrap_or_default().display(),
+            name = name(path),
         ))),
         None => Ok(()),
     }
@@ -178,11 +177,10 @@ pub(crate) fn check_gone(path: &Path) -> Result<(), Failure> {
 
 fn missing(path: &Path, mark: &Acknowledged) -> Failure {
     refused(format!(
-        "changes are missing: change {seq} was acknowledged, and `{path}` does not have it; put back `{name}-wal`, if it was removed \
+        "changes are missing: change {seq} was acknowledged, and `{name}` does not have it; put back `{name}-wal`, if it was removed \
          or replaced, or a backup; `tabellion data recover` goes on with the changes that are there",
         seq = mark.seq,
-        path = path.display(),
-        name = path.file_name().unwrap_or_default().display(),
+        name = name(path),
     ))
 }
 
@@ -192,10 +190,8 @@ fn read(path: &Path) -> Result<Option<Acknowledged>, Failure> {
     if !path.exists() {
         return Ok(None);
     }
-    let bytes = platform::read_regular(&path, MAX_BYTES).map_err(|error| {
-        let message = format!("can't read `{}`: {error}", path.display());
-        Failure::new(FailureKind::Io, message)
-    })?;
+    let bytes = platform::read_regular(&path, MAX_BYTES)
+        .map_err(|error| Failure::internal(format!("can't read `{}`: {error}", path.display())))?;
     let text = String::from_utf8(bytes).unwrap_or_default();
     let Some(words) = text.strip_prefix(MAGIC) else {
         return Ok(None);
@@ -213,6 +209,11 @@ fn read(path: &Path) -> Result<Option<Acknowledged>, Failure> {
             path.display()
         ))),
     }
+}
+
+/// Returns the name of a file, which clients may be told.
+fn name(path: &Path) -> std::path::Display<'_> {
+    Path::new(path.file_name().unwrap_or_default()).display()
 }
 
 fn file(path: &Path) -> PathBuf {

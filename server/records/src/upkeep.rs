@@ -236,10 +236,7 @@ fn empty(spec: &RowsSpec) -> Result<Connection, Failure> {
 
 pub(crate) fn replay(connection: &Connection, spec: &RowsSpec, entry: &LogEntry) -> Result<(), Failure> {
     let changed = entry.rows.iter().try_for_each(|row| apply(connection, spec, row));
-    changed.map_err(|failure| {
-        let message = format!("entry {} of the log: {}", entry.seq, failure.message);
-        Failure { message, ..failure }
-    })
+    changed.map_err(|failure| Failure::internal(format!("entry {} of the log: {failure}", entry.seq)))
 }
 
 /// Compares the tables of two stores.

@@ -101,8 +101,8 @@ fn a_check_finds_each_difference_between_log_and_tables() {
         tamper(&bench, sql);
         let failure = bench.records.check().unwrap_err();
         assert_eq!(failure.kind, FailureKind::Io, "{sql}");
-        let found = failure.message.contains(expected) || sql.contains("seq = 11");
-        assert!(found, "{sql}: {}", failure.message);
+        let found = failure.to_string().contains(expected) || sql.contains("seq = 11");
+        assert!(found, "{sql}: {failure}");
     }
 }
 

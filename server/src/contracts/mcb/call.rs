@@ -140,7 +140,7 @@ impl<'v> Call<'v> {
 /// # Errors
 /// If the contract has none.
 pub(super) fn entity(name: &'static str) -> Result<&'static EntitySpec, RowError> {
-    let missing = || Failure::new(FailureKind::Io, format!("the contract has no entity `{name}`"));
+    let missing = || Failure::internal(format!("the contract has no entity `{name}`"));
     Ok(ROWS.entity(name).ok_or_else(missing)?)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tabellion_runtime::{Failure, FailureKind, Row, Violation, rows::RowError};
+use tabellion_runtime::{Failure, Row, Violation, rows::RowError};
 
 use super::call::Provenance;
 
@@ -94,10 +94,8 @@ pub(super) fn joined(old: Vec<String>, new: Vec<String>) -> Vec<String> {
 /// # Errors
 /// If they don't fit.
 pub(super) fn typed<T: DeserializeOwned>(values: Map<String, Value>) -> Result<T, RowError> {
-    serde_json::from_value(values.into()).map_err(|error| {
-        let failure = Failure::new(FailureKind::Io, "a stored row does not fit its answer");
-        failure.with_source(error).into()
-    })
+    serde_json::from_value(values.into())
+        .map_err(|error| Failure::internal(format!("a stored row does not fit its answer: {error}")).into())
 }
 
 /// Returns fields of a row, each under its own name.

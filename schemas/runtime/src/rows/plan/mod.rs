@@ -144,7 +144,7 @@ impl<'a> Plan<'a> {
     /// If the contract has none.
     pub fn entity(&self, name: &str) -> Result<&'static EntitySpec, RowError> {
         let entity = self.spec.entity(name);
-        entity.ok_or_else(|| Failure::new(FailureKind::Io, format!("there is no entity `{name}`")).into())
+        entity.ok_or_else(|| Failure::internal(format!("there is no entity `{name}`")).into())
     }
 
     /// Returns the row with these values of the entity's key; `None` if there is none in the call's org.
@@ -315,7 +315,7 @@ fn place(entity: &EntitySpec, key: &[Value]) -> (&'static str, String) {
 fn constant(text: &str) -> Result<Value, RowError> {
     serde_json::from_str(text).map_err(|error| {
         let message = format!("the contract's constant {text:?} is no JSON: {error}");
-        Failure::new(FailureKind::Io, message).into()
+        Failure::internal(message).into()
     })
 }
 

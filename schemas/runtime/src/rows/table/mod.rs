@@ -14,7 +14,7 @@ use super::{Plan, RowError, RowView, Rows, content_id, facts_of};
 use crate::{
     call::{ReadCx, Staged, WriteCx},
     context::{BASE, CallContext},
-    failure::{ContractError, Failure, FailureKind},
+    failure::{ContractError, Failure},
     future::BoxFuture,
     pointer,
     spec::{Action, EntitySpec, RowOperation, RowsSpec},
@@ -173,5 +173,5 @@ impl Table {
 }
 
 fn breach(detail: impl Into<String>) -> RowError {
-    Failure::new(FailureKind::Io, detail).into()
+    Failure::internal(detail).into()
 }
