@@ -24,7 +24,7 @@ pub(super) const MISSING: Check = Check {
     states: "A call that lacks required provenance is refused with the contract's sentence, which names all that is missing, in order.",
     explains: "Leaves out each required field of each tool that requires provenance, each combination of two, and all; and has blank \
                texts instead. Each call is the first of its connection, so that nothing else says what it does not. Fields with a \
-               default may be left out, and tools that only keep provenance take calls without any.",
+               default may be left out unless the server takes no defaults, and tools that only keep provenance take calls without any.",
     cases: missing,
     judge,
     shrink: one_call,
@@ -216,10 +216,16 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             meta.insert(key.clone(), value);
         }
         let reply = client.call_with(tool, &arguments, meta)?;
-        let sentence = |fields: &str| {
+        let sentence = |fields: &[String]| {
             let sentence = spec.missing.message.replace("{tool}", tool.name);
-            sentence.replace("{fields}", fields)
+            sentence.replace("{fields}", &fields.join(", "))
         };
+        // A strict server takes no default.
+        let unsaid = required(spec).map(|field| field.name).filter(|name| {
+            let is_spelt = trial.spelt.as_ref().is_some_and(|(spelt, _)| spelt == name);
+            !is_spelt && !trial.said.contains_key(*name)
+        });
+        let strict = in_order(spec, unsaid.chain(trial.missing.iter().map(String::as_str)));
         let code = contract
             .errors
             .iter()
@@ -232,14 +238,15 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                     trial.missing.join(", ")
                 )
             })?,
-            Reply::Refused(refusal) if trial.missing.is_empty() => {
+            Reply::Refused(refusal) if strict.is_empty() || tool.provenance == Some(ProvenanceUse::Kept) => {
                 ensure(!said::follows(spec.missing.message, &refusal.message), || {
                     format!("{what} lacks nothing, but was refused: {}", refusal.message)
                 })?;
             }
             Reply::Refused(refusal) => {
-                let expected = sentence(&trial.missing.join(", "));
-                ensure(refusal.message == expected, || {
+                let expected = sentence(&trial.missing);
+                let is_lenient = !trial.missing.is_empty() && refusal.message == expected;
+                ensure(is_lenient || refusal.message == sentence(&strict), || {
                     format!(
                         "{what} was refused with `{}` instead of `{expected}`",
                         refusal.message

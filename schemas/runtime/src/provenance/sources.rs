@@ -48,7 +48,7 @@ impl<'a> Sources<'a> {
     ///
     /// # Errors
     /// What is wrong, if a value under a key of ours is not of its field's type, or is no field's. Other keys and headers may be
-    /// another program's and have any value, so that unfit ones are ignored.
+    /// another program's; where nothing is discovered they are ours too, and elsewhere unfit ones are ignored.
     pub(super) fn read_request(&mut self) -> Result<(), String> {
         let origin = &self.call.origin;
         let own = match origin.meta.get(PROVENANCE) {
@@ -77,9 +77,21 @@ impl<'a> Sources<'a> {
                     }
                 }
             }
+            let is_strict = self.is_strict();
+            let first = |values: &mut dyn Iterator<Item = (&'static str, Found)>| {
+                for (name, found) in values {
+                    match found {
+                        Found::Value(value) => return Ok(Some(value)),
+                        Found::Unfit(why) if is_strict => return Err(format!("`{name}` {why}")),
+                        Found::Unfit(_) | Found::Blank => {}
+                    }
+                }
+                Ok(None)
+            };
             let of_meta = || {
-                let mut values = field.keys.iter().filter_map(|key| origin.meta.get(*key));
-                values.find_map(|value| fit(read(field.kind, value)))
+                let keys = field.keys.iter();
+                let values = keys.filter_map(|key| Some((*key, read(field.kind, origin.meta.get(*key)?))));
+                first(&mut { values })
             };
             let of_holder = || {
                 let holder = origin.holder.as_deref()?;
@@ -87,18 +99,33 @@ impl<'a> Sources<'a> {
                 asks.then(|| fit(of_text(field.kind, holder)))?
             };
             let of_headers = || {
-                let mut values = field.headers.iter().filter_map(|name| origin.header(name));
-                values.find_map(|value| fit(of_text(field.kind, value)))
+                let names = field.headers.iter();
+                let values =
+                    names.filter_map(|name| Some((*name, of_text(field.kind, origin.header(name)?))));
+                first(&mut { values })
             };
-            let found = found
-                .or_else(|| Some((of_meta()?, ProvenanceSource::Meta)))
-                .or_else(|| Some((of_holder()?, ProvenanceSource::Holder)))
-                .or_else(|| Some((of_headers()?, ProvenanceSource::Header)));
+            let found = match found {
+                Some(found) => Some(found),
+                None => match of_meta()?.map(|value| (value, ProvenanceSource::Meta)) {
+                    Some(found) => Some(found),
+                    None => match of_holder() {
+                        Some(value) => Some((value, ProvenanceSource::Holder)),
+                        None => of_headers()?.map(|value| (value, ProvenanceSource::Header)),
+                    },
+                },
+            };
             if let Some((value, source)) = found {
                 self.found.set(field.name, value, source);
             }
         }
         Ok(())
+    }
+
+    /// Returns true if nothing is discovered: then what no one says is missing.
+    fn is_strict(&self) -> bool {
+        let origin = &self.call.origin;
+        let environment = origin.environment.as_ref();
+        environment.is_some_and(|environment| !environment.discovers(origin.transport))
     }
 
     /// Names a member of our own key that is no field's.
@@ -222,8 +249,11 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Adds defaults.
+    /// Adds defaults, unless what no one says is missing.
     pub(super) fn add_defaults(&mut self) {
+        if self.is_strict() {
+            return;
+        }
         for field in self.spec.fields {
             let value = match field.default {
                 None => continue,

@@ -139,6 +139,7 @@ pub(crate) fn provenance() -> Value {
     json!({
         "session_id": "s-1", "project_id": "shop", "repo_id": "r-1", "repo_path": "/shop", "worktree_id": "main",
         "operator_id": "ada", "machine_id": "engine", "agent_program": "test", "model_id": "m-1",
+        "delegated": false, "timestamp": 1_700_000_000,
     })
 }
 

@@ -18,7 +18,7 @@ fn refusal(server: &mut Server) -> Option<String> {
     let arguments = json!({ "resource": "memory", "query": "prices" });
     let meta = json!({
         "session_id": "s", "project_id": "p", "repo_id": "r", "repo_path": "/r", "worktree_id": "w", "operator_id": "o",
-        "machine_id": "m", "agent_program": "a", "model_id": "x",
+        "machine_id": "m", "agent_program": "a", "model_id": "x", "delegated": false, "timestamp": 1,
     });
     match server.call_with("search", arguments, meta) {
         Ok(_) => None,

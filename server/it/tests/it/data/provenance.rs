@@ -10,7 +10,7 @@ use crate::{
     support::{Outcome, Server},
 };
 
-/// The fields that a call needs and that have no default, in the order in which they are missed, each with a value and a header.
+/// The fields that are discovered, in the order in which they are missed, each with a value and a header.
 const NEEDED: [(&str, &str, &str); 9] = [
     ("session_id", "s-17", "X-Session-Id"),
     ("project_id", "ada/engine", "X-Project-Id"),
@@ -23,6 +23,9 @@ const NEEDED: [(&str, &str, &str); 9] = [
     ("model_id", "m-2", "X-Model-Id"),
 ];
 
+/// The fields with a default, which a strict server does not take.
+const DEFAULTED: [&str; 2] = ["delegated", "timestamp"];
+
 /// Stores an observation, which requires provenance.
 fn store(server: &mut Server, meta: Value) -> Outcome<Value> {
     let arguments = json!({
@@ -33,16 +36,23 @@ fn store(server: &mut Server, meta: Value) -> Outcome<Value> {
         .map(|answer| answer.response)
 }
 
-/// Returns what a call without `meta` is refused with.
+/// Returns what a strict server refuses a call with that lacks these fields, and says nothing of those with a default.
 fn missing(fields: &[&str]) -> String {
+    let fields = [fields, &DEFAULTED].concat();
     format!("Missing execution provenance for 'memory': {}", fields.join(", "))
+}
+
+/// Returns values of the fields with a default.
+fn defaulted() -> Map<String, Value> {
+    let values = [json!(false), json!(1_700_000_000)];
+    DEFAULTED.map(String::from).into_iter().zip(values).collect()
 }
 
 fn all() -> Map<String, Value> {
     let all = NEEDED
         .iter()
         .map(|(name, value, _)| ((*name).to_owned(), (*value).into()));
-    all.collect()
+    all.chain(defaulted()).collect()
 }
 
 fn names() -> Vec<&'static str> {
@@ -69,10 +79,30 @@ fn strict_takes_only_what_is_said() {
     let mut server = serve(data.command().args(["--provenance", "strict"]));
     let refusal = store(&mut server, json!({})).expect_err("nothing is said");
     assert_eq!(refusal.message, missing(&names()));
+    let all_names = [&names()[..], &DEFAULTED].concat();
     assert_eq!(
         (refusal.code, &refusal.data),
-        (-32602, &json!({ "rule": "provenance", "missing": names() }))
+        (-32602, &json!({ "rule": "provenance", "missing": all_names }))
     );
+    // Neither a default nor the time of the call stands for what a client meant.
+    for (field, value, expected) in [
+        ("delegated", json!("perhaps"), "`delegated` must be true or false"),
+        ("is_delegated", json!(7), "`is_delegated` must be true or false"),
+        ("timestamp", json!("yesterday"), "`timestamp` must be an integer"),
+        ("model", json!(["m-2"]), "`model` must be a text"),
+    ] {
+        let mut said = all();
+        said.shift_remove(if field == "model" { "model_id" } else { field });
+        if field == "is_delegated" {
+            said.shift_remove("delegated");
+        }
+        said.insert(field.into(), value);
+        let refusal = store(&mut server, said.into()).expect_err("it is of another type");
+        assert_eq!(
+            (&*refusal.message, &refusal.data["rule"]),
+            (expected, &json!("provenance"))
+        );
+    }
     assert!(
         data.checked()
             .changes
@@ -88,7 +118,7 @@ fn strict_takes_only_what_is_said() {
         (&kept["delegated"], &kept["discovered"]),
         (&json!(false), &json!([]))
     );
-    assert_eq!(kept["timestamp"], kept["received_at"]);
+    assert_eq!(kept["timestamp"], 1_700_000_000);
     server.close();
 }
 
@@ -116,7 +146,9 @@ fn over_http_strict_is_the_default_and_headers_are_read() {
     let headers = NEEDED.map(|(_, value, header)| (header.to_owned(), value.to_owned()));
     server.target.set_headers(headers.to_vec());
     // `_meta` goes before a header.
-    store(&mut server, json!({ "tabellion/provenance": { "model": "m-3" } })).expect("all is said");
+    let mut said = defaulted();
+    said.insert("tabellion/provenance".into(), json!({ "model": "m-3" }));
+    store(&mut server, said.into()).expect("all is said");
     let found = kept(&data);
     for (name, value, _) in NEEDED {
         let expected = if name == "model_id" { "m-3" } else { value };
@@ -192,7 +224,7 @@ fn a_later_call_has_the_session_of_the_first_and_another_session_has_nothing_of_
     assert_eq!(refusal.message, missing(&unbound));
     let refusal = store(&mut server, json!({ "session_id": "s-18" })).expect_err("most are missing");
     assert_eq!(refusal.message, missing(&names()[1..]));
-    let mut rest = Map::new();
+    let mut rest = defaulted();
     for name in unbound {
         rest.insert(name.to_owned(), "later".into());
     }
