@@ -28,6 +28,8 @@ use crate::{
 const CLOCK_RESOLUTION: Duration = Duration::from_millis(50);
 /// Resolution of those that don't.
 const COARSE_RESOLUTION: Duration = Duration::from_secs(3);
+/// Nanoseconds of a second.
+pub(super) const NANOS: i64 = 1_000_000_000;
 /// Number of files that one thread reads before others are worth their start.
 const FILES_PER_THREAD: usize = 32;
 /// Further threads would only contend.
@@ -105,6 +107,7 @@ pub(super) struct Read {
     pub(super) path: String,
     /// `None` if a later change may leave the same stat fields.
     pub(super) stat: Option<StatKey>,
+    /// In nanoseconds since 1970.
     pub(super) modified: i64,
     pub(super) content: Content,
 }
@@ -168,7 +171,7 @@ fn read_one(files: &dyn Files, path: &LibraryPath, stat: &FileStat) -> Read {
     Read {
         path: path.as_str().into(),
         stat: is_settled.then(|| stat_key(stat)),
-        modified: stat.mtime.seconds.into(),
+        modified: i64::try_from(stat.mtime.as_nanos()).unwrap_or(i64::MAX),
         content,
     }
 }

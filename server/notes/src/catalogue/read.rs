@@ -7,10 +7,12 @@ use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params_from_iter,
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::follow::Known;
+use super::follow::{Known, NANOS};
 use crate::{CatalogueError, Link, Metadata, Note, tag};
 
 const ENTRY: &str = "SELECT file.id, path, title, members, created, modified, number FROM file";
+/// The order of notes: by creation and, within a second, by the last change and the path.
+const ORDER: &str = "created, modified, path";
 
 /// A note in the catalogue.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +29,8 @@ pub struct Entry {
     pub created_at: DateTime<Utc>,
     /// When the file was last changed, in whole seconds.
     pub modified_at: DateTime<Utc>,
+    /// When the file was last changed, in nanoseconds since 1970.
+    modified: i64,
     number: i64,
 }
 
@@ -128,8 +132,8 @@ impl<'c> Snapshot<'c> {
         Ok(select.query_row([key], entry).optional()?)
     }
 
-    /// Returns at most `limit` notes in the order of creation, from after the note `after` on. Those of one second are in the order in which the
-    /// catalogue saw them.
+    /// Returns at most `limit` notes in the order of creation, from after the note `after` on. Those of one second are in the order of
+    /// their last change.
     ///
     /// # Errors
     /// As for [`Snapshot::get`].
@@ -141,11 +145,15 @@ impl<'c> Snapshot<'c> {
     ) -> Result<Vec<Entry>, CatalogueError> {
         let (mut sql, mut values) = selection.to_sql();
         if let Some(after) = after {
-            sql.push_str(" AND (created, number) > (?, ?)");
-            values.extend([after.created_at.timestamp().into(), after.number.into()]);
+            let _ = write!(sql, " AND ({ORDER}) > (?, ?, ?)");
+            values.extend([
+                after.created_at.timestamp().into(),
+                after.modified.into(),
+                after.path.clone().into(),
+            ]);
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let sql = format!("{ENTRY} WHERE {sql} ORDER BY created, number LIMIT {limit}");
+        let sql = format!("{ENTRY} WHERE {sql} ORDER BY {ORDER} LIMIT {limit}");
         let mut select = self.0.prepare(&sql)?;
         let entries = select.query_map(params_from_iter(values), entry)?;
         Ok(entries.collect::<Result<_, _>>()?)
@@ -225,17 +233,18 @@ impl<'c> Snapshot<'c> {
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let members: String = row.get(3)?;
     let members: Map<String, Value> = serde_json::from_str(&members).map_err(|error| invalid(3, error))?;
-    let time = |column| {
-        let seconds: i64 = row.get(column)?;
+    let time = |column, seconds: i64| {
         DateTime::from_timestamp(seconds, 0).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, seconds))
     };
+    let modified: i64 = row.get(5)?;
     Ok(Entry {
         id: uuid(row, 0)?,
         path: row.get(1)?,
         title: row.get(2)?,
         metadata: Metadata::of(members).0,
-        created_at: time(4)?,
-        modified_at: time(5)?,
+        created_at: time(4, row.get(4)?)?,
+        modified_at: time(5, modified / NANOS)?,
+        modified,
         number: row.get(6)?,
     })
 }

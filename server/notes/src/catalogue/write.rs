@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     file::now_nanos,
-    follow::{Content, Parsed, Read},
+    follow::{Content, NANOS, Parsed, Read},
     read::{blob, uuid},
 };
 use crate::{
@@ -106,7 +106,9 @@ impl<'c> Writer<'c> {
             RETURNING number";
         let note = &parsed.note;
         let metadata = &note.metadata;
-        let created = metadata.created_at.map_or(modified, |time| time.timestamp());
+        let created = metadata
+            .created_at
+            .map_or(modified / NANOS, |time| time.timestamp());
         let mut insert = self.connection.prepare_cached(sql)?;
         let row = params![
             number,
