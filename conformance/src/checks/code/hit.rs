@@ -46,6 +46,13 @@ impl Hit {
         )
     }
 
+    /// Returns true if both have lines of the same text.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        let (collection, branch, path, start, end) = self.place();
+        let of = other.place();
+        (collection, branch, path) == (of.0, of.1, of.2) && start <= of.4 && of.3 <= end
+    }
+
     /// Returns true if it is in this file of the tree.
     pub(super) fn is_in(&self, path: &str) -> bool {
         let before = self.file_path.strip_suffix(path);

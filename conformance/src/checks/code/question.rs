@@ -63,11 +63,56 @@ impl Question {
         }
     }
 
+    /// Returns whether a hit may be a part of one that the same search has without filters: the definition that passes.
+    fn is_of_definitions(&self) -> bool {
+        let filters = self.arguments["filters"].as_array().into_iter().flatten();
+        filters
+            .filter_map(Value::as_str)
+            .any(|filter| filter.starts_with("kind:"))
+    }
+
+    /// Searches for definitions, with and without a limit. Each hit must pass and have lines of one of `all`, and each of `all` that passes
+    /// must have a hit in it.
+    fn holds_in_part(&self, server: &mut Server<'_, '_>, query: &str, all: &[Hit]) -> Judgement {
+        for limit in [ALL, 3] {
+            let mut asked = self.arguments.clone();
+            asked["query"] = query.into();
+            asked["limit"] = limit.into();
+            let answer = server.must(CODE, &asked)?;
+            let found = hits(&answer);
+            let wrong = found
+                .iter()
+                .find(|hit| !(self.passes)(hit) || !all.iter().any(|other| hit.overlaps(other)));
+            ensure(wrong.is_none(), || {
+                format!("the search by `{asked}` has a hit that does not pass: {wrong:?}")
+            })?;
+            let is_missing =
+                |hit: &&Hit| (self.passes)(hit) && !found.iter().any(|other| hit.overlaps(other));
+            let missing = all.iter().find(is_missing).filter(|_| limit == ALL);
+            ensure(missing.is_none(), || {
+                format!("the search by `{asked}` has no hit in {missing:?}")
+            })?;
+            let total = answer["total"].as_u64().unwrap_or_default();
+            let counts = found.len() as u64 == total.min(limit) && answer["count"] == found.len();
+            ensure(counts, || {
+                format!(
+                    "the search by `{asked}` has {} hits, and counts {}",
+                    found.len(),
+                    answer["count"]
+                )
+            })?;
+        }
+        Ok(())
+    }
+
     /// Searches with the filters, with and without a limit. The hits must be those of `all` that pass.
     ///
     /// # Errors
     /// The failure.
     pub(super) fn holds(&self, server: &mut Server<'_, '_>, query: &str, all: &[Hit]) -> Judgement {
+        if self.is_of_definitions() {
+            return self.holds_in_part(server, query, all);
+        }
         let right: BTreeSet<_> = all
             .iter()
             .filter(|hit| (self.passes)(hit))

@@ -31,6 +31,6 @@ fn removed(text: &str, section: &Section) -> Range<usize> {
     if end < text.len() || above.trim().is_empty() {
         return start..end;
     }
-    let last = text::core(&text[..start]).end;
+    let last = text[..start].trim_end_matches(text::ENDING).len();
     last + lines::ending_at_start(&text[last..]).len()..end
 }

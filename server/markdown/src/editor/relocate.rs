@@ -70,9 +70,9 @@ pub fn relocate(
     attempt("").or_else(|error| attempt(lines::ending_of(text)).map_err(|_| error))
 }
 
-/// Splits a run of sections before the ending of its last line that is not blank.
+/// Splits the line endings at its end from a run of sections.
 fn split_gap(run: &str) -> (&str, &str) {
-    run.split_at(text::core(run).end)
+    run.split_at(run.trim_end_matches(text::ENDING).len())
 }
 
 /// Two adjacent runs of sections that swap places.

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::super::{Flavor, Outline, lines::composed, section::Section, target::HeadingLine};
 
 const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
-const ENDING: [char; 2] = ['\n', '\r'];
+/// The characters of line endings.
+pub(super) const ENDING: [char; 2] = ['\n', '\r'];
 
 /// Returns a section's own text, without its heading, its children and the blank lines around it.
 pub fn content<'t>(text: &'t str, section: &Section) -> &'t str {
