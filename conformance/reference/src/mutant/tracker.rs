@@ -68,7 +68,7 @@ pub(super) const TRACKER: &[Specimen] = &[
         Mutant::UniqueAcrossOrgs,
         "unique-across-orgs",
         "a value of a row of another org is taken",
-        &["rows/model", "orgs/apart"],
+        &["orgs/apart"],
     ),
     specimen(
         Mutant::IgnoresUnique,
