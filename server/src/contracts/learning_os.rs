@@ -97,7 +97,11 @@ impl LearningOs for Memory {
         }
         let mut bytes = cx.read(&path)?.map_or_else(Vec::new, |document| document.bytes);
         let before = bytes.len();
-        let ending = tabellion_markdown::ending_of(&String::from_utf8_lossy(&bytes));
+        // No reader of JSON lines takes a lone `\r` for an ending.
+        let ending = match tabellion_markdown::ending_of(&String::from_utf8_lossy(&bytes)) {
+            "\r\n" => "\r\n",
+            _ => "\n",
+        };
         end_line(&mut bytes, ending);
         bytes.extend(text.as_bytes());
         end_line(&mut bytes, ending);
@@ -114,7 +118,7 @@ impl LearningOs for Memory {
 
 /// Ends the last line if it has no line ending.
 fn end_line(bytes: &mut Vec<u8>, ending: &str) {
-    if bytes.last().is_some_and(|last| !b"\n\r".contains(last)) {
+    if bytes.last().is_some_and(|last| *last != b'\n') {
         bytes.extend(ending.as_bytes());
     }
 }

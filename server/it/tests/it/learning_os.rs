@@ -302,6 +302,7 @@ fn an_append_adds_exactly_the_shown_text() {
         (LOG, Some(b"{}\n"), entry("a"), line("a")),
         (LOG, Some(b"{}"), entry("a"), format!("\n{}", line("a"))),
         (LOG, Some(b"{}\r\n"), entry("a"), line("a").replace('\n', "\r\n")),
+        (LOG, Some(b"{}\r"), entry("a"), format!("\n{}", line("a"))),
         (LOG, Some(b"\xff\xfe"), entry("a"), format!("\n{}", line("a"))),
         (
             LOG,
