@@ -97,15 +97,16 @@ impl Mark {
 
     /// Notes a change that is committed and not yet acknowledged. What fails is left for the next change: this one is durable.
     pub(crate) fn note(&mut self, connection: &Connection, seq: i64, id: &str) {
+        let line = format!("{MAGIC}{FORMAT} {} {seq:020} {id}\n", self.instance);
+        let _ = self.file.rewind();
+        let _ = self.file.write_all(line.as_bytes());
+        // After that: a process that ends while it moves the log leaves a mark that the log has reached.
         let pages = self.pages.load(Ordering::Relaxed);
         if pages < self.before || pages >= self.most {
             let _ = self.move_log(connection);
             self.most = self.pages.load(Ordering::Relaxed) + LOG_PAGES;
         }
         self.before = self.pages.load(Ordering::Relaxed);
-        let line = format!("{MAGIC}{FORMAT} {} {seq:020} {id}\n", self.instance);
-        let _ = self.file.rewind();
-        let _ = self.file.write_all(line.as_bytes());
     }
 
     /// Moves the write-ahead log into the file. From then on, the file alone says that its newest changes are in the log; the log
@@ -153,11 +154,14 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), Failure>
     match mark.filter(|mark| instance.is_none_or(|instance| instance == mark.instance)) {
         Some(mark) if log::id_at(connection, mark.seq)?.as_ref() == Some(&mark.id) => Ok(()),
         Some(mark) => Err(missing(path, &mark)),
-        None if meta(connection, NEWEST)?.as_deref() == Some(IN_LOG) => Err(refused(format!(
-            "`{name}` was copied while it was in use, without `{name}-wal`, which has the newest changes: copy both, or copy with \
+        // An empty mark is that of a process that could not write it.
+        None if !file(path).exists() && meta(connection, NEWEST)?.as_deref() == Some(IN_LOG) => {
+            Err(refused(format!(
+                "`{name}` was copied while it was in use, without `{name}-wal`, which has the newest changes: copy both, or copy with \
              `tabellion data backup`; `tabellion data recover` goes on with the changes that are there",
-            name = name(path),
-        ))),
+                name = name(path),
+            )))
+        }
         None => Ok(()),
     }
 }
