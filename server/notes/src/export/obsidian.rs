@@ -32,14 +32,18 @@ pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<()
     for entry in &plan.entries {
         let path = names.path(entry.id);
         let name = leaf(path).trim_end_matches(".md");
-        let front_matter = render(&metadata(entry, name), "").map_err(|source| ExportError::Note {
-            path: entry.path.clone(),
-            source,
-        })?;
+        let note = plan.notes.note(entry)?;
         zip.start_file(path, SimpleFileOptions::default())?;
-        zip.write_all(front_matter.as_bytes())?;
+        if note.searched_range() == note.content_range() {
+            let front_matter = render(&metadata(entry, name), "").map_err(|source| ExportError::Note {
+                path: entry.path.clone(),
+                source,
+            })?;
+            zip.write_all(front_matter.as_bytes())?;
+        }
         if plan.export.include_content {
-            zip.write_all(plan.notes.note(entry)?.content().as_bytes())?;
+            // Front matter that can't be read stays as it is.
+            zip.write_all(&note.text.as_bytes()[note.searched_range()])?;
         }
         if let Some(links) = links.get(&entry.id) {
             write!(zip, "\n\n## Links\n")?;

@@ -121,7 +121,7 @@ fn a_vault_has_files_where_they_are_and_made_ones_named_by_titles() {
         ("deep/Target.md", "# Another title\n"),
         ("deep/plan.markdown", ""),
         ("aux.md", ""),
-        ("What is X?.md", ""),
+        ("What is X?.md", "---\ntitle: Q3: plan\n---\nText"),
         ("Cafe\u{301}/nul.txt.md", ""),
     ]);
     exported(&folder, Format::Obsidian, BOTH, Selection::default());
@@ -157,6 +157,7 @@ fn a_vault_has_files_where_they_are_and_made_ones_named_by_titles() {
     );
     assert!(text("deep/Target.md").contains("aliases:\n  - Another title\n"));
     assert!(text("Source.md").ends_with(&hand));
+    assert_eq!(text("What is X_.md"), "---\ntitle: Q3: plan\n---\nText");
 
     exported(&folder, Format::Markdown, BOTH, Selection::default());
     let files = zip(&folder);
