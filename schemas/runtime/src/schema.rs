@@ -102,7 +102,8 @@ impl Schema {
     /// Checks `value` against the enforced schema.
     ///
     /// # Errors
-    /// The first violations, at most eight. A rule is reported once per value, however many of its keywords are broken.
+    /// The first violations, at most eight. A rule is reported once per value, however many of its keywords are broken. Of a value of a
+    /// wrong type, nothing else is reported.
     pub fn check(&self, value: &Value) -> Result<(), Vec<Violation>> {
         let validator = self.validator.get_or_init(|| {
             let schema = serde_json::from_str(self.enforced).expect("generated schemas are JSON");
@@ -121,6 +122,11 @@ impl Schema {
                 break;
             }
         }
+        let mistyped = violations.iter().filter(|violation| violation.rule == "type");
+        let mistyped: Vec<_> = mistyped.map(|violation| violation.pointer.clone()).collect();
+        violations.retain(|violation| {
+            violation.rule == "type" || !mistyped.iter().any(|value| is_below(&violation.pointer, value))
+        });
         Err(violations)
     }
 

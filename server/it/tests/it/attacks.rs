@@ -622,6 +622,12 @@ fn the_server_refuses_arguments_that_break_the_schema() {
         ),
         (
             "edit_markdown",
+            operation(json!(r#"{ "type": "append", "content": "" }"#)),
+            "type",
+            "/operation",
+        ),
+        (
+            "edit_markdown",
             operation(json!({ "type": "replace_section", "content": "" })),
             "target_required",
             "/operation",
