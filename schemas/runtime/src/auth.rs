@@ -49,7 +49,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Returns what a client says of itself. A blank name or version says nothing.
+    /// Returns the agent with a client's name and version. Blank ones count as absent.
     pub fn said(name: Option<String>, version: Option<String>) -> Self {
         let is_said = |part: &String| !part.trim().is_empty();
         Self {

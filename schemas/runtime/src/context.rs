@@ -86,7 +86,7 @@ pub struct CallContext {
     pub execution: Option<Arc<str>>,
     /// What the limit of its tool said, if servers share it: the time to wait, if it is exceeded.
     pub limit: Option<Result<(), Duration>>,
-    /// What the gates of its tool have said so far. The runtime sets it, for the record of a call that fails.
+    /// The verdict of its tool's gates so far. The runtime sets it, for the record of a call that fails.
     pub verdict: Verdict,
     /// The waiting side of the call.
     pub waiting: Waiting,
@@ -94,7 +94,7 @@ pub struct CallContext {
     pub approver: Option<Arc<dyn Approver>>,
 }
 
-/// What the gates of a call's tool have said so far, as clients see it. Clones share it.
+/// The verdict of the gates of a call's tool so far, as clients see it. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict(Arc<Mutex<Option<Value>>>);
 

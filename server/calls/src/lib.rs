@@ -55,7 +55,7 @@ use self::{
 
 /// Interval at which what is kept no longer is forgotten.
 const FORGET_SECONDS: u32 = 600;
-/// How many sessions' calls a holder of several may make, of limits that are counted by session: a new one is no new allowance.
+/// Maximum use of a limit by all sessions of a caller, as a multiple of the limit of one session.
 const SESSIONS_PER_HOLDER: NonZeroU32 = NonZeroU32::new(5).expect("more than 0");
 /// Name of the file.
 const FILE: &str = "calls.db";

@@ -32,7 +32,7 @@ impl SymbolName {
         [last_key(&self.text), name_key(&self.text)]
     }
 
-    /// Returns whether a symbol is called so. `modules` are the names of what the file is in, from the outside.
+    /// Returns true if this is a name of the symbol. `modules` are the names of what the file is in, from the outside.
     pub(crate) fn fits(&self, symbol: &SymbolFacts, modules: &[String]) -> bool {
         if self.text == symbol.path || name_key(&self.text) == name_key(&symbol.name) && self.is_whole(symbol)
         {

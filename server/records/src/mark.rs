@@ -95,7 +95,8 @@ impl Mark {
         })
     }
 
-    /// Notes a change that is committed and not yet acknowledged. What fails is left for the next change: this one is durable.
+    /// Writes the last committed change, before it is acknowledged. Errors are ignored: the change is durable, and the next one writes
+    /// the mark again.
     pub(crate) fn note(&mut self, connection: &Connection, seq: i64, id: &str) {
         let line = format!("{MAGIC}{FORMAT} {} {seq:020} {id}\n", self.instance);
         let _ = self.file.rewind();

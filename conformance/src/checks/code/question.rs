@@ -63,7 +63,15 @@ impl Question {
         }
     }
 
-    /// Returns whether a hit may be a part of one that the same search has without filters: the definition that passes.
+    /// Returns the arguments of a search.
+    fn search(&self, query: &str, limit: u64) -> Value {
+        let mut asked = self.arguments.clone();
+        asked["query"] = query.into();
+        asked["limit"] = limit.into();
+        asked
+    }
+
+    /// Returns true if a hit may be part of a hit of the same search without filters: the matching definition in it.
     fn is_of_definitions(&self) -> bool {
         let filters = self.arguments["filters"].as_array().into_iter().flatten();
         filters
@@ -75,9 +83,7 @@ impl Question {
     /// must have a hit in it.
     fn holds_in_part(&self, server: &mut Server<'_, '_>, query: &str, all: &[Hit]) -> Judgement {
         for limit in [ALL, 3] {
-            let mut asked = self.arguments.clone();
-            asked["query"] = query.into();
-            asked["limit"] = limit.into();
+            let asked = self.search(query, limit);
             let answer = server.must(CODE, &asked)?;
             let found = hits(&answer);
             let wrong = found
@@ -119,9 +125,7 @@ impl Question {
             .map(Hit::place)
             .collect();
         for limit in [ALL, 3] {
-            let mut asked = self.arguments.clone();
-            asked["query"] = query.into();
-            asked["limit"] = limit.into();
+            let asked = self.search(query, limit);
             let answer = server.must(CODE, &asked)?;
             let found = hits(&answer);
             let wrong = found.iter().find(|hit| !right.contains(&hit.place()));

@@ -121,7 +121,7 @@ impl<'a> Sources<'a> {
         Ok(())
     }
 
-    /// Returns true if nothing is discovered: then what no one says is missing.
+    /// Returns true if nothing is discovered: fields that were not sent are then missing.
     fn is_strict(&self) -> bool {
         let origin = &self.call.origin;
         let environment = origin.environment.as_ref();
@@ -249,7 +249,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Adds defaults, unless what no one says is missing.
+    /// Adds the defaults of fields that were not sent, unless these are missing.
     pub(super) fn add_defaults(&mut self) {
         if self.is_strict() {
             return;
