@@ -1,5 +1,7 @@
 //! Random programs of edits, undo, redo, restarts and a person's edits, compared with a model.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -27,9 +29,10 @@ pub(super) const CHECK: Check = Check {
     ],
     states: "In any order of edits, undo, redo, restarts and a person's edits, each undo and redo gives \
             the expected document.",
-    explains: "Runs random programs and compares each step with a model: a stack of earlier states and a person's \
-               edits. An undo must restore the last state that has not been undone, or be refused if there is none or \
-               a person has edited the document since; a redo likewise. An accepted call makes one commit, a refused \
+    explains: "Runs random programs and compares each step with a model: two stacks of edits with the states before and \
+               after them. An undo must restore the state before the last edit that has not been undone; it must be \
+               refused if there is none. If a person has edited the document since, it must be refused or take back that \
+               edit alone: the person's lines stay. A redo likewise. An accepted call makes one commit, a refused \
                call none. A second server over the same library takes part. A failing program is shrunk.",
     cases,
     judge,
@@ -90,20 +93,75 @@ const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n\n## Later\n\nNo
 /// Bytes and sections of the document.
 type State = (Option<Vec<u8>>, Vec<Entry>);
 
-/// An entry of the undo stack.
-#[derive(Debug, Clone)]
-enum UndoEntry {
-    /// An edit, with the state before it.
-    Edit(State),
-    /// A person's edit.
-    Hand,
+/// An edit, with the states before and after it.
+#[derive(Debug)]
+struct Edit {
+    before: State,
+    after: State,
 }
 
-/// The undo and redo stacks, with the states that they restore.
+/// The edits that can be undone and redone.
 #[derive(Debug, Default)]
 struct Model {
-    undo: Vec<UndoEntry>,
-    redo: Vec<State>,
+    undo: Vec<Edit>,
+    redo: Vec<Edit>,
+}
+
+impl Model {
+    /// Judges an undo, or a redo, that led from `before` to `after`.
+    fn step(&mut self, word: &str, reply: &Reply, [before, after]: [&State; 2], when: &str) -> Judgement {
+        let undoes = word == "undo";
+        let stack = if undoes { &mut self.undo } else { &mut self.redo };
+        let is_done = matches!(reply, Reply::Done(_));
+        let Some(edit) = stack.pop() else {
+            return ensure(!is_done, || {
+                format!("{when} {word} was accepted with nothing to {word}")
+            });
+        };
+        let [from, to] = if undoes {
+            [&edit.after, &edit.before]
+        } else {
+            [&edit.before, &edit.after]
+        };
+        if before.0 == from.0 {
+            ensure_accepted(reply, &format!("{word} of the last edit"))?;
+        }
+        if !is_done {
+            stack.push(edit);
+            return Ok(());
+        }
+        if before == from {
+            same_state(to, after, when)?;
+        } else {
+            let mut expected = line_counts(before);
+            for (state, by) in [(from, -1), (to, 1)] {
+                for (line, count) in line_counts(state) {
+                    *expected.entry(line).or_default() += by * count;
+                }
+            }
+            expected.retain(|_, count| *count != 0);
+            ensure(expected == line_counts(after), || {
+                format!("{when} {word} did more than {word} its edit: a person's lines are not as they were")
+            })?;
+        }
+        if undoes {
+            self.redo.push(edit)
+        } else {
+            self.undo.push(edit)
+        }
+        Ok(())
+    }
+}
+
+/// Returns how often the document has each line that is not blank. Where an edit is taken back and other lines stay, these
+/// numbers can be computed without knowing where the lines are.
+fn line_counts(state: &State) -> BTreeMap<&[u8], i64> {
+    let text = state.0.as_deref().unwrap_or_default();
+    let mut counts = BTreeMap::new();
+    for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        *counts.entry(line).or_default() += 1;
+    }
+    counts
 }
 
 fn read_state(scene: &Scene<'_>, editor: &mut Editor<'_>) -> Result<State, Stop> {
@@ -153,11 +211,6 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 if *commits {
                     scene.commit_all("a person's")?;
                 }
-                // Consecutive edits of a person block undo as one.
-                if !matches!(model.undo.last(), Some(UndoEntry::Hand)) {
-                    model.undo.push(UndoEntry::Hand);
-                }
-                model.redo.clear();
             }
             step => call(bench, &scene, &mut editor, &mut model, *step, number)?,
         }
@@ -215,38 +268,12 @@ fn call(
         })?;
     }
     match step {
-        Step::Undo => match (model.undo.pop(), is_done) {
-            (Some(UndoEntry::Edit(expected)), true) => {
-                same_state(&expected, &after, &when)?;
-                model.redo.push(before);
-            }
-            (None, false) => {}
-            (Some(UndoEntry::Hand), false) => model.undo.push(UndoEntry::Hand),
-            (Some(UndoEntry::Edit(_)), false) => ensure_accepted(&reply, "an undo of the last edit")?,
-            (None, true) => {
-                return Err(fail(format!("{when} an undo was accepted with nothing to undo")));
-            }
-            (Some(UndoEntry::Hand), true) => {
-                return Err(fail(format!(
-                    "{when} an undo was accepted across a person's edit"
-                )));
-            }
-        },
-        Step::Redo => match (model.redo.pop(), is_done) {
-            (Some(expected), true) => {
-                same_state(&expected, &after, &when)?;
-                model.undo.push(UndoEntry::Edit(before));
-            }
-            (None, false) => {}
-            (Some(_), false) => ensure_accepted(&reply, "a redo of the last undo")?,
-            (None, true) => {
-                return Err(fail(format!("{when} a redo was accepted with nothing to redo")));
-            }
-        },
+        Step::Undo => model.step("undo", &reply, [&before, &after], &when)?,
+        Step::Redo => model.step("redo", &reply, [&before, &after], &when)?,
         Step::Move(..) if !is_done => {}
         _ => {
             ensure_accepted(&reply, &format!("step {number}, {step:?},"))?;
-            model.undo.push(UndoEntry::Edit(before));
+            model.undo.push(Edit { before, after });
             model.redo.clear();
         }
     }

@@ -28,7 +28,7 @@
 //! # Undo and redo
 //!
 //! The two stacks are derived from the same recorded changes ([`undo`]). The version that undoes a change says so in its own
-//! record; then the sections have their former ids again.
+//! record; then the sections have their former ids again, also where a person's edit of other lines is kept.
 //!
 //! # Costs
 //!
@@ -47,7 +47,7 @@ pub use self::{
     change::SectionChange,
     id::SectionId,
     matching::Fingerprint,
-    undo::{UndoEntry, UndoError},
+    undo::{Direction, UndoEntry, UndoError},
 };
 use super::{Flavor, editor::ParsedDocument};
 
@@ -60,6 +60,39 @@ pub struct Version {
     pub content: Option<String>,
     /// The recorded change, if the editor made the commit and it contains nothing else.
     pub change: Option<SectionChange>,
+}
+
+/// Sections that come back.
+struct Returning {
+    /// A content that has them.
+    content: Option<String>,
+    /// The position of the first in that content.
+    position: usize,
+    /// Their ids.
+    ids: Vec<SectionId>,
+}
+
+impl Returning {
+    /// Gives the sections that come back their former ids. `now` are the ids of the version's sections, `before` those of the
+    /// version before it, and `pairs` the positions of its sections in [`content`](Self::content).
+    fn restore_ids(&self, now: &mut [SectionId], before: &[SectionId], pairs: &[Option<usize>]) {
+        for (id, pair) in now.iter_mut().zip(pairs) {
+            let index = pair.and_then(|position| position.checked_sub(self.position));
+            if let Some(former) = index.and_then(|index| self.ids.get(index))
+                && !before.contains(id)
+            {
+                *id = *former;
+            }
+        }
+    }
+}
+
+/// How the sections of a version follow from those of the one before.
+enum Followed {
+    /// By the recorded change alone.
+    Counted,
+    /// By their features; some may come back.
+    Matched(Option<Returning>),
 }
 
 /// The section ids and undo stacks of a document at one version.
@@ -98,15 +131,19 @@ impl Lineage {
         // The fingerprints of the newest version, if they are known.
         let mut fingerprints: Option<Vec<Fingerprint>> = None;
         for version in versions {
-            if self.apply(version) {
-                fingerprints = None;
-            } else {
-                let old = match fingerprints.take() {
+            let cached = fingerprints.take();
+            if let Followed::Matched(returning) = self.apply(version) {
+                let old = match cached {
                     Some(fingerprints) => fingerprints,
                     None => self.load(self.content.as_deref(), &load)?,
                 };
                 let new = self.load(version.content.as_deref(), &load)?;
-                self.ids = self.match_ids(&old, &new);
+                let matched = self.match_ids(&old, &new);
+                let before = std::mem::replace(&mut self.ids, matched);
+                if let Some(returning) = returning {
+                    let former = self.load(returning.content.as_deref(), &load)?;
+                    returning.restore_ids(&mut self.ids, &before, &matching::pairs(&former, &new));
+                }
                 fingerprints = Some(new);
             }
             self.history_digest = self.history_digest.after_version(version.content.as_deref());
@@ -174,15 +211,14 @@ impl Lineage {
         self.history_digest.assign_ids(&pairs, &self.ids, new)
     }
 
-    /// Applies the recorded change of `version`; returns false if there is none or it does not fit the list of sections.
-    fn apply(&mut self, version: &Version) -> bool {
-        let Some(change) = &version.change else {
-            return false;
-        };
-        match change {
-            SectionChange::Undo { undoes } => self.apply_undo(undoes, version),
-            SectionChange::Redo { redoes } => self.apply_redo(redoes, version),
-            change => self.apply_change(change, version),
+    /// Applies the recorded change of `version`, if there is one that fits the list of sections.
+    fn apply(&mut self, version: &Version) -> Followed {
+        match &version.change {
+            None => Followed::Matched(None),
+            Some(SectionChange::Undo { undoes }) => self.apply_step(Direction::Undo, undoes, version),
+            Some(SectionChange::Redo { redoes }) => self.apply_step(Direction::Redo, redoes, version),
+            Some(change) if self.apply_change(change, version) => Followed::Counted,
+            Some(_) => Followed::Matched(None),
         }
     }
 }

@@ -2,11 +2,31 @@
 //!
 //! Both are derived from the versions alone: a change is pushed onto the undo stack and clears the redo stack, an undo moves
 //! the top of the undo stack to the redo stack, a redo moves it back. Any other version leaves both as they are: an undo
-//! compares the document's content with the entry's, and so detects such a version.
+//! compares the document's content with the entry's, and so detects such a version. Where a person has edited other lines
+//! since, the change alone is taken back; then the sections are matched as after a hand edit, and those that the undo brings
+//! back have their former ids.
 
 use std::sync::Arc;
 
-use super::{Lineage, SectionChange, SectionId, Version};
+use super::{Followed, Lineage, Returning, SectionChange, SectionId, Version};
+
+/// A way through the changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The last change is taken back.
+    Undo,
+    /// The last undone change is made again.
+    Redo,
+}
+
+impl Direction {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Undo => stringify!(undo),
+            Self::Redo => stringify!(redo),
+        }
+    }
+}
 
 /// A change that can be undone or redone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +45,51 @@ pub struct UndoEntry {
     pub after: Option<String>,
 }
 
+impl UndoEntry {
+    /// Returns the contents that an undo or redo of this change leads from and to.
+    pub fn contents(&self, direction: Direction) -> (Option<&str>, Option<&str>) {
+        let (before, after) = (self.before.as_deref(), self.after.as_deref());
+        match direction {
+            Direction::Undo => (after, before),
+            Direction::Redo => (before, after),
+        }
+    }
+
+    /// Returns the log's record of an undo or redo of this change.
+    pub fn step(&self, direction: Direction) -> SectionChange {
+        let commit = self.commit.clone();
+        match direction {
+            Direction::Undo => SectionChange::Undo { undoes: commit },
+            Direction::Redo => SectionChange::Redo { redoes: commit },
+        }
+    }
+
+    /// Returns the error of an undo or redo that others' edits of the same lines prevent.
+    pub fn conflict(&self, direction: Direction) -> UndoError {
+        UndoError::Changed {
+            word: direction.word(),
+            change: Box::new(self.change.clone()),
+            commit: self.commit.clone(),
+        }
+    }
+
+    /// Returns the sections that an undo or redo brings back.
+    fn returning(&self, direction: Direction) -> Returning {
+        let (_, content) = self.contents(direction);
+        let (position, ids) = match (direction, &self.change) {
+            (Direction::Undo, SectionChange::Delete { position, .. }) => (*position, &self.removed[..]),
+            (Direction::Redo, SectionChange::Insert { position, .. }) => (*position, &self.added[..]),
+            (Direction::Redo, SectionChange::Update { position, .. }) => (position + 1, &self.added[..]),
+            _ => (0, &[][..]),
+        };
+        Returning {
+            content: content.map(String::from),
+            position,
+            ids: ids.to_vec(),
+        }
+    }
+}
+
 /// An undo or redo is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UndoError {
@@ -34,10 +99,10 @@ pub enum UndoError {
         /// The operation: undo or redo.
         word: &'static str,
     },
-    /// The document's content has changed since.
+    /// Others have edited the same lines since.
     #[error(
-        "the document has been changed by other means since the last {}, so there is no {word} without losing that; change \
-         it back first (`git log -p` shows how), or edit on from here",
+        "the lines of the last {} have been changed by other means since, so there is no {word} without losing that; change \
+         them back first (`git log -p` shows how), or edit on from here",
         change.operation()
     )]
     Changed {
@@ -51,20 +116,21 @@ pub enum UndoError {
 }
 
 impl Lineage {
-    /// Returns the change to undo, if the document's content is `now`. Undoing it restores the entry's `before`.
+    /// Returns the change that the next undo or redo concerns. It restores the content of
+    /// [`contents`](UndoEntry::contents), or merges with what others have edited since.
     ///
     /// # Errors
-    /// If the stack is empty, or the content is not the entry's `after`.
-    pub fn next_undo(&self, now: Option<&str>) -> Result<&UndoEntry, UndoError> {
-        next(&self.undo, now, stringify!(undo), |done| &done.after)
-    }
-
-    /// Returns the change to redo, if the document's content is `now`. Redoing it restores the entry's `after`.
-    ///
-    /// # Errors
-    /// If the stack is empty, or the content is not the entry's `before`.
-    pub fn next_redo(&self, now: Option<&str>) -> Result<&UndoEntry, UndoError> {
-        next(&self.redo, now, stringify!(redo), |done| &done.before)
+    /// If the stack is empty.
+    pub fn next(&self, direction: Direction) -> Result<&UndoEntry, UndoError> {
+        let word = direction.word();
+        let stack = match direction {
+            Direction::Undo => &self.undo,
+            Direction::Redo => &self.redo,
+        };
+        stack
+            .last()
+            .map(|done| &**done)
+            .ok_or(UndoError::Nothing { word })
     }
 
     /// Applies a change other than undo and redo; returns false if it does not fit the list of sections.
@@ -107,44 +173,25 @@ impl Lineage {
         true
     }
 
-    pub(super) fn apply_undo(&mut self, commit: &str, version: &Version) -> bool {
-        let Some(done) = self.undo.pop_if(|done| {
-            done.commit == commit && done.after == self.content && done.before == version.content
-        }) else {
-            return false;
+    /// Applies the undo or redo of a commit.
+    pub(super) fn apply_step(&mut self, direction: Direction, commit: &str, version: &Version) -> Followed {
+        let (from, to) = match direction {
+            Direction::Undo => (&mut self.undo, &mut self.redo),
+            Direction::Redo => (&mut self.redo, &mut self.undo),
         };
-        revert(&done.change, &mut self.ids, &done.removed);
-        self.redo.push(done);
-        true
-    }
-
-    pub(super) fn apply_redo(&mut self, commit: &str, version: &Version) -> bool {
-        let Some(done) = self.redo.pop_if(|done| {
-            done.commit == commit && done.before == self.content && done.after == version.content
-        }) else {
-            return false;
+        let Some(done) = from.pop_if(|done| done.commit == commit) else {
+            return Followed::Matched(None);
         };
-        apply(&done.change, &mut self.ids, &done.added);
-        self.undo.push(done);
-        true
+        to.push(Arc::clone(&done));
+        if done.contents(direction) != (self.content.as_deref(), version.content.as_deref()) {
+            return Followed::Matched(Some(done.returning(direction)));
+        }
+        match direction {
+            Direction::Undo => revert(&done.change, &mut self.ids, &done.removed),
+            Direction::Redo => drop(apply(&done.change, &mut self.ids, &done.added)),
+        }
+        Followed::Counted
     }
-}
-
-fn next<'l>(
-    stack: &'l [Arc<UndoEntry>],
-    now: Option<&str>,
-    word: &'static str,
-    expected: impl Fn(&UndoEntry) -> &Option<String>,
-) -> Result<&'l UndoEntry, UndoError> {
-    let done = stack.last().ok_or(UndoError::Nothing { word })?;
-    if expected(done).as_deref() == now {
-        return Ok(done);
-    }
-    Err(UndoError::Changed {
-        word,
-        change: Box::new(done.change.clone()),
-        commit: done.commit.clone(),
-    })
 }
 
 /// Returns true if the change can apply to a list of `length` sections.

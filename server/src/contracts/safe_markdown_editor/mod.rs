@@ -26,7 +26,7 @@ use self::{history_cache::HistoryCache, parsed::LastParsed, view::DocumentView};
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     editor::{self, SectionPlan},
-    lineage::SectionChange,
+    lineage::{Direction, SectionChange},
 };
 
 /// Returns the contract for the document at `path` of a library. The document need not exist yet.
@@ -211,22 +211,12 @@ impl SafeMarkdownEditor for Editor {
     }
 
     async fn undo(&self, cx: &WriteCx<'_>, _: UndoRequest) -> Result<Staged<Acknowledged>, ToolError> {
-        let view = DocumentView::read(self, cx)?;
-        let done = view.next_undo()?;
-        let step = SectionChange::Undo {
-            undoes: done.commit.clone(),
-        };
-        let content = view.restored(cx, done.before.as_deref())?;
+        let (content, step) = DocumentView::read(self, cx)?.step(cx, Direction::Undo)?;
         Ok(self.stage(cx, content, &step, acknowledged("Undo successful.")))
     }
 
     async fn redo(&self, cx: &WriteCx<'_>, _: RedoRequest) -> Result<Staged<Acknowledged>, ToolError> {
-        let view = DocumentView::read(self, cx)?;
-        let done = view.next_redo()?;
-        let step = SectionChange::Redo {
-            redoes: done.commit.clone(),
-        };
-        let content = view.restored(cx, done.after.as_deref())?;
+        let (content, step) = DocumentView::read(self, cx)?.step(cx, Direction::Redo)?;
         Ok(self.stage(cx, content, &step, acknowledged("Redo successful.")))
     }
 

@@ -14,7 +14,8 @@ use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     Flavor, TargetError,
     editor::{self, ParsedDocument},
-    lineage::{SectionId, UndoEntry},
+    lineage::{Direction, SectionChange, SectionId},
+    merge,
 };
 
 /// Returns the document's text; empty if there is no document.
@@ -103,31 +104,32 @@ impl<'e> DocumentView<'e> {
         self.timeline.lineage.new_id(self.now.as_deref())
     }
 
-    pub(super) fn next_undo(&self) -> Result<&UndoEntry, ToolError> {
-        self.timeline
-            .lineage
-            .next_undo(self.now.as_deref())
-            .map_err(errors::undo)
+    /// Returns the content after the next undo or redo, and the step for the log. What others have edited since stays.
+    pub(super) fn step(
+        &self,
+        cx: &ReadCx<'_>,
+        direction: Direction,
+    ) -> Result<(Content, SectionChange), ToolError> {
+        let done = self.timeline.lineage.next(direction).map_err(errors::undo)?;
+        let (from, to) = done.contents(direction);
+        let target = self.past(cx, to)?;
+        let content = if from == self.now.as_deref() {
+            to.map_or(Content::Delete, |_| Content::Write(target))
+        } else {
+            let merged = merge(&self.past(cx, from)?, self.text.as_bytes(), &target).ok();
+            let merged = merged.filter(|merged| self.exists && *merged != self.text.as_bytes());
+            Content::Write(merged.ok_or_else(|| errors::undo(done.conflict(direction)))?)
+        };
+        Ok((content, done.step(direction)))
     }
 
-    pub(super) fn next_redo(&self) -> Result<&UndoEntry, ToolError> {
-        self.timeline
-            .lineage
-            .next_redo(self.now.as_deref())
-            .map_err(errors::undo)
-    }
-
-    /// Returns an earlier content, with the line endings of the file.
-    pub(super) fn restored(&self, cx: &ReadCx<'_>, content: Option<&str>) -> Result<Content, Failure> {
+    /// Returns an earlier content, with the line endings of the file; empty if there was no document.
+    fn past(&self, cx: &ReadCx<'_>, content: Option<&str>) -> Result<Vec<u8>, Failure> {
         let Some(content) = content else {
-            return Ok(Content::Delete);
+            return Ok(Vec::new());
         };
         let bytes = cx.past_content(self.path().as_str(), content)?;
-        Ok(Content::Write(if self.converted {
-            with_crlf(&bytes)
-        } else {
-            bytes
-        }))
+        Ok(if self.converted { with_crlf(&bytes) } else { bytes })
     }
 
     /// Returns the last changes made by tools, oldest first.

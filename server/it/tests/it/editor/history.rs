@@ -72,7 +72,45 @@ fn a_new_edit_clears_the_redo_stack() {
     assert_eq!(session.refuse("undo", json!({})).code, -32000);
 }
 
-/// A hand edit stays, whether it is uncommitted, committed or amended.
+/// Where a person has edited other lines, an undo takes back the tool's edit alone; the same sections are there again.
+#[test]
+fn undo_and_redo_keep_a_hand_edit_of_other_lines() {
+    for commits in [false, true] {
+        for (tool, arguments) in [
+            (
+                "update_section",
+                json!({ "section_id": "@B", "content": "changed\n\n###### Below" }),
+            ),
+            ("delete_section", json!({ "section_id": "@B" })),
+            ("insert_section", insert("X", "x", 1)),
+            ("move_section", json!({ "section_id": "@D", "new_position": 1 })),
+        ] {
+            let mut session = EditorSession::with(TREE);
+            let before = session.list();
+            session.edit(tool, arguments);
+            let (changed, after) = (session.text(), session.list());
+            let line = "By hand.\n\n";
+            session.library.put(PATH, format!("{line}{changed}"));
+            if commits {
+                session.library.commit_all("by hand");
+            }
+            for (call, text, ids) in [
+                ("undo", TREE, &before),
+                ("redo", &changed, &after),
+                ("undo", TREE, &before),
+            ] {
+                session.edit(call, json!({}));
+                assert_eq!(session.text(), format!("{line}{text}"), "{call} of {tool}");
+                assert_eq!(&session.list(), ids, "{call} of {tool}");
+            }
+            session.restart();
+            assert_eq!(session.list(), before, "{tool}");
+            assert_eq!(session.refuse("undo", json!({})).code, -32000);
+        }
+    }
+}
+
+/// A hand edit of the same lines stays, whether it is uncommitted, committed or amended.
 #[test]
 fn undo_never_reverts_a_hand_edit() {
     let by_hand: [HandEdit; 4] = [
