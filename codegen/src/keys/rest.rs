@@ -114,7 +114,10 @@ impl Key for RestFace {
                 | RestOperation::InstanceGet
                 | RestOperation::InstanceList
                 | RestOperation::TaskComplete => contract.spec.workflows.is_empty().then_some("workflows"),
-                RestOperation::ToolList | RestOperation::ToolExecute | RestOperation::OpenApi => None,
+                RestOperation::ToolList
+                | RestOperation::ToolExecute
+                | RestOperation::Download
+                | RestOperation::OpenApi => None,
             };
             if let Some(lacks) = lacks {
                 problem(

@@ -26,8 +26,6 @@ use tabellion_mcp::streamable::Refusal;
 
 use super::{response::ErrorResponse, site::Site};
 
-/// Segment between a mount's path and the id of a download.
-pub const DOWNLOADS: &str = "exports";
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
 
@@ -59,6 +57,9 @@ pub enum Opened {
 
 /// Files that can be downloaded with a URL that says so itself. There are no other credentials.
 pub trait Downloads: Send + Sync {
+    /// Returns the path of the URLs below that of the mount, with a variable for the id.
+    fn path(&self) -> &'static str;
+
     /// Returns what the URL leads to that ends with this id and this query.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ use hyper::{
 
 use super::{
     credentials::Caller,
-    downloads::{self, DOWNLOADS},
+    downloads,
     layers::{self, ClientAddress, RequestId},
     metrics,
     response::{self, ErrorResponse},
@@ -93,15 +93,15 @@ fn unauthenticated(site: &Site) -> Router<Arc<Site>> {
 /// Routes of what can be downloaded. Their URLs are credentials.
 fn downloads(site: &Arc<Site>) -> Router<Arc<Site>> {
     let mut router = Router::new();
-    for (path, _) in site.mounts.iter().filter(|(_, mount)| mount.downloads.is_some()) {
+    for (path, mount) in &site.mounts {
+        let Some(place) = mount.downloads.as_ref().map(|downloads| downloads.path()) else {
+            continue;
+        };
         let of: Arc<str> = path.as_str().into();
         let refusals = from_fn_with_state((site.clone(), of.clone()), layers::rest_refusals);
         let download =
             move |site, id, query, method, asked| downloads::download(of, site, id, query, method, asked);
-        router = router.route(
-            &format!("{path}/{DOWNLOADS}/{{id}}"),
-            any(download).layer(refusals),
-        );
+        router = router.route(&format!("{path}{place}"), any(download).layer(refusals));
     }
     router
 }
@@ -113,7 +113,8 @@ fn rest(site: &Arc<Site>, path: &str) -> Router<Arc<Site>> {
     let endpoints = site.mounts.get(&*path).map(|mount| mount.endpoint.rest());
     let mut routed = vec![];
     for endpoint in endpoints.into_iter().flatten() {
-        if routed.contains(&endpoint.path) {
+        // Downloads have routes of their own: they ask for no key.
+        if routed.contains(&endpoint.path) || endpoint.is == RestOperation::Download {
             continue;
         }
         routed.push(endpoint.path);

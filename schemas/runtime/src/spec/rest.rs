@@ -57,6 +57,9 @@ vocabulary! {
         /// Ends the session that the path's variable names.
         #[serde(rename = "session.end")]
         SessionEnd,
+        /// Serves the file that a tool's answer leads to. Its URL says that it may be fetched: it asks for no other credentials.
+        #[serde(rename = "download")]
+        Download,
         /// Describes the endpoints, as OpenAPI 3.1. Asks for no credentials.
         #[serde(rename = "openapi")]
         OpenApi,
@@ -72,6 +75,7 @@ impl RestOperation {
             | Self::WorkflowList
             | Self::InstanceGet
             | Self::InstanceList
+            | Self::Download
             | Self::OpenApi => RestMethod::Get,
             Self::ToolExecute | Self::SessionCreate | Self::WorkflowStart | Self::TaskComplete => {
                 RestMethod::Post
@@ -95,7 +99,8 @@ impl RestOperation {
             | Self::SessionRenew
             | Self::SessionEnd
             | Self::WorkflowStart
-            | Self::InstanceGet => 1,
+            | Self::InstanceGet
+            | Self::Download => 1,
             Self::TaskComplete => 2,
         }
     }

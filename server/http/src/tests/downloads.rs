@@ -19,6 +19,10 @@ use crate::{
 pub(super) struct OneFile(pub(super) PathBuf);
 
 impl Downloads for OneFile {
+    fn path(&self) -> &'static str {
+        "/exports/{id}"
+    }
+
     fn open(&self, id: &str, query: &str) -> io::Result<Opened> {
         let key = match (id, query.strip_suffix("signature=right")) {
             ("notes", Some("")) => None,

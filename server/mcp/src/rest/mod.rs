@@ -116,6 +116,8 @@ impl Endpoint {
         let named = variables.first().copied().unwrap_or_default().to_owned();
         match endpoint.is {
             RestOperation::OpenApi => Ok(answer::json(StatusCode::OK, &self.openapi())),
+            // Files are served beside the calls, to those who have their URLs.
+            RestOperation::Download => Err(not_found()),
             RestOperation::ToolList => {
                 counted(&asked, Access::Read)?;
                 Ok(answer::json(StatusCode::OK, &self.listed(contract)))

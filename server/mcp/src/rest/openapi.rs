@@ -54,6 +54,7 @@ pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> 
             RestOperation::SessionCreate => add(endpoint.path.into(), calls::open()),
             RestOperation::SessionRenew => add(endpoint.path.into(), calls::renew(endpoint)),
             RestOperation::SessionEnd => add(endpoint.path.into(), calls::end(endpoint)),
+            RestOperation::Download => add(endpoint.path.into(), calls::download(endpoint)),
             RestOperation::OpenApi => {
                 add(endpoint.path.into(), description(endpoint));
             }

@@ -6,11 +6,16 @@ use chrono::{DateTime, Utc};
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
-use tabellion_http::{DOWNLOADS, Download, Downloads, Opened};
+use tabellion_contracts::brainforge::CONTRACT;
+use tabellion_http::{Download, Downloads, Opened};
 use tabellion_library::Library;
 use tabellion_notes::{SECRET_BYTES, SecretFile};
 use tabellion_platform::open_regular;
-use tabellion_runtime::{Identity, identity::Method};
+use tabellion_runtime::{
+    Identity,
+    identity::Method,
+    spec::{RestEndpoint, RestOperation},
+};
 use uuid::Uuid;
 
 use super::shelf::Shelf;
@@ -54,10 +59,17 @@ impl Exports {
         let mac = mac(&self.key.read_or_make()?, &id, &expires, key);
         let signature = HEXLOWER.encode(&mac.finalize().into_bytes());
         let key = key.map_or(String::new(), |key| format!("&key={key}"));
+        let path = place().path_with(&[&id]);
         Ok(format!(
-            "{endpoint}/{DOWNLOADS}/{id}?expires={expires}{key}&signature={signature}"
+            "{endpoint}{path}?expires={expires}{key}&signature={signature}"
         ))
     }
+}
+
+/// Returns the endpoint of downloads.
+fn place() -> &'static RestEndpoint {
+    let endpoint = CONTRACT.endpoint(RestOperation::Download);
+    endpoint.expect("the contract has downloads")
 }
 
 fn mac(secret: &[u8; SECRET_BYTES], id: &str, expires: &str, key: Option<&str>) -> Hmac<Sha256> {
@@ -69,6 +81,10 @@ fn mac(secret: &[u8; SECRET_BYTES], id: &str, expires: &str, key: Option<&str>) 
 }
 
 impl Downloads for Exports {
+    fn path(&self) -> &'static str {
+        place().path
+    }
+
     fn open(&self, id: &str, query: &str) -> io::Result<Opened> {
         let Some(Parts {
             expires,

@@ -195,6 +195,43 @@ pub(super) fn end(endpoint: &RestEndpoint) -> Value {
     operation
 }
 
+/// Returns the operation that downloads a file.
+pub(super) fn download(endpoint: &RestEndpoint) -> Value {
+    let text = || json!({ "schema": { "type": "string" } });
+    let file = |description: &str, headers: &[&str]| {
+        let headers: Map<_, _> = headers.iter().map(|name| ((*name).to_owned(), text())).collect();
+        json!({
+            "description": description,
+            "headers": headers,
+            "content": { "*/*": { "schema": { "type": "string", "format": "binary" } } },
+        })
+    };
+    let said = [
+        "Accept-Ranges",
+        "Content-Disposition",
+        "ETag",
+        "Digest",
+        "Repr-Digest",
+        "Content-Range",
+    ];
+    let mut answers = Map::new();
+    answers.insert("200".into(), file("The file", &said[..5]));
+    answers.insert("206".into(), file("The range that was asked for", &said));
+    let refusals = [400, 403, 404, 405, 410, 416, 500, 503];
+    answers.extend(refusals.map(|status| (status.to_string(), super::refusal(status))));
+    let parameter = |place: &str, name: &str, required: bool| json!({ "name": name, "in": place, "required": required, "schema": { "type": "string" } });
+    let signed = ["expires", "key", "signature"].map(|name| parameter("query", name, name != "key"));
+    let ranges = ["Range", "If-Range"].map(|name| parameter("header", name, false));
+    json!({
+        "operationId": "download",
+        "description": "Serves a file, whole or one range of it. Its URL, as a tool's answer has it, is the only credential.",
+        "tags": ["downloads"],
+        "security": [{}],
+        "parameters": variables(endpoint).chain(signed).chain(ranges).collect::<Vec<_>>(),
+        "responses": answers,
+    })
+}
+
 fn operation<const N: usize>(
     id: &str,
     description: &str,

@@ -74,7 +74,7 @@ pub(in super::super) fn openapi(
     }
 }
 
-/// Returns an operation for each workflow that a request starts, with its own parameters.
+/// Returns an operation for each workflow, with its own parameters. Of one that a tool starts, every request is refused.
 fn starts(
     contract: &ContractSpec,
     endpoint: &RestEndpoint,
@@ -83,13 +83,19 @@ fn starts(
 ) -> Vec<(String, Value)> {
     // The answers of each are definitions of those of all.
     lifted("started_workflow", call, schemas);
-    let by_request = contract.workflows.iter();
-    let by_request = by_request.filter(|workflow| workflow.starts == Starts::Request);
-    let operations = by_request.map(|workflow| {
+    let operations = contract.workflows.iter().map(|workflow| {
         let name = format!("start_{}", workflow.id);
         let answer = reference(&format!("{}_started", workflow.id));
         let mut operation = operation(contract, endpoint, call, &name, answer);
         operation["description"] = workflow.description.into();
+        if workflow.starts == Starts::Tool {
+            operation["description"] =
+                format!("{} A tool starts it: requests are refused.", workflow.description).into();
+            let success = success_of(endpoint.is);
+            if let Some(responses) = operation["responses"].as_object_mut() {
+                responses.shift_remove(success.as_str());
+            }
+        }
         let parameters = workflow.parameters.map(|schema| schema.wire());
         let is_needed = parameters.as_ref().is_some_and(|schema| {
             schema["required"]
