@@ -10,7 +10,7 @@ use crate::CodeError;
 /// SQLite application id of an index of code.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tblc");
 /// Version of the tables, of chunks and of terms: an index of a different version is emptied.
-const FORMAT: i32 = 9;
+const FORMAT: i32 = 10;
 /// How long a writer waits for another, until it looks whether it is still to write.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes to which the write-ahead log is cut after a large transaction.
@@ -22,6 +22,10 @@ const CREATE: &str = "
         state TEXT NOT NULL, total INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL, left_out INTEGER NOT NULL,
         started_at INTEGER NOT NULL, finished_at INTEGER, error TEXT, deaths INTEGER NOT NULL
     ) STRICT;
+    CREATE TABLE failure (
+        number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, branch TEXT NOT NULL, path TEXT NOT NULL, reason TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX failure_collection ON failure (collection);
     CREATE TABLE segment (
         number INTEGER PRIMARY KEY, collection INTEGER NOT NULL, chunks INTEGER NOT NULL, words BLOB NOT NULL,
         buckets INTEGER NOT NULL

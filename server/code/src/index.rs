@@ -21,6 +21,8 @@ use crate::{
     write,
 };
 
+/// How many files that could not be indexed a collection names.
+pub const MAX_FAILURES: usize = 20;
 /// How often the process of a run may end before the run does, without a file stored in between, until the run counts as failed: what it
 /// reads may be what ends the process.
 const MAX_DEATHS: i64 = 2;
@@ -65,6 +67,8 @@ pub struct Status {
     pub files_done: u64,
     /// Number of them that could not be read, or are no text.
     pub files_failed: u64,
+    /// The first of those, at most [`MAX_FAILURES`].
+    pub failures: Vec<Failed>,
     /// Number of them that were left out: they may have secrets, or are minified.
     pub files_left_out: u64,
     /// Number of chunks in the collection.
@@ -428,6 +432,12 @@ impl Run {
                     }
                     Step::Failed(file) => {
                         not_taken.insert((file.branch.clone(), file.path.clone()));
+                        if outcome.failed.len() < MAX_FAILURES {
+                            let sql =
+                                "INSERT INTO failure (collection, branch, path, reason) VALUES (?, ?, ?, ?)";
+                            let told = params![collection, file.branch, file.path, file.reason];
+                            transaction.prepare_cached(sql)?.execute(told)?;
+                        }
                         outcome.failed.push(file);
                         (0, 1, 0)
                     }
@@ -482,12 +492,27 @@ fn insert(connection: &Connection, key: &str, operation: &str) -> Result<Option<
                RETURNING number, deaths";
     let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
     let (number, deaths) = connection.query_row(sql, params![key, operation, now()], row)?;
+    connection.execute("DELETE FROM failure WHERE collection = ?", [number])?;
     if deaths < MAX_DEATHS {
         return Ok(Some(number));
     }
     let sql = "UPDATE collection SET state = 'failed', error = ?, finished_at = ? WHERE number = ?";
     connection.execute(sql, params![CodeError::Abandoned.to_string(), now(), number])?;
     Ok(None)
+}
+
+/// Returns the files of a collection that the last run could not index, as far as they are kept.
+fn failures(connection: &Connection, collection: i64) -> Result<Vec<Failed>, CodeError> {
+    let sql = "SELECT branch, path, reason FROM failure WHERE collection = ? ORDER BY branch, path";
+    let mut statement = connection.prepare_cached(sql)?;
+    let failed = statement.query_map([collection], |row| {
+        Ok(Failed {
+            branch: row.get(0)?,
+            path: row.get(1)?,
+            reason: row.get(2)?,
+        })
+    })?;
+    Ok(failed.collect::<Result<_, _>>()?)
 }
 
 fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, CodeError> {
@@ -505,6 +530,7 @@ fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, Code
             files_total: row.get::<_, i64>(3)? as u64,
             files_done: row.get::<_, i64>(4)? as u64,
             files_failed: row.get::<_, i64>(5)? as u64,
+            failures: vec![],
             files_left_out: row.get::<_, i64>(9)? as u64,
             chunks: 0,
             started_at: row.get(6)?,
@@ -517,6 +543,7 @@ fn status_row(connection: &Connection, key: &str) -> Result<Option<Status>, Code
         return Ok(None);
     };
     status.chunks = write::counts(connection, number)?.1 as u64;
+    status.failures = failures(connection, number)?;
     Ok(Some(status))
 }
 

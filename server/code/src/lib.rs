@@ -42,7 +42,7 @@ mod write;
 
 pub use self::{
     error::CodeError,
-    index::{CodeIndex, Outcome, Run, State, Status, abandoned},
+    index::{CodeIndex, MAX_FAILURES, Outcome, Run, State, Status, abandoned},
     query::{CodeFilters, CodeQuery},
     run::{Failed, blob_id},
     search::{CodeHit, CodeHits},

@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use crate::{
-    Choice, CodeError, CodeFilters, CodeHit, CodeIndex, CodeQuery, Entry, Folder, Selection, State, Stop,
-    Tree,
+    Choice, CodeError, CodeFilters, CodeHit, CodeIndex, CodeQuery, Entry, Folder, MAX_FAILURES, Selection,
+    State, Stop, Tree,
 };
 
 /// Files in memory.
@@ -287,10 +287,26 @@ fn a_run_takes_what_changed_and_says_what_it_could_not() {
         ),
         (State::Idle, 6, 4, 2)
     );
+    let failures = status.failures.iter();
+    let failures: Vec<_> = failures.map(|failed| (&*failed.path, &*failed.reason)).collect();
+    assert_eq!(
+        failures,
+        [
+            ("README.md", "it is no UTF-8 at byte 0"),
+            ("a.bin", "it is no text: it has a NUL")
+        ]
+    );
     assert_eq!(bench.index.clear("c").unwrap(), Some((4, 4)));
     assert_eq!(bench.index.clear("c").unwrap(), None);
     assert!(bench.search("serve_quickly").is_empty() && bench.index.status("c").unwrap().is_none());
     assert_eq!(bench.run(&texts), (4, 0, 2));
+    texts.0.remove(&name("README.md"));
+    texts
+        .0
+        .extend((0..30).map(|n| (name(&format!("z/{n:02}")), vec![0])));
+    assert_eq!(bench.run(&texts), (0, 0, 31));
+    let failures = bench.index.status("c").unwrap().unwrap().failures;
+    assert_eq!(failures.len(), MAX_FAILURES);
 }
 
 #[test]

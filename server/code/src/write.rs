@@ -141,6 +141,7 @@ pub(crate) fn clear(connection: &Connection, collection: i64) -> Result<(i64, i6
     for sql in [
         "DELETE FROM content WHERE file IN (SELECT number FROM file WHERE collection = ?)",
         "DELETE FROM file WHERE collection = ?",
+        "DELETE FROM failure WHERE collection = ?",
         "DELETE FROM collection WHERE number = ?",
     ] {
         connection.execute(sql, [collection])?;

@@ -225,7 +225,7 @@ impl Code {
             started_at: now(),
             finished_at: None,
             total: 0,
-            failed: 0,
+            failed: vec![],
             files: store::Files::default(),
         };
         let sources = sources::of(self.workspace.as_deref(), &collection)?;
@@ -286,7 +286,7 @@ impl Code {
         };
         let mut taken = sources::of(self.workspace.as_deref(), &collection)?;
         sources::break_run(&mut taken, &collection);
-        (collection.total, collection.failed) = (taken.len(), 0);
+        (collection.total, collection.failed) = (taken.len(), vec![]);
         let limit = collection.request["max_file_size"].as_u64().unwrap_or(1 << 20);
         for source in &taken {
             let place = source.place();
@@ -294,7 +294,7 @@ impl Code {
                 .ok()
                 .filter(|text| text.len() as u64 <= limit);
             let Some(text) = text else {
-                collection.failed += 1;
+                collection.failed.push(source.path.clone());
                 collection.files.remove(&place);
                 continue;
             };

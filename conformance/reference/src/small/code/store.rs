@@ -48,7 +48,7 @@ pub(super) struct Collection {
     pub(super) started_at: i64,
     pub(super) finished_at: Option<i64>,
     pub(super) total: usize,
-    pub(super) failed: usize,
+    pub(super) failed: Vec<String>,
     pub(super) files: Files,
 }
 
@@ -59,10 +59,15 @@ impl Collection {
     }
 
     pub(super) fn status(&self) -> Value {
+        let reason = "it is too large or no text";
+        let failures = self.failed.iter().take(20);
+        let failures: Vec<_> = failures
+            .map(|path| json!({ "path": path, "branch": null, "reason": reason }))
+            .collect();
         json!({
             "collection": self.name, "path": self.path.to_string_lossy(), "kind": self.kind, "state": self.state,
             "operation_id": self.operation_id, "files_total": self.total, "files_done": self.files.len(),
-            "files_failed": self.failed, "files_left_out": 0, "chunks": self.chunks().count(), "vectors_done": 0, "started_at": self.started_at,
+            "files_failed": self.failed.len(), "failures": failures, "files_left_out": 0, "chunks": self.chunks().count(), "vectors_done": 0, "started_at": self.started_at,
             "finished_at": self.finished_at, "error": null,
         })
     }

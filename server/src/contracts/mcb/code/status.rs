@@ -1,7 +1,9 @@
 //! What is indexed, and how far the runs are.
 
 use tabellion_code::State;
-use tabellion_contracts::mcb::{IndexState, IndexStatusRequest, IndexStatusResponse, IndexedCollection};
+use tabellion_contracts::mcb::{
+    IndexState, IndexStatusRequest, IndexStatusResponse, IndexedCollection, UnindexedFile,
+};
 use tabellion_runtime::{ReadCx, Row, Rows, rows::RowError};
 
 use super::{
@@ -39,6 +41,12 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
     let operation = field(OPERATION_ID);
     let (state, status) = blocking(|| indexer.standing(&field("id"), &operation)).map_err(unusable)?;
     let vectors = blocking(|| indexer.vectors(&field("id"))).map_err(unusable)?;
+    let failed = status.iter().flat_map(|status| &status.failures);
+    let failures = failed.map(|failed| UnindexedFile {
+        path: failed.path.clone(),
+        branch: (!failed.branch.is_empty()).then(|| failed.branch.clone()),
+        reason: failed.reason.clone(),
+    });
     let count = |of: fn(&tabellion_code::Status) -> u64| status.as_ref().map_or(0, of);
     Ok(IndexedCollection {
         collection: field(NAME),
@@ -55,6 +63,7 @@ fn told(indexer: &Indexer, row: &Row) -> Result<IndexedCollection, RowError> {
         files_total: count(|status| status.files_total),
         files_done: count(|status| status.files_done),
         files_failed: count(|status| status.files_failed),
+        failures: failures.collect(),
         files_left_out: count(|status| status.files_left_out),
         chunks: count(|status| status.chunks),
         // The index may have gone on since the chunks were counted.
