@@ -1,7 +1,8 @@
 //! LoCoMo: conversations over months, remembered by the server as an agent would have it remember them.
 //!
 //! Each conversation is a project, each of its turns an observation of its session, and each question is a search in the project. All of
-//! it goes through the program over standard input and output; nothing is asked of a library.
+//! it goes through the program over standard input and output; nothing is asked of a library. With `--sessions`, a session is one long
+//! observation.
 
 use std::{collections::HashMap, path::Path, time::Instant};
 
@@ -55,12 +56,15 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
     let (projects, queries): (Vec<_>, Vec<_>) = questions
         .into_iter()
         .filter(is_there)
-        .map(Question::split)
+        .map(|question| question.split(options.sessions))
         .unzip();
 
     let mut agent = Agent::start(options, "locomo", None)?;
     let begun = Instant::now();
-    let mut turns = Turns::default();
+    let mut turns = Turns {
+        are_joined: options.sessions,
+        ..Turns::default()
+    };
     for conversation in &conversations {
         turns.store(&mut agent, conversation)?;
     }
@@ -87,23 +91,29 @@ pub(super) fn run(folder: &Path, options: &Options) -> Outcome<Run> {
 }
 
 impl Question {
-    /// Returns the conversation that the question is about, and the query.
-    fn split(self) -> (String, Query) {
+    /// Returns the conversation that the question is about, and the query: which turns answer it, or which sessions.
+    fn split(self, by_session: bool) -> (String, Query) {
+        let session = |turn: String| turn.split(':').next().unwrap_or_default().to_owned();
+        let relevant = self.evidence.into_iter();
         let query = Query {
             id: self.id,
             text: self.query,
             category: self.category,
-            relevant: self.evidence.into_iter().collect(),
-            has_sessions: true,
+            relevant: relevant
+                .map(|turn| if by_session { session(turn) } else { turn })
+                .collect(),
+            has_sessions: !by_session,
             ..Query::default()
         };
         (self.conversation, query)
     }
 }
 
-/// The turns that were stored.
+/// The turns, or sessions, that were stored.
 #[derive(Default)]
 struct Turns {
+    /// Whether each observation is a session.
+    are_joined: bool,
     /// Ids of turns by the id of their observation. Equal turns are one observation, which stands for the first.
     by_observation: HashMap<String, String>,
     last_session: String,
@@ -116,13 +126,20 @@ impl Turns {
         agent.add_project(project)?;
         for session in &conversation.sessions {
             self.last_session = format!("{project}/{}", session.id);
-            for turn in &session.turns {
+            let turns = session
+                .turns
+                .iter()
+                .map(|turn| (turn.dia_id.clone(), turn.content()));
+            let mut texts: Vec<_> = turns.collect();
+            if self.are_joined {
+                let lines: Vec<_> = texts.into_iter().map(|(_, content)| content).collect();
+                texts = vec![(session.id.clone(), lines.join("\n"))];
+            }
+            for (name, text) in texts {
                 // When it was said: the server would have known, but the time that it keeps is now.
                 let tags = [session.time.as_str()];
-                let id = agent.remember(project, &self.last_session, &tags, &turn.content())?;
-                self.by_observation
-                    .entry(id)
-                    .or_insert_with(|| turn.dia_id.clone());
+                let id = agent.remember(project, &self.last_session, &tags, &text)?;
+                self.by_observation.entry(id).or_insert(name);
                 self.count += 1;
             }
         }

@@ -61,6 +61,9 @@ pub(crate) struct Options {
     /// Only the first parts of a collection, and the queries about them: conversations of `locomo`, repositories of `code-search`
     #[arg(long, value_name = "NUMBER")]
     parts: Option<usize>,
+    /// Remember each session of `locomo` as one long observation, instead of its turns
+    #[arg(long)]
+    sessions: bool,
     /// Index the whole repositories of `code-search`, with their tests, documents and other languages
     #[arg(long)]
     whole: bool,
