@@ -6,6 +6,7 @@
 //! | module | does |
 //! |---|---|
 //! | `model` | the public face of the model: opening, batches, threads, progress |
+//! | `parts` | long texts, cut into parts that the model reads whole |
 //! | `tokenizer` | texts to token ids |
 //! | `weights` | reads weights, and names what is wrong with them |
 //! | `encoder` | token ids to vectors |
@@ -26,6 +27,7 @@ mod encoder;
 mod error;
 mod install;
 mod model;
+mod parts;
 mod tokenizer;
 mod vectors;
 mod weights;
@@ -39,5 +41,6 @@ pub use self::{
     error::{Cancelled, ModelError},
     install::{Status, default_folder, install, status, weights_in},
     model::{DIMENSIONS, MAX_TOKENS, Model, Progress, Vector},
+    parts::parts,
     vectors::{Match, Quantized, Query, cosine, nearest, nearest_of},
 };

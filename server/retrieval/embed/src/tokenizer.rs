@@ -84,6 +84,16 @@ pub(crate) fn tokenize(text: &str, max: usize) -> Vec<u32> {
     tokens.ids
 }
 
+/// Returns how many tokens a text is, without those of start and end.
+pub(crate) fn count(text: &str) -> usize {
+    tokenize(text, usize::MAX).len() - 2
+}
+
+/// Returns true for the characters behind which another token begins, whatever follows.
+pub(crate) fn is_token_end(c: char) -> bool {
+    c.is_whitespace() || is_punctuation(c) || is_cjk(c)
+}
+
 /// The tokens so far, and the word that is being read.
 struct Tokens {
     ids: Vec<u32>,

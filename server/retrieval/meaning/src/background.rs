@@ -20,7 +20,7 @@ use crate::{
     vectors::Vectors,
 };
 
-/// Number of texts that are embedded and stored together: some two seconds of work, which is what a kill can cost.
+/// Number of texts, or of parts of these, that are embedded and stored together: some two seconds of work, which is what a kill can cost.
 const BATCH: usize = 32;
 /// How long the thread waits after a change, for those that follow it. What begins with the server is not delayed either.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
@@ -137,13 +137,26 @@ impl Inner {
                 break;
             }
             let Some(model) = self.model.get() else { break };
-            let texts: Vec<&str> = wanted.iter().map(|wanted| &*wanted.text).collect();
+            let mut left = BATCH;
+            let batch = wanted.iter().take_while(|wanted| {
+                let takes = left > 0;
+                left = left.saturating_sub(wanted.parts.len());
+                takes
+            });
+            let batch: Vec<_> = batch.collect();
+            let texts: Vec<&str> = batch
+                .iter()
+                .flat_map(|wanted| wanted.parts.iter().map(String::as_str))
+                .collect();
             let Some(embedded) = model.embed(&texts, &|| self.ends()) else {
                 break;
             };
-            let keys = wanted.iter().map(|wanted| wanted.key);
-            let added: Vec<_> = keys.zip(embedded.iter().map(Quantized::new)).collect();
-            vectors.add(&added)?;
+            let mut embedded = embedded.iter().map(Quantized::new);
+            let added = batch.iter().map(|wanted| {
+                let parts = embedded.by_ref().take(wanted.parts.len());
+                (wanted.key, parts.collect())
+            });
+            vectors.add(&added.collect::<Vec<_>>())?;
         }
         Ok(Looked::Done)
     }

@@ -14,17 +14,18 @@ use crate::MeaningError;
 /// SQLite application id of a file of vectors.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Tblv");
 /// Version of the tables: a file of a different version is emptied.
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
 /// How long a writer waits for a writer in a different process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes to which the write-ahead log is cut after a large transaction.
 const MAX_IDLE_LOG: i64 = 16 << 20;
 
-// Numbers are never used again, so that those who have read up to one find what was added since.
+// Numbers are never used again, so that those who have read up to one find what was added since. The parts of a text follow one another.
 const CREATE: &str = "
     CREATE TABLE state (fingerprint TEXT NOT NULL, generation INTEGER NOT NULL) STRICT;
     CREATE TABLE vector (
-        number INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL
+        number INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL,
+        UNIQUE (key, part)
     ) STRICT;";
 
 /// Opens the vectors of the model with this fingerprint, or makes an empty file where there are none.

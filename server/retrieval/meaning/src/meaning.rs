@@ -6,7 +6,7 @@ use std::{
 };
 
 use parking_lot::{Condvar, Mutex};
-use tabellion_embed::{Quantized, Query};
+use tabellion_embed::{Quantized, Query, parts};
 use tabellion_retrieval::{Nearness, TextKey};
 
 use crate::{MeaningError, Models, background::Work, memory::Asked, model::Holder, vectors::Vectors};
@@ -14,13 +14,23 @@ use crate::{MeaningError, Models, background::Work, memory::Asked, model::Holder
 /// Why a corpus can't say what it has.
 pub type CorpusError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A text that wants a vector.
+/// A text that wants vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// The key by which its index asks for the vector.
+    /// The key by which its index asks for its cosine, which is that of the nearest part.
     pub key: TextKey,
-    /// What is embedded.
-    pub text: String,
+    /// What is embedded, each part with a vector of its own.
+    pub parts: Vec<String>,
+}
+
+impl Wanted {
+    /// Wants a vector for each part of a text.
+    pub fn in_parts(text: &str) -> Self {
+        Self {
+            key: TextKey::of(text),
+            parts: parts(text).into_iter().map(String::from).collect(),
+        }
+    }
 }
 
 /// Texts that can be found by their meaning.

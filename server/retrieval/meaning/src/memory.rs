@@ -1,6 +1,6 @@
 //! Vectors in memory: which texts have one, and their bytes.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use rusqlite::Connection;
 use tabellion_embed::{DIMENSIONS, Query, cosine};
@@ -22,8 +22,10 @@ pub(crate) struct Memory {
     generation: i64,
     /// Number of the last vector that was read.
     last: i64,
-    /// By text: the place of its vector.
-    places: HashMap<TextKey, usize>,
+    /// By text: the places of its vectors.
+    places: HashMap<TextKey, Range<usize>>,
+    /// Number of vectors.
+    count: usize,
     blocks: Vec<Vec<Bytes>>,
 }
 
@@ -61,8 +63,13 @@ impl Memory {
         let mut select = connection.prepare_cached(sql)?;
         let mut rows = select.query([self.last])?;
         while let Some(row) = rows.next()? {
-            let place = self.places.len();
-            self.places.insert(TextKey::from_bytes(row.get(1)?), place);
+            let place = self.count;
+            self.count += 1;
+            let key = TextKey::from_bytes(row.get(1)?);
+            let places = self.places.entry(key).or_insert(place..place);
+            if places.end == place {
+                places.end += 1;
+            }
             if place < MAX_VECTORS {
                 if place.is_multiple_of(BLOCK) {
                     self.blocks.push(Vec::with_capacity(BLOCK));
@@ -78,9 +85,10 @@ impl Memory {
         Ok(())
     }
 
-    fn bytes(&self, text: &TextKey) -> Option<&Bytes> {
-        let place = *self.places.get(text)?;
-        self.blocks.get(place / BLOCK)?.get(place % BLOCK)
+    /// Returns the vectors of a text.
+    fn bytes(&self, text: &TextKey) -> impl Iterator<Item = &Bytes> {
+        let places = self.places.get(text).cloned().unwrap_or_default();
+        places.filter_map(|place| self.blocks.get(place / BLOCK)?.get(place % BLOCK))
     }
 }
 
@@ -92,6 +100,7 @@ pub(crate) struct Asked<'m> {
 
 impl Nearness for Asked<'_> {
     fn cosine(&self, text: &TextKey) -> Option<f32> {
-        Some(cosine(self.query.dot(self.memory.bytes(text)?)))
+        let parts = self.memory.bytes(text).map(|bytes| self.query.dot(bytes));
+        parts.max().map(cosine)
     }
 }

@@ -36,10 +36,7 @@ impl Texts {
 impl Corpus for Texts {
     fn wanted(&self, has: &dyn Fn(&TextKey) -> bool, max: usize) -> Result<Vec<Wanted>, CorpusError> {
         let texts = self.0.lock();
-        let wanted = texts.iter().map(|text| Wanted {
-            key: TextKey::of(text),
-            text: text.clone(),
-        });
+        let wanted = texts.iter().map(|text| Wanted::in_parts(text));
         Ok(wanted.filter(|wanted| !has(&wanted.key)).take(max).collect())
     }
 
@@ -245,11 +242,40 @@ fn vectors_of_texts_that_are_gone_are_removed_once_they_are_many() {
     let keys: Vec<TextKey> = (0..20).map(|number| TextKey::of(&number.to_string())).collect();
     let quantized = tabellion_embed::Quantized::new(&vector("1"));
     vectors
-        .add(&keys.iter().map(|key| (*key, quantized)).collect::<Vec<_>>())
+        .add(&keys.iter().map(|key| (*key, vec![quantized])).collect::<Vec<_>>())
         .unwrap();
     assert_eq!(vectors.read().unwrap().len(), 20);
     vectors.retain(&keys[..5].iter().copied().collect()).unwrap();
     let memory = vectors.read().unwrap();
     let kept: Vec<bool> = keys.iter().map(|key| memory.has(key)).collect();
     assert_eq!(kept, (0..20).map(|number| number < 5).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_text_is_as_near_as_its_nearest_part() {
+    let (_folder, path) = folder();
+    let vectors = crate::vectors::Vectors::open(&path, "").unwrap();
+    let quantized = |text: &str| tabellion_embed::Quantized::new(&vector(text));
+    let keys = ["near", "far", "none"].map(TextKey::of);
+    let texts = [
+        (keys[0], ["2", "1", "3"].map(quantized).to_vec()),
+        (keys[1], vec![quantized("2")]),
+    ];
+    vectors.add(&texts).unwrap();
+    // A text that has vectors keeps them.
+    vectors.add(&[(keys[1], vec![quantized("1")])]).unwrap();
+    let memory = vectors.read().unwrap();
+    assert_eq!(memory.len(), 2);
+    let asked = crate::memory::Asked {
+        query: tabellion_embed::Query::new(&quantized("1")),
+        memory: &memory,
+    };
+    let cosines = keys.map(|key| tabellion_retrieval::Nearness::cosine(&asked, &key));
+    let is = |found: Option<f32>, text: &str| {
+        let expected = tabellion_embed::cosine(quantized("1").dot(&quantized(text)));
+        assert_eq!(found, Some(expected));
+    };
+    is(cosines[0], "1");
+    is(cosines[1], "2");
+    assert_eq!(cosines[2], None);
 }

@@ -76,15 +76,17 @@ impl Vectors {
         Ok(self.memory.try_read_for(LOCK_TIMEOUT))
     }
 
-    /// Adds vectors, in one transaction. A text that has one keeps it.
-    pub(crate) fn add(&self, vectors: &[(TextKey, Quantized)]) -> Result<(), MeaningError> {
+    /// Adds the vectors of texts, in one transaction. A text that has some keeps these.
+    pub(crate) fn add(&self, texts: &[(TextKey, Vec<Quantized>)]) -> Result<(), MeaningError> {
         self.with(|connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             {
-                let sql = "INSERT INTO vector (key, bytes) VALUES (?, ?) ON CONFLICT (key) DO NOTHING";
+                let sql = "INSERT INTO vector (key, part, bytes) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
                 let mut insert = transaction.prepare_cached(sql)?;
-                for (key, vector) in vectors {
-                    insert.execute(params![key.to_bytes(), vector.to_bytes()])?;
+                for (key, vectors) in texts {
+                    for (part, vector) in (0_i64..).zip(vectors) {
+                        insert.execute(params![key.to_bytes(), part, vector.to_bytes()])?;
+                    }
                 }
             }
             Ok(transaction.commit()?)

@@ -19,8 +19,7 @@ impl Corpus for Words {
         for id in index.documents_of(&|text| !has(text), max)? {
             // A row may have been changed or removed since, which the index takes up next time.
             if let Some(text) = self.document(id)?.and_then(|document| document.meaning) {
-                let key = TextKey::of(&text);
-                wanted.push(Wanted { key, text });
+                wanted.push(Wanted::in_parts(&text));
             }
         }
         Ok(wanted)

@@ -174,7 +174,10 @@ impl Corpus for Inner {
         let texts = self.index()?.texts_of(&|key| !has(key), max)?;
         Ok(texts
             .into_iter()
-            .map(|(key, text)| Wanted { key, text })
+            .map(|(key, text)| Wanted {
+                key,
+                parts: vec![text],
+            })
             .collect())
     }
 
