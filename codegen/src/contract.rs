@@ -199,19 +199,18 @@ pub struct Authored<'a> {
 }
 
 impl Authored<'_> {
-    /// Returns the enforced view. A request has no members that its type would drop.
+    /// Returns whether members that its type would drop are refused.
+    pub(crate) fn refuses_others(&self) -> bool {
+        self.is_request && self.kind.is_typed()
+    }
+
+    /// Returns the enforced view.
     pub(crate) fn enforced(&self) -> Value {
-        if self.is_request && self.kind.is_typed() {
+        if self.refuses_others() {
             views::enforced_and_closed(self.schema)
         } else {
             views::enforced(self.schema)
         }
-    }
-
-    /// Returns the enforced view if it rejects anything that the wire view accepts.
-    pub(crate) fn enforced_beyond_wire(&self) -> Option<Value> {
-        let enforced = self.enforced();
-        (enforced != views::bare(&views::wire(self.schema))).then_some(enforced)
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Stale {
 }
 
 /// Returns the files in `folder` that differ from what [`generate`] returns, sorted by path. Files that were not generated are
-/// left alone.
+/// left alone: others than modules with the first line of one, and the JSON of the same name.
 ///
 /// # Errors
 /// All problems of all contracts.
@@ -35,6 +35,10 @@ pub fn stale(schemas: &Path, folder: &Path, command: &str) -> Result<Vec<Stale>,
         let is_generated = || fs::read_to_string(entry.path()).is_ok_and(|text| text.starts_with(HEAD));
         if name.ends_with(".rs") && !files.contains_key(&name) && is_generated() {
             stale.insert(entry.path(), None);
+            let texts = entry.path().with_extension("json");
+            if texts.is_file() {
+                stale.insert(texts, None);
+            }
         }
     }
     for (name, text) in files {

@@ -27,7 +27,6 @@ mod sources;
 mod table;
 mod types;
 mod union;
-pub mod views;
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -35,6 +34,7 @@ pub use contract::{Contract, Tool};
 pub use files::{Stale, build, stale, write};
 pub use problem::{Place, Problem, Problems};
 pub use sources::Sources;
+pub use tabellion_runtime::schema::views;
 
 /// Returns the contracts below `schemas`, sorted by folder.
 ///
@@ -109,8 +109,9 @@ pub fn generate_from(sources: &Sources, command: &str) -> Result<BTreeMap<String
                 command,
             )?)
         }) {
-            Ok(text) => {
-                files.insert(format!("{}.rs", contract.spec.rust.module), text);
+            Ok(texts) => {
+                let name = |extension| format!("{}.{extension}", contract.spec.rust.module);
+                files.extend(["rs", "json"].map(name).into_iter().zip(texts));
             }
             Err(found) => problems.extend(found),
         }

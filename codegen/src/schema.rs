@@ -1,7 +1,10 @@
-//! Traversal of authored schemas: their subschemas and permitted keywords.
+//! The keywords of authored schemas. [`walk`](tabellion_runtime::schema::walk) has their subschemas.
 
 use serde_json::{Map, Value};
 use tabellion_runtime::pointer::tokens;
+pub(crate) use tabellion_runtime::schema::walk::{
+    children, has_type, holds_schemas, is_part, parts, parts_mut,
+};
 
 /// Keywords that a wire schema can have. typify ignores others, or panics on them.
 pub(crate) const WIRE: &[&str] = &[
@@ -52,32 +55,6 @@ pub(crate) const RULE: &[&str] = &[
     "$comment",
 ];
 
-/// Tabellion's own keys, which clients don't see.
-pub(crate) const OURS: &[&str] = &["x-rust-name", "x-rust-union", "x-rust-map", "x-enforce"];
-
-/// The steps from a schema to one in it, as tokens of a JSON pointer.
-pub(crate) type Step = Vec<String>;
-
-/// How a keyword contains schemas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
-    Nothing,
-    One,
-    List,
-    Named,
-}
-
-fn holds(keyword: &str) -> Holds {
-    match keyword {
-        "items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains" | "propertyNames" => {
-            Holds::One
-        }
-        "allOf" | "anyOf" | "oneOf" => Holds::List,
-        "properties" | "patternProperties" | "dependentSchemas" => Holds::Named,
-        _ => Holds::Nothing,
-    }
-}
-
 /// Takes away the members of an object to which JSON pointers of one step lead.
 pub(crate) fn without_members(schema: &mut Value, pointers: &[String]) {
     for name in pointers.iter().filter_map(|pointer| tokens(pointer).next()) {
@@ -87,96 +64,6 @@ pub(crate) fn without_members(schema: &mut Value, pointers: &[String]) {
         if let Some(required) = schema["required"].as_array_mut() {
             required.retain(|required| *required != name);
         }
-    }
-}
-
-/// Returns whether a keyword's value contains schemas.
-pub(crate) fn holds_schemas(keyword: &str) -> bool {
-    holds(keyword) != Holds::Nothing
-}
-
-/// Returns whether a keyword's subschemas describe parts of the value, not the value itself.
-pub(crate) fn is_part(keyword: &str) -> bool {
-    matches!(keyword, "properties" | "items" | "additionalProperties")
-}
-
-/// Returns the schemas directly in `schema`, in the order of the text.
-pub(crate) fn children(schema: &Value) -> Vec<(Step, &Value)> {
-    let mut children = vec![];
-    for (keyword, value) in schema.as_object().into_iter().flatten() {
-        match (holds(keyword), value) {
-            (Holds::List, Value::Array(schemas)) => {
-                let schemas = schemas.iter().enumerate();
-                children.extend(schemas.map(|(i, schema)| (vec![keyword.clone(), i.to_string()], schema)));
-            }
-            (Holds::Named, Value::Object(schemas)) => {
-                let schemas = schemas.iter();
-                children.extend(schemas.map(|(name, schema)| (vec![keyword.clone(), name.clone()], schema)));
-            }
-            (Holds::One, _) => children.push((vec![keyword.clone()], value)),
-            _ => {}
-        }
-    }
-    children
-}
-
-/// Returns those of [`children`] that describe parts of the value. Only these can have our own keys.
-pub(crate) fn parts(schema: &Value) -> Vec<(Step, &Value)> {
-    let mut children = children(schema);
-    children.retain(|(step, _)| is_part(&step[0]));
-    children
-}
-
-/// Like [`children`], mutable.
-fn children_mut(schema: &mut Value) -> Vec<(Step, &mut Value)> {
-    let mut children = vec![];
-    for (keyword, value) in schema.as_object_mut().into_iter().flatten() {
-        match (holds(keyword), value) {
-            (Holds::List, Value::Array(schemas)) => {
-                let schemas = schemas.iter_mut().enumerate();
-                children.extend(schemas.map(|(i, schema)| (vec![keyword.clone(), i.to_string()], schema)));
-            }
-            (Holds::Named, Value::Object(schemas)) => {
-                let schemas = schemas.iter_mut();
-                children.extend(schemas.map(|(name, schema)| (vec![keyword.clone(), name.clone()], schema)));
-            }
-            (Holds::One, value) => children.push((vec![keyword.clone()], value)),
-            _ => {}
-        }
-    }
-    children
-}
-
-/// Like [`parts`], mutable.
-pub(crate) fn parts_mut(schema: &mut Value) -> Vec<(Step, &mut Value)> {
-    let mut children = children_mut(schema);
-    children.retain(|(step, _)| is_part(&step[0]));
-    children
-}
-
-/// Returns a copy of `schema` with `change` applied to each schema's members, innermost first. Values that only look like
-/// schemas (a property called `items`, an object in `enum`) stay unchanged.
-pub(crate) fn map(schema: &Value, change: &impl Fn(&mut Map<String, Value>)) -> Value {
-    let mut schema = schema.clone();
-    map_in_place(&mut schema, change);
-    schema
-}
-
-fn map_in_place(schema: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
-    for (_, child) in children_mut(schema) {
-        map_in_place(child, change);
-    }
-    if let Some(members) = schema.as_object_mut() {
-        change(members);
-    }
-}
-
-/// Returns whether the schema's `type` permits values of `kind`.
-pub(crate) fn has_type(members: &Map<String, Value>, kind: &str) -> bool {
-    match members.get("type") {
-        Some(Value::Array(kinds)) => kinds.iter().any(|k| k == kind),
-        Some(one) => one == kind,
-        None => false,
     }
 }
 

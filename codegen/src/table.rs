@@ -3,16 +3,13 @@
 //!
 //! The runtime's tables are statics, so what is built here is leaked. The file of each key fills its fields.
 
-use tabellion_runtime::{
-    schema::{Rule, Schema},
-    spec::ContractSpec,
-};
+use serde_json::Value;
+use tabellion_runtime::{Schema, Text, spec::ContractSpec};
 
 use crate::{
     contract::{Authored, Contract},
     keys::KEYS,
     rust::text,
-    views,
 };
 
 /// Returns the table of a contract without problems.
@@ -26,20 +23,17 @@ pub(crate) fn of(contract: &Contract) -> &'static ContractSpec {
 
 /// Returns a schema as the generated `mod schema` has it.
 pub(crate) fn schema(authored: &Authored<'_>) -> &'static Schema {
-    let wire = leaked(&text::pretty(&views::wire(authored.schema)));
-    let schema = if let Some(enforced) = authored.enforced_beyond_wire() {
-        let enforced = leaked(&text::pretty(&enforced));
-        let rules = views::rules(authored.schema);
-        let rules = rules.iter().map(|rule| Rule {
-            at: leaked(&rule.enforced),
-            id: leaked(&rule.id),
-            message: leaked(&rule.message),
-        });
-        Schema::new(wire, enforced, list(rules))
+    let text = written(authored.schema);
+    Box::leak(Box::new(if authored.refuses_others() {
+        Schema::request(text)
     } else {
-        Schema::plain(wire)
-    };
-    Box::leak(Box::new(schema))
+        Schema::authored(text)
+    }))
+}
+
+/// Returns a text as the generated file has it.
+pub(crate) fn written(value: &Value) -> Text {
+    Text::Written(leaked(&text::pretty(value)))
 }
 
 pub(crate) fn leaked(text: &str) -> &'static str {

@@ -111,7 +111,13 @@ fn contracts_of_one_run_do_not_touch_each_other() {
     assert_eq!(both["notes.rs"], alone["notes.rs"]);
     assert_eq!(
         both.keys().collect::<Vec<_>>(),
-        ["kitchen_sink.rs", "mod.rs", "notes.rs"]
+        [
+            "kitchen_sink.json",
+            "kitchen_sink.rs",
+            "mod.rs",
+            "notes.json",
+            "notes.rs"
+        ]
     );
 }
 

@@ -40,14 +40,11 @@ pub struct Inputs {
 
 impl Inputs {
     /// Generates the inputs of an operation of `contract`. An input that chooses another operation is left out.
-    ///
-    /// # Panics
-    /// If the contract's schema or an example is not JSON, which generated code rules out.
     pub fn of(contract: &ContractSpec, tool: &ToolSpec) -> Self {
-        let schema: Value = serde_json::from_str(tool.input.enforced).expect("generated schemas are JSON");
+        let schema = tool.input.enforced();
         let examples = tool.examples.iter().map(|example| Input {
             what: example.name.to_owned(),
-            arguments: serde_json::from_str(example.json).expect("examples are JSON"),
+            arguments: example.input.clone(),
         });
         let is_valid = |arguments: &Value| tool.input.check(arguments).is_ok();
         let mut inputs = Self::default();

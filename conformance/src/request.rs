@@ -133,14 +133,14 @@ pub fn place(tool: &'static ToolSpec, wanted: &str) -> Option<String> {
 /// Returns the contract's valid examples of requests.
 pub fn examples(tool: &'static ToolSpec) -> impl Iterator<Item = Value> {
     let valid = tool.examples.iter().filter(|example| example.valid);
-    valid.filter_map(|example| serde_json::from_str(example.json).ok())
+    valid.map(|example| example.input.clone())
 }
 
 /// Returns the contract's invalid examples of requests, except those with an absolute path: a server that accepts one
 /// would change files of this machine.
 pub fn invalid_examples(tool: &'static ToolSpec) -> impl Iterator<Item = Value> {
     let invalid = tool.examples.iter().filter(|example| !example.valid);
-    let requests = invalid.filter_map(|example| serde_json::from_str::<Value>(example.json).ok());
+    let requests = invalid.map(|example| example.input.clone());
     requests.filter(|request| {
         let path = tool.path.and_then(|at| request.pointer(at)?.as_str());
         request.is_object() && !path.is_some_and(|path| path.starts_with('/'))

@@ -226,17 +226,21 @@ fn breaks() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Writes the module that the changed contract becomes to where the case includes it.
+/// Writes the files that the changed contract becomes to where the case includes them. The texts have one name for all cases: no compiler
+/// reads them.
 fn prepare(name: &str, change: &Value) -> String {
     let files = generate_from(&changed(change), "cargo build")
         .unwrap_or_else(|problems| panic!("{name}: {problems}"));
     let generated = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui/generated");
     fs::create_dir_all(&generated).unwrap();
-    let module = files
-        .iter()
-        .find(|(file, _)| *file != "mod.rs")
-        .map(|(_, text)| text);
-    fs::write(generated.join(name).with_extension("rs"), module.unwrap()).unwrap();
+    for (file, text) in files.iter().filter(|(file, _)| *file != "mod.rs") {
+        let file = if file.ends_with(".rs") {
+            &format!("{name}.rs")
+        } else {
+            file
+        };
+        fs::write(generated.join(file), text).unwrap();
+    }
     format!("tests/ui/{name}.rs")
 }
 

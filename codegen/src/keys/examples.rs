@@ -2,16 +2,16 @@
 
 use quote::quote;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tabellion_runtime::spec;
 
 use super::{EmittedTool, Key};
 use crate::{
     contract::{Contract, Side, Tool},
     lint::examples,
+    names,
     problem::Problem,
-    rust::text,
-    table::{leaked, list},
+    table::list,
 };
 
 /// A request or a response, and how it must be judged.
@@ -42,6 +42,19 @@ impl Example {
     }
 }
 
+/// Returns the examples of requests.
+fn requests(tool: &Tool) -> impl Iterator<Item = spec::Example> {
+    tool.spec.examples.iter().filter_map(|example| {
+        Some(spec::Example {
+            name: example.name.clone(),
+            input: example.input.clone()?,
+            valid: example.valid,
+            at: example.at.clone(),
+            rule: example.rule.clone(),
+        })
+    })
+}
+
 pub(super) struct Examples;
 
 impl Key for Examples {
@@ -55,28 +68,19 @@ impl Key for Examples {
 
     /// Keeps the examples of requests; those of responses are checked during generation and not needed later.
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let examples = tool.spec.examples.iter().filter_map(|example| {
-            let (name, valid) = (&example.name, example.valid);
-            let json = text::json(example.input.as_ref()?);
-            let [at, rule] = [&example.at, &example.rule].map(|it| text::optional(it.as_ref()));
-            Some(quote!(spec::Example { name: #name, json: #json, valid: #valid, at: #at, rule: #rule }))
-        });
-        let examples: Vec<_> = examples.collect();
+        let examples: Vec<_> = requests(tool).collect();
         if examples.is_empty() {
             return EmittedTool::default();
         }
-        EmittedTool::fields(quote!(examples: &[#(#examples),*],))
+        let name = format!("{}_examples", names::constant(&tool.rust_base()).to_lowercase());
+        EmittedTool {
+            fields: quote!(examples: Examples::Kept(&TEXTS, #name),),
+            texts: vec![(name, json!(examples))],
+            ..EmittedTool::default()
+        }
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
-        entry.examples = list(tool.spec.examples.iter().filter_map(|example| {
-            Some(spec::Example {
-                name: leaked(&example.name),
-                json: leaked(&text::pretty(example.input.as_ref()?)),
-                valid: example.valid,
-                at: example.at.as_deref().map(leaked),
-                rule: example.rule.as_deref().map(leaked),
-            })
-        }));
+        entry.examples = tabellion_runtime::Examples::Written(list(requests(tool)));
     }
 }

@@ -77,6 +77,7 @@ use crate::{
     compat::Changes,
     contract::{Contract, Tool},
     problem::Problem,
+    rust::text::Texts,
 };
 
 /// The keys, in the order in which changes are listed and fields are written.
@@ -309,6 +310,8 @@ pub(crate) struct Emitted {
     pub(crate) methods: Vec<TokenStream>,
     /// State of `Service`.
     pub(crate) state: Option<State>,
+    /// What the file of texts has of it.
+    pub(crate) texts: Texts,
 }
 
 /// A field of `Service`.
@@ -327,6 +330,8 @@ pub(crate) struct EmittedTool {
     pub(crate) first: TokenStream,
     /// Statements of `Service::call` before the tool is dispatched to. `tool` is its entry in `TOOLS`.
     pub(crate) before: TokenStream,
+    /// What the file of texts has of it.
+    pub(crate) texts: Texts,
 }
 
 impl EmittedTool {

@@ -294,14 +294,20 @@ impl Key for Operations {
             let is = is.split(' ');
             quote!(spec::RefusedValues { is: &[#(#is),*], why: #why })
         });
-        let all: Vec<TokenStream> = tool.parts.iter().map(rust::table_entry).collect();
-        EmittedTool::fields(quote! {
-            operations: Some(spec::Operations {
-                select: &[#(#select),*],
-                refused: &[#(#refused),*],
-                all: &[#(#all),*],
-            }),
-        })
+        let mut texts = vec![];
+        let all = tool.parts.iter().map(|part| rust::table_entry(part, &mut texts));
+        let all: Vec<TokenStream> = all.collect();
+        EmittedTool {
+            fields: quote! {
+                operations: Some(spec::Operations {
+                    select: &[#(#select),*],
+                    refused: &[#(#refused),*],
+                    all: &[#(#all),*],
+                }),
+            },
+            texts,
+            ..EmittedTool::default()
+        }
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {

@@ -16,17 +16,19 @@ mod union;
 
 pub(crate) use imports::may_import;
 use quote::{format_ident, quote};
+use serde_json::Value;
 pub(crate) use table::tool as table_entry;
 
+use self::text::Texts;
 use crate::{contract::Contract, files::HEAD, keys::KEYS, names, problem::Problem, types::Types};
 
-/// Returns the text of `src/generated/<module>.rs`, which `command` writes from the folder `from`.
+/// Returns the texts of `src/generated/<module>.rs`, which `command` writes from the folder `from`, and of the `.json` beside it.
 pub(crate) fn module(
     contract: &Contract,
     types: &Types,
     from: &str,
     command: &str,
-) -> Result<String, Problem> {
+) -> Result<[String; 2], Problem> {
     let spec = &contract.spec;
     let trait_name = format_ident!("{}", spec.rust.trait_name);
     let types = types::items(types).map_err(|message| {
@@ -36,13 +38,17 @@ pub(crate) fn module(
             "this is a gap in the lints of tabellion-codegen; please report the contract",
         )
     })?;
-    let keys: Vec<_> = KEYS.iter().map(|key| key.emit(contract)).collect();
+    let mut keys: Vec<_> = KEYS.iter().map(|key| key.emit(contract)).collect();
+    let mut texts: Texts = keys
+        .iter_mut()
+        .flat_map(|key| std::mem::take(&mut key.texts))
+        .collect();
     let mut items = vec![api::definition(contract, &trait_name, &keys)];
     items.extend(errors::items(contract));
     items.extend(service::items(contract, &trait_name, &keys));
     items.extend(types);
     items.extend(keys.iter().flat_map(|key| key.types.clone()));
-    items.extend(table::items(contract, &keys));
+    items.extend(table::items(contract, &keys, &mut texts));
     items.insert(0, imports::of(&items));
 
     let mut docs = format!(
@@ -72,14 +78,16 @@ pub(crate) fn module(
     for item in items {
         files.push(parse(item)?);
     }
-    Ok(format!(
+    let code = format!(
         "{HEAD}{command}` from {from}. Do not edit: change the contract and run it again.\n\
          // {id} {version}, sha256:{digest}\n{code}",
         id = spec.contract,
         version = spec.version,
         digest = contract.digest,
         code = layout::file(&files),
-    ))
+    );
+    let texts = Value::Object(texts.into_iter().collect());
+    Ok([code, text::pretty(&texts) + "\n"])
 }
 
 /// Returns the text of `src/generated/mod.rs`.

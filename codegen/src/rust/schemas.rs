@@ -1,33 +1,19 @@
-//! `mod schema`: the schemas of requests, responses and resources.
+//! `mod schema`: the schemas of requests, responses and resources, with their texts.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::text;
-use crate::{
-    contract::{Authored, Contract},
-    views,
-};
+use super::text::{Texts, kept};
+use crate::contract::{Authored, Contract};
 
 /// Returns the module with a static for each schema.
-pub(super) fn module(contract: &Contract) -> TokenStream {
-    let schemas = contract.schemas().map(|authored| schema(&authored));
-    let imports = if contract
-        .schemas()
-        .any(|authored| !views::rules(authored.schema).is_empty())
-    {
-        quote!(
-            use super::{Rule, Schema};
-        )
-    } else {
-        quote!(
-            use super::Schema;
-        )
-    };
+pub(super) fn module(contract: &Contract, texts: &mut Texts) -> TokenStream {
+    let schemas = contract.schemas().map(|authored| schema(&authored, texts));
+    let schemas: Vec<_> = schemas.collect();
     quote! {
-        /// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+        /// The schemas of requests, responses and resources.
         mod schema {
-            #imports
+            use super::{Schema, TEXTS, Text};
             #(#schemas)*
         }
     }
@@ -38,17 +24,13 @@ pub(crate) fn name(authored: &Authored<'_>) -> Ident {
     format_ident!("{}", authored.constant)
 }
 
-fn schema(authored: &Authored<'_>) -> TokenStream {
+fn schema(authored: &Authored<'_>, texts: &mut Texts) -> TokenStream {
     let name = name(authored);
-    let wire = text::json(&views::wire(authored.schema));
-    let Some(enforced) = authored.enforced_beyond_wire() else {
-        return quote!(pub(super) static #name: Schema = Schema::plain(#wire););
+    let text = kept(texts, authored.constant.to_lowercase(), authored.schema.clone());
+    let of = if authored.refuses_others() {
+        quote!(request)
+    } else {
+        quote!(authored)
     };
-    let enforced = text::json(&enforced);
-    let rules = views::rules(authored.schema);
-    let rules = rules.iter().map(|rule| {
-        let (at, id, message) = (&rule.enforced, &rule.id, &rule.message);
-        quote!(Rule { at: #at, id: #id, message: #message })
-    });
-    quote!(pub(super) static #name: Schema = Schema::new(#wire, #enforced, &[#(#rules),*]);)
+    quote!(pub(super) static #name: Schema = Schema::#of(#text);)
 }

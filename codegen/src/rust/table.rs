@@ -3,7 +3,7 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::schemas;
+use super::{schemas, text::Texts};
 use crate::{
     contract::{Contract, Side, Tool},
     keys::{Emitted, KEYS},
@@ -11,9 +11,11 @@ use crate::{
 };
 
 /// Returns the statics, with the items of the keys.
-pub(super) fn items(contract: &Contract, keys: &[Emitted]) -> Vec<TokenStream> {
+pub(super) fn items(contract: &Contract, keys: &[Emitted], texts: &mut Texts) -> Vec<TokenStream> {
     let fields = keys.iter().map(|key| &key.fields);
-    let tools = contract.tools.iter().map(tool);
+    let tools = contract.tools.iter().map(|it| tool(it, texts));
+    let tools: Vec<_> = tools.collect();
+    let file = format!("{}.json", contract.spec.rust.module);
     let count = Literal::usize_unsuffixed(contract.tools.len());
     let names = contract.tools.iter().map(|tool| {
         let name = &tool.spec.name;
@@ -21,6 +23,10 @@ pub(super) fn items(contract: &Contract, keys: &[Emitted]) -> Vec<TokenStream> {
         quote!(pub const #constant: &str = #name;)
     });
     let mut items = vec![
+        quote! {
+            /// The schemas and examples.
+            static TEXTS: Texts = Texts::new(include_str!(#file));
+        },
         quote! {
             /// What the contract says of itself.
             pub static CONTRACT: ContractSpec = ContractSpec {
@@ -40,13 +46,18 @@ pub(super) fn items(contract: &Contract, keys: &[Emitted]) -> Vec<TokenStream> {
         },
     ];
     items.extend(keys.iter().flat_map(|key| key.items.clone()));
-    items.push(schemas::module(contract));
+    items.push(schemas::module(contract, texts));
     items
 }
 
 /// Returns the entry of a tool, or of an operation.
-pub(crate) fn tool(tool: &Tool) -> TokenStream {
-    let fields = KEYS.iter().map(|key| key.emit_tool(tool).fields);
+pub(crate) fn tool(tool: &Tool, texts: &mut Texts) -> TokenStream {
+    let fields = KEYS.iter().map(|key| {
+        let emitted = key.emit_tool(tool);
+        texts.extend(emitted.texts);
+        emitted.fields
+    });
+    let fields: Vec<_> = fields.collect();
     let [input, output] = Side::ALL.map(|side| schemas::name(&tool.authored(side)));
     quote! {
         ToolSpec {

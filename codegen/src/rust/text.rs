@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use serde_json::Value;
 
@@ -60,16 +60,15 @@ fn doc_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns a raw string with `value` as people would write it, so that a change of it reads well in a diff.
-pub(crate) fn json(value: &Value) -> Literal {
-    let text = pretty(value);
-    let mut hashes = "#".to_string();
-    while text.contains(&format!("\"{hashes}")) {
-        hashes.push('#');
-    }
-    format!("r{hashes}\"{text}\"{hashes}")
-        .parse()
-        .expect("a raw string is a literal")
+/// JSON texts by their names, for the file beside the generated module.
+pub(crate) type Texts = Vec<(String, Value)>;
+
+/// Adds a text to the file, and returns the expression that stands for it.
+pub(crate) fn kept(texts: &mut Texts, name: impl Into<String>, value: Value) -> TokenStream {
+    let name = name.into();
+    let expression = quote!(Text::Kept(&TEXTS, #name));
+    texts.push((name, value));
+    expression
 }
 
 /// Returns `value` as people would write it.

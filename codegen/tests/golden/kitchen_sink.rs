@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Store, ToolSpec, dispatch,
-    spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Store, Text, Texts,
+    ToolSpec, dispatch, spec,
 };
 
 /// Kitchen sink: the tools, one method each. Implementors write `async fn`.
@@ -319,6 +319,9 @@ mod defaults {
     }
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("kitchen_sink.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "kitchen-sink",
@@ -363,53 +366,7 @@ pub static TOOLS: [ToolSpec; 2] = [
         },
         mutating: false,
         errors: &["ERROR"],
-        examples: &[
-            spec::Example {
-                name: "the least",
-                json: r#"{ "type": "shapes", "z-last": 1, "nullable": null, "shade": null }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "everything",
-                json: r##"{
-  "type": "shapes",
-  "z-last": -1,
-  "a.first": 0,
-  "ratio": 0.25,
-  "count": 4,
-  "on": false,
-  "off": true,
-  "word": "w",
-  "shade": "dark",
-  "colour": "#fff",
-  "nullable": 7,
-  "either": "x",
-  "anything": [1, null],
-  "chosen": 3,
-  "tags": [],
-  "rows": [[0.5], []],
-  "loose": [1, "a"],
-  "free": { "b": 1, "a": {} },
-  "by_name": { "n": [1] },
-  "point": { "x": 1, "y": 2, "z": "three" },
-  "maybe": { "deep": "67e55044-10b1-426f-9247-bb680e5fe0c8" },
-  "at": "2026-02-03T04:05:06.789+02:00",
-  "nothing": {}
-}"##,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "half a point",
-                json: r#"{ "type": "shapes", "z-last": 1, "nullable": null, "shade": null, "point": { "x": 1 } }"#,
-                valid: false,
-                at: Some("/point"),
-                rule: Some("y_too"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "kitchen_every_shape_examples"),
         ..ToolSpec::new(
             &schema::KITCHEN_EVERY_SHAPE_INPUT,
             &schema::KITCHEN_EVERY_SHAPE_OUTPUT,
@@ -417,158 +374,23 @@ pub static TOOLS: [ToolSpec; 2] = [
     },
 ];
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::{Rule, Schema};
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static MOVE_INPUT: Schema = Schema::plain(r#"{ "type": "object" }"#);
-
-    pub(super) static MOVE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["kind", "of"],
-  "properties": {
-    "kind": { "type": "string", "enum": ["one", "two"] },
-    "of": { "type": ["string", "null"] }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static MOVE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "move_input"),
     );
 
-    pub(super) static KITCHEN_EVERY_SHAPE_INPUT: Schema = Schema::new(
-        r##"{
-  "type": "object",
-  "title": "Shapes",
-  "required": ["type", "z-last", "nullable", "shade"],
-  "properties": {
-    "type": {
-      "type": "string",
-      "const": "shapes",
-      "description": "A field that is a word of Rust"
-    },
-    "z-last": {
-      "type": "integer",
-      "description": "Sorted first, were it sorted\n\nSecond paragraph"
-    },
-    "a.first": { "type": "integer", "exclusiveMinimum": -1 },
-    "ratio": { "type": "number", "minimum": 0, "default": 0.5 },
-    "count": { "type": "integer", "default": -3 },
-    "on": { "type": "boolean", "default": true },
-    "off": { "type": "boolean", "default": false },
-    "word": { "type": "string", "minLength": 1, "default": "say \"#\"" },
-    "shade": {
-      "type": ["string", "null"],
-      "enum": ["light", "dark", null],
-      "description": "Null has no name"
-    },
-    "colour": { "type": "string", "enum": ["red", "dark-red", "#fff"], "default": "dark-red" },
-    "nullable": { "type": ["integer", "null"] },
-    "either": { "type": ["integer", "string"] },
-    "anything": { "description": "No type at all" },
-    "chosen": { "anyOf": [{ "type": "integer" }, { "type": "string" }] },
-    "tags": { "type": "array", "items": { "type": "string" }, "uniqueItems": true, "maxItems": 3 },
-    "rows": {
-      "type": "array",
-      "items": { "type": "array", "items": { "type": "number" } },
-      "default": []
-    },
-    "loose": { "type": "array" },
-    "free": { "type": "object" },
-    "by_name": {
-      "type": "object",
-      "additionalProperties": { "type": "array", "items": { "type": "integer" } }
-    },
-    "point": {
-      "type": "object",
-      "required": ["x"],
-      "properties": { "x": { "type": "integer" }, "y": { "type": "integer" } },
-      "additionalProperties": { "type": "string" },
-      "description": "A part with others beside"
-    },
-    "maybe": {
-      "type": ["object", "null"],
-      "properties": { "deep": { "type": "string", "format": "uuid" } }
-    },
-    "at": { "type": "string", "format": "date-time" },
-    "nothing": { "type": "object", "additionalProperties": false }
-  },
-  "additionalProperties": false
-}"##,
-        r##"{
-  "type": "object",
-  "required": ["type", "z-last", "nullable", "shade"],
-  "properties": {
-    "type": { "type": "string", "const": "shapes" },
-    "z-last": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "a.first": { "type": "integer", "exclusiveMinimum": -1, "maximum": 9007199254740991 },
-    "ratio": { "type": "number", "minimum": 0 },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "on": { "type": "boolean" },
-    "off": { "type": "boolean" },
-    "word": { "type": "string", "minLength": 1 },
-    "shade": { "type": ["string", "null"], "enum": ["light", "dark", null] },
-    "colour": { "type": "string", "enum": ["red", "dark-red", "#fff"] },
-    "nullable": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "either": {
-      "type": ["integer", "string"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "anything": {},
-    "chosen": { "anyOf": [{ "type": "integer" }, { "type": "string" }] },
-    "tags": { "type": "array", "items": { "type": "string" }, "uniqueItems": true, "maxItems": 3 },
-    "rows": { "type": "array", "items": { "type": "array", "items": { "type": "number" } } },
-    "loose": { "type": "array" },
-    "free": { "type": "object" },
-    "by_name": {
-      "type": "object",
-      "additionalProperties": {
-        "type": "array",
-        "items": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-      }
-    },
-    "point": {
-      "type": "object",
-      "required": ["x"],
-      "properties": {
-        "x": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-        "y": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": { "type": "string" },
-      "allOf": [{ "required": ["y"] }]
-    },
-    "maybe": {
-      "type": ["object", "null"],
-      "properties": { "deep": { "type": "string", "format": "uuid" } },
-      "additionalProperties": false
-    },
-    "at": { "type": "string", "format": "date-time" },
-    "nothing": { "type": "object", "additionalProperties": false }
-  },
-  "additionalProperties": false
-}"##,
-        &[
-            Rule {
-                at: "/properties/point/allOf/0",
-                id: "y_too",
-                message: "`y` is required where `x` is",
-            },
-        ],
+    pub(super) static MOVE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "move_output"),
     );
 
-    pub(super) static KITCHEN_EVERY_SHAPE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["kind", "of"],
-  "properties": {
-    "kind": { "type": "string", "enum": ["one", "two"] },
-    "of": { "type": ["string", "null"] }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static KITCHEN_EVERY_SHAPE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "kitchen_every_shape_input"),
+    );
+
+    pub(super) static KITCHEN_EVERY_SHAPE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "kitchen_every_shape_output"),
     );
 }

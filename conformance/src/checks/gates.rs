@@ -152,7 +152,7 @@ fn judged(
 /// Returns the call of an example; `None` if the suite can't be its caller, or can't know what it leads to.
 fn attempt(bench: &Bench<'_>, shown: Shown) -> Option<Attempt> {
     let Shown { clause, example, .. } = shown;
-    let facts: Value = serde_json::from_str(example.json).ok()?;
+    let facts = example.json.value();
     let label = facts["tool"].as_str()?;
     let tool = bench.subject.contract.operation(label)?;
     let role = role_like(bench, &facts["caller"]).ok()?;
@@ -163,9 +163,8 @@ fn attempt(bench: &Bench<'_>, shown: Shown) -> Option<Attempt> {
             violated.push(clause.id.to_owned());
         }
     }
-    let documents = example
-        .documents
-        .and_then(|documents| serde_json::from_str(documents).ok());
+    let documents = example.documents.map(|documents| documents.value());
+    let documents = documents.and_then(|documents| serde_json::from_value(documents).ok());
     Some(Attempt {
         operation: label.to_owned(),
         request: facts["request"].clone(),

@@ -21,9 +21,9 @@ fn every_rule_of_every_contract_is_broken_by_some_input() {
             .flat_map(|input| tool.input.check(&input.arguments).unwrap_err())
             .map(|violation| violation.rule.into_owned())
             .collect();
-        for rule in tool.input.rules {
+        for rule in tool.input.rules() {
             assert!(
-                broken.contains(rule.id),
+                broken.contains(&*rule.id),
                 "{}: {} is never broken",
                 tool.label(),
                 rule.id
@@ -36,7 +36,12 @@ fn every_rule_of_every_contract_is_broken_by_some_input() {
             ("additionalProperties", 0),
             ("enum", 0),
         ] {
-            let uses = tool.input.wire.matches(&format!("\"{keyword}\":")).count();
+            let uses = tool
+                .input
+                .wire()
+                .to_string()
+                .matches(&format!("\"{keyword}\":"))
+                .count();
             if uses > unbreakable {
                 assert!(
                     broken.contains(keyword),

@@ -42,6 +42,7 @@ pub mod spec;
 pub mod store;
 pub mod template;
 pub mod text;
+mod texts;
 pub mod token_bucket;
 pub mod uri_template;
 mod vocabulary;
@@ -74,3 +75,4 @@ pub use spec::{
     When,
 };
 pub use store::{Entry, Prepared, Replay, Session, Store, StoreError};
+pub use texts::{Examples, Text, Texts};

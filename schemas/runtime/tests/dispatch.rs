@@ -12,29 +12,26 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, CommitId, Content, ContentId,
     ContractError, Decision, Document, Edit, Entry, ErrorAnswer, Failure, FailureKind, IdempotencyKey,
-    PathPolicy, Prepared, Progress, Proposal, Rejection, Replay, Rule, Schema, Session, Shows, Snapshot,
-    Store, StoreError, ToolSpec, WriteCx, call,
+    PathPolicy, Prepared, Progress, Proposal, Rejection, Replay, Schema, Session, Shows, Snapshot, Store,
+    StoreError, Text, ToolSpec, WriteCx, call,
     context::{BASE, COMMIT, REPLAYED},
     dispatch,
 };
 
-const INPUT_TEXT: &str = r#"{ "type": "object", "required": ["path", "text"], "properties": {
-    "path": { "type": "string", "allOf": [{ "not": { "pattern": "\\.\\." } }] },
+static INPUT: Schema = Schema::authored(Text::Written(
+    r#"{ "type": "object", "required": ["path", "text"], "properties": {
+    "path": { "type": "string", "x-enforce": [
+        { "id": "climbs", "message": "`path` must not climb", "schema": { "not": { "pattern": "\\.\\." } } }
+    ] },
     "text": { "type": "string" }, "times": { "type": "integer", "default": 1 }
-}, "additionalProperties": false }"#;
+}, "additionalProperties": false }"#,
+));
 static OUTPUT: Schema = Schema::plain(
     r#"{ "type": "object", "required": ["commit"],
     "properties": {
     "commit": { "type": "string", "pattern": "^c[0-9]+$" }, "length": { "type": "integer", "minimum": 0 }
 } }"#,
 );
-const RULES: [Rule; 1] = [Rule {
-    at: "/properties/path/allOf/0",
-    id: "climbs",
-    message: "`path` must not climb",
-}];
-static INPUT: Schema = Schema::new(INPUT_TEXT, INPUT_TEXT, &RULES);
-
 /// A tool that appends, under these conditions.
 const fn append(
     paths: Option<PathPolicy>,

@@ -249,7 +249,7 @@ fn the_examples_of_each_clause_break_it_alone_or_satisfy_it() {
     for gate in CONTRACT.gates {
         for clause in gate.clauses {
             for example in clause.examples {
-                let mut facts: Value = serde_json::from_str(example.json).unwrap();
+                let mut facts = example.json.value();
                 let tool = CONTRACT.operation(facts["tool"].as_str().unwrap()).unwrap();
                 gates::fill_defaults(&tool.input.wire(), &mut facts["request"]);
                 let report = gates::judge(tool, clause.at, &facts);

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
-    WriteCx, dispatch, spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
+    Texts, ToolSpec, WriteCx, dispatch, spec,
 };
 
 /// BrainDrive Markdown MCP: the tools, one method each. Implementors write `async fn`.
@@ -625,6 +625,9 @@ mod defaults {
     }
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("braindrive_markdown.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "braindrive-markdown",
@@ -739,71 +742,7 @@ pub static TOOLS: [ToolSpec; 8] = [
             },
         ],
         path: Some("/path"),
-        examples: &[
-            spec::Example {
-                name: "a file",
-                json: r#"{ "path": "notes/plan.md" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "MDX",
-                json: r#"{ "path": "index.mdx" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "no path",
-                json: r#"{}"#,
-                valid: false,
-                at: Some(""),
-                rule: None,
-            },
-            spec::Example {
-                name: "climbs out",
-                json: r#"{ "path": "../a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "climbs out in the middle",
-                json: r#"{ "path": "a/../../b.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "absolute",
-                json: r#"{ "path": "/etc/a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "drive",
-                json: r#"{ "path": "C:a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "not Markdown",
-                json: r#"{ "path": "a.html" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_extension"),
-            },
-            spec::Example {
-                name: "no extension",
-                json: r#"{ "path": "a" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_extension"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "read_markdown_examples"),
         ..ToolSpec::new(&schema::READ_MARKDOWN_INPUT, &schema::READ_MARKDOWN_OUTPUT)
     },
     ToolSpec {
@@ -818,43 +757,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         mutating: false,
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         path: Some("/path"),
-        examples: &[
-            spec::Example {
-                name: "the library",
-                json: r#"{ "path": "" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a folder and all below",
-                json: r#"{ "path": "notes", "recursive": true }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "climbs out",
-                json: r#"{ "path": ".." }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "absolute",
-                json: r#"{ "path": "/etc" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "UNC",
-                json: r#"{ "path": "\\\\srv\\share" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "list_markdown_files_examples"),
         ..ToolSpec::new(
             &schema::LIST_MARKDOWN_FILES_INPUT,
             &schema::LIST_MARKDOWN_FILES_OUTPUT,
@@ -872,66 +775,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         mutating: false,
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         path: Some("/path"),
-        examples: &[
-            spec::Example {
-                name: "everywhere",
-                json: r#"{ "query": "budget" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "in a folder",
-                json: r#"{ "query": "budget", "path": "plans" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "nothing to look for",
-                json: r#"{ "query": "" }"#,
-                valid: false,
-                at: Some("/query"),
-                rule: Some("query_present"),
-            },
-            spec::Example {
-                name: "more than a line",
-                json: r#"{ "query": "one\r\ntwo" }"#,
-                valid: false,
-                at: Some("/query"),
-                rule: Some("query_one_line"),
-            },
-            spec::Example {
-                name: "more than a thousand characters",
-                json: r#"{
-  "query": "way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long way too long "
-}"#,
-                valid: false,
-                at: Some("/query"),
-                rule: Some("query_short"),
-            },
-            spec::Example {
-                name: "climbs out",
-                json: r#"{ "query": "x", "path": ".." }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "absolute",
-                json: r#"{ "query": "x", "path": "/etc" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "UNC",
-                json: r#"{ "query": "x", "path": "\\\\srv\\share" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "search_markdown_examples"),
         ..ToolSpec::new(&schema::SEARCH_MARKDOWN_INPUT, &schema::SEARCH_MARKDOWN_OUTPUT)
     },
     ToolSpec {
@@ -953,137 +797,7 @@ pub static TOOLS: [ToolSpec; 8] = [
             "IO_ERROR",
         ],
         path: Some("/path"),
-        examples: &[
-            spec::Example {
-                name: "append",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "content": "- one more\n" } }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "prepend",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "prepend", "content": "Draft.\n" } }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "replace a section",
-                json: r###"{
-  "path": "notes/plan.md",
-  "operation": {
-    "type": "replace_section",
-    "target": "## Scope",
-    "content": "## Scope\n\nAll of it.\n"
-  }
-}"###,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "insert before an anchor",
-                json: r###"{
-  "path": "notes/plan.md",
-  "operation": { "type": "insert_before", "target": "#scope", "content": "## Aim\n" }
-}"###,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "replace_section without a target",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "replace_section", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation"),
-                rule: Some("target_required"),
-            },
-            spec::Example {
-                name: "insert_before without a target",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "insert_before", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation"),
-                rule: Some("target_required"),
-            },
-            spec::Example {
-                name: "insert_after without a target",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "insert_after", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation"),
-                rule: Some("target_required"),
-            },
-            spec::Example {
-                name: "append with a target",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "target": "Scope", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation"),
-                rule: Some("target_unused"),
-            },
-            spec::Example {
-                name: "prepend with a target",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "prepend", "target": "Scope", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation"),
-                rule: Some("target_unused"),
-            },
-            spec::Example {
-                name: "unknown operation",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "rename", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation/type"),
-                rule: None,
-            },
-            spec::Example {
-                name: "unknown argument",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "content": "x" }, "force": true }"#,
-                valid: false,
-                at: Some(""),
-                rule: None,
-            },
-            spec::Example {
-                name: "climbs out",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "../a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "climbs out in the middle",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a/../../b.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "absolute",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "/etc/a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "drive",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "C:a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "not Markdown",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a.html" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_extension"),
-            },
-            spec::Example {
-                name: "no extension",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_extension"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "preview_markdown_change_examples"),
         ..ToolSpec::new(
             &schema::PREVIEW_MARKDOWN_CHANGE_INPUT,
             &schema::PREVIEW_MARKDOWN_CHANGE_OUTPUT,
@@ -1120,71 +834,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         ],
         path: Some("/path"),
         commit: Some("/git_commit_sha"),
-        examples: &[
-            spec::Example {
-                name: "a new file",
-                json: r##"{ "path": "notes/new.md", "content": "# New\n" }"##,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "an empty file",
-                json: r#"{ "path": "notes/new.md", "content": "" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "content is missing",
-                json: r#"{ "path": "a.md" }"#,
-                valid: false,
-                at: Some(""),
-                rule: None,
-            },
-            spec::Example {
-                name: "climbs out",
-                json: r#"{ "content": "x", "path": "../a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "climbs out in the middle",
-                json: r#"{ "content": "x", "path": "a/../../b.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "absolute",
-                json: r#"{ "content": "x", "path": "/etc/a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "drive",
-                json: r#"{ "content": "x", "path": "C:a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "not Markdown",
-                json: r#"{ "content": "x", "path": "a.html" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_extension"),
-            },
-            spec::Example {
-                name: "no extension",
-                json: r#"{ "content": "x", "path": "a" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_extension"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "write_markdown_examples"),
         ..ToolSpec::new(&schema::WRITE_MARKDOWN_INPUT, &schema::WRITE_MARKDOWN_OUTPUT)
     },
     ToolSpec {
@@ -1266,137 +916,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         ],
         path: Some("/path"),
         commit: Some("/git_commit_sha"),
-        examples: &[
-            spec::Example {
-                name: "append",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "content": "- one more\n" } }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "prepend",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "prepend", "content": "Draft.\n" } }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "replace a section",
-                json: r###"{
-  "path": "notes/plan.md",
-  "operation": {
-    "type": "replace_section",
-    "target": "## Scope",
-    "content": "## Scope\n\nAll of it.\n"
-  }
-}"###,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "insert before an anchor",
-                json: r###"{
-  "path": "notes/plan.md",
-  "operation": { "type": "insert_before", "target": "#scope", "content": "## Aim\n" }
-}"###,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "replace_section without a target",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "replace_section", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation"),
-                rule: Some("target_required"),
-            },
-            spec::Example {
-                name: "insert_before without a target",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "insert_before", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation"),
-                rule: Some("target_required"),
-            },
-            spec::Example {
-                name: "insert_after without a target",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "insert_after", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation"),
-                rule: Some("target_required"),
-            },
-            spec::Example {
-                name: "append with a target",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "target": "Scope", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation"),
-                rule: Some("target_unused"),
-            },
-            spec::Example {
-                name: "prepend with a target",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "prepend", "target": "Scope", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation"),
-                rule: Some("target_unused"),
-            },
-            spec::Example {
-                name: "unknown operation",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "rename", "content": "x" } }"#,
-                valid: false,
-                at: Some("/operation/type"),
-                rule: None,
-            },
-            spec::Example {
-                name: "unknown argument",
-                json: r#"{ "path": "notes/plan.md", "operation": { "type": "append", "content": "x" }, "force": true }"#,
-                valid: false,
-                at: Some(""),
-                rule: None,
-            },
-            spec::Example {
-                name: "climbs out",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "../a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "climbs out in the middle",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a/../../b.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "absolute",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "/etc/a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "drive",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "C:a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "not Markdown",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a.html" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_extension"),
-            },
-            spec::Example {
-                name: "no extension",
-                json: r#"{ "operation": { "type": "append", "content": "x" }, "path": "a" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_extension"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "edit_markdown_examples"),
         ..ToolSpec::new(&schema::EDIT_MARKDOWN_INPUT, &schema::EDIT_MARKDOWN_OUTPUT)
     },
     ToolSpec {
@@ -1430,71 +950,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         ],
         path: Some("/path"),
         commit: Some("/git_commit_sha"),
-        examples: &[
-            spec::Example {
-                name: "confirmed",
-                json: r#"{ "path": "a.md", "confirm": true }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "not confirmed",
-                json: r#"{ "path": "a.md", "confirm": false }"#,
-                valid: false,
-                at: Some("/confirm"),
-                rule: Some("confirm_true"),
-            },
-            spec::Example {
-                name: "confirm is missing",
-                json: r#"{ "path": "a.md" }"#,
-                valid: false,
-                at: Some(""),
-                rule: None,
-            },
-            spec::Example {
-                name: "climbs out",
-                json: r#"{ "confirm": true, "path": "../a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "climbs out in the middle",
-                json: r#"{ "confirm": true, "path": "a/../../b.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_climbs"),
-            },
-            spec::Example {
-                name: "absolute",
-                json: r#"{ "confirm": true, "path": "/etc/a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "drive",
-                json: r#"{ "confirm": true, "path": "C:a.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_absolute"),
-            },
-            spec::Example {
-                name: "not Markdown",
-                json: r#"{ "confirm": true, "path": "a.html" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_extension"),
-            },
-            spec::Example {
-                name: "no extension",
-                json: r#"{ "confirm": true, "path": "a" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("path_extension"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "delete_markdown_examples"),
         ..ToolSpec::new(&schema::DELETE_MARKDOWN_INPUT, &schema::DELETE_MARKDOWN_OUTPUT)
     },
     ToolSpec {
@@ -1508,36 +964,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         },
         mutating: false,
         errors: &["INVALID_PARAMS", "REFUSED", "IO_ERROR"],
-        examples: &[
-            spec::Example {
-                name: "the last fifty",
-                json: r#"{}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "the last one",
-                json: r#"{ "limit": 1 }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "none",
-                json: r#"{ "limit": 0 }"#,
-                valid: false,
-                at: Some("/limit"),
-                rule: Some("limit_positive"),
-            },
-            spec::Example {
-                name: "negative",
-                json: r#"{ "limit": -5 }"#,
-                valid: false,
-                at: Some("/limit"),
-                rule: Some("limit_positive"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "get_markdown_activity_log_examples"),
         ..ToolSpec::new(
             &schema::GET_MARKDOWN_ACTIVITY_LOG_INPUT,
             &schema::GET_MARKDOWN_ACTIVITY_LOG_OUTPUT,
@@ -1545,744 +972,71 @@ pub static TOOLS: [ToolSpec; 8] = [
     },
 ];
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::{Rule, Schema};
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static READ_MARKDOWN_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path"],
-  "properties": {
-    "path": {
-      "type": "string",
-      "description": "Relative path to a markdown file inside the Library"
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path"],
-  "properties": {
-    "path": {
-      "type": "string",
-      "allOf": [
-        { "not": { "pattern": "(^|[/\\\\])\\.\\.([/\\\\]|$)" } },
-        { "not": { "pattern": "^([A-Za-z]:|[/\\\\])" } },
-        { "pattern": "\\.([mM][dD]|[mM][aA][rR][kK][dD][oO][wW][nN]|[mM][dD][xX])$" }
-      ]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "path_climbs",
-                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/1",
-                id: "path_absolute",
-                message: "`path` must be relative to the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/2",
-                id: "path_extension",
-                message: "`path` must name a Markdown file: .md, .markdown or .mdx",
-            },
-        ],
+    pub(super) static READ_MARKDOWN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "read_markdown_input"),
     );
 
-    pub(super) static READ_MARKDOWN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["content", "metadata"],
-  "properties": {
-    "content": { "type": "string" },
-    "metadata": {
-      "type": "object",
-      "required": ["size", "last_modified", "git_commit"],
-      "properties": {
-        "size": { "type": "integer" },
-        "last_modified": { "type": "string", "format": "date-time" },
-        "git_commit": { "type": "string" }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["content", "metadata"],
-  "properties": {
-    "content": { "type": "string" },
-    "metadata": {
-      "type": "object",
-      "required": ["size", "last_modified", "git_commit"],
-      "properties": {
-        "size": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991,
-          "allOf": [{ "minimum": 0 }]
-        },
-        "last_modified": { "type": "string", "format": "date-time" },
-        "git_commit": {
-          "type": "string",
-          "allOf": [{ "pattern": "^([0-9a-f]{40}|[0-9a-f]{64})$" }]
-        }
-      }
-    }
-  }
-}"#,
-        &[
-            Rule {
-                at: "/properties/metadata/properties/size/allOf/0",
-                id: "not_negative",
-                message: "a size is not negative",
-            },
-            Rule {
-                at: "/properties/metadata/properties/git_commit/allOf/0",
-                id: "commit_id",
-                message: "not the full id of a commit",
-            },
-        ],
+    pub(super) static READ_MARKDOWN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "read_markdown_output"),
     );
 
-    pub(super) static LIST_MARKDOWN_FILES_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path"],
-  "properties": {
-    "path": { "type": "string" },
-    "recursive": { "type": "boolean", "default": false }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path"],
-  "properties": {
-    "path": {
-      "type": "string",
-      "allOf": [
-        { "not": { "pattern": "(^|[/\\\\])\\.\\.([/\\\\]|$)" } },
-        { "not": { "pattern": "^([A-Za-z]:|[/\\\\])" } }
-      ]
-    },
-    "recursive": { "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "path_climbs",
-                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/1",
-                id: "path_absolute",
-                message: "`path` must be relative to the library, like `notes/plan.md`",
-            },
-        ],
+    pub(super) static LIST_MARKDOWN_FILES_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "list_markdown_files_input"),
     );
 
-    pub(super) static LIST_MARKDOWN_FILES_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["files", "folders"],
-  "properties": {
-    "files": { "type": "array", "items": { "type": "string" } },
-    "folders": { "type": "array", "items": { "type": "string" } }
-  }
-}"#,
+    pub(super) static LIST_MARKDOWN_FILES_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "list_markdown_files_output"),
     );
 
-    pub(super) static SEARCH_MARKDOWN_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query"],
-  "properties": { "query": { "type": "string" }, "path": { "type": "string" } },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query"],
-  "properties": {
-    "query": {
-      "type": "string",
-      "allOf": [{ "minLength": 1 }, { "not": { "pattern": "[\\r\\n]" } }, { "maxLength": 1000 }]
-    },
-    "path": {
-      "type": "string",
-      "allOf": [
-        { "not": { "pattern": "(^|[/\\\\])\\.\\.([/\\\\]|$)" } },
-        { "not": { "pattern": "^([A-Za-z]:|[/\\\\])" } }
-      ]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/query/allOf/0",
-                id: "query_present",
-                message: "`query` must not be empty",
-            },
-            Rule {
-                at: "/properties/query/allOf/1",
-                id: "query_one_line",
-                message: "the query has a line break; search is line by line, so give text from one line",
-            },
-            Rule {
-                at: "/properties/query/allOf/2",
-                id: "query_short",
-                message: "the query has more than 1,000 characters; give a shorter part of the text",
-            },
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "path_climbs",
-                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/1",
-                id: "path_absolute",
-                message: "`path` must be relative to the library, like `notes/plan.md`",
-            },
-        ],
+    pub(super) static SEARCH_MARKDOWN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "search_markdown_input"),
     );
 
-    pub(super) static SEARCH_MARKDOWN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["results"],
-  "properties": {
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["path", "matches"],
-        "properties": {
-          "path": { "type": "string" },
-          "matches": {
-            "type": "array",
-            "items": {
-              "type": "object",
-              "required": ["line", "snippet"],
-              "properties": { "line": { "type": "integer" }, "snippet": { "type": "string" } }
-            }
-          }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["results"],
-  "properties": {
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["path", "matches"],
-        "properties": {
-          "path": { "type": "string" },
-          "matches": {
-            "type": "array",
-            "items": {
-              "type": "object",
-              "required": ["line", "snippet"],
-              "properties": {
-                "line": {
-                  "type": "integer",
-                  "minimum": -9007199254740991,
-                  "maximum": 9007199254740991,
-                  "allOf": [{ "minimum": 1 }]
-                },
-                "snippet": { "type": "string" }
-              }
-            }
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[
-            Rule {
-                at: "/properties/results/items/properties/matches/items/properties/line/allOf/0",
-                id: "line_number",
-                message: "lines count from 1",
-            },
-        ],
+    pub(super) static SEARCH_MARKDOWN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "search_markdown_output"),
     );
 
-    pub(super) static PREVIEW_MARKDOWN_CHANGE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "operation"],
-  "properties": {
-    "path": { "type": "string" },
-    "operation": {
-      "type": "object",
-      "required": ["type", "content"],
-      "properties": {
-        "type": {
-          "type": "string",
-          "enum": ["append", "prepend", "replace_section", "insert_before", "insert_after"]
-        },
-        "target": {
-          "type": "string",
-          "description": "Markdown heading or anchor (required for section-based ops)"
-        },
-        "content": { "type": "string" }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "operation"],
-  "properties": {
-    "path": {
-      "type": "string",
-      "allOf": [
-        { "not": { "pattern": "(^|[/\\\\])\\.\\.([/\\\\]|$)" } },
-        { "not": { "pattern": "^([A-Za-z]:|[/\\\\])" } },
-        { "pattern": "\\.([mM][dD]|[mM][aA][rR][kK][dD][oO][wW][nN]|[mM][dD][xX])$" }
-      ]
-    },
-    "operation": {
-      "type": "object",
-      "required": ["type", "content"],
-      "properties": {
-        "type": {
-          "type": "string",
-          "enum": ["append", "prepend", "replace_section", "insert_before", "insert_after"]
-        },
-        "target": { "type": "string" },
-        "content": { "type": "string" }
-      },
-      "additionalProperties": false,
-      "allOf": [
-        {
-          "if": {
-            "properties": {
-              "type": { "enum": ["replace_section", "insert_before", "insert_after"] }
-            }
-          },
-          "then": { "required": ["target"] }
-        },
-        {
-          "if": { "properties": { "type": { "enum": ["append", "prepend"] } } },
-          "then": { "not": { "required": ["target"] } }
-        }
-      ]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "path_climbs",
-                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/1",
-                id: "path_absolute",
-                message: "`path` must be relative to the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/2",
-                id: "path_extension",
-                message: "`path` must name a Markdown file: .md, .markdown or .mdx",
-            },
-            Rule {
-                at: "/properties/operation/allOf/0",
-                id: "target_required",
-                message: "`target` is required for replace_section, insert_before and insert_after: give the heading, like `## Scope`",
-            },
-            Rule {
-                at: "/properties/operation/allOf/1",
-                id: "target_unused",
-                message: "`target` does not apply to append and prepend, which work on the whole file: leave it out, or choose another type",
-            },
-        ],
+    pub(super) static PREVIEW_MARKDOWN_CHANGE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "preview_markdown_change_input"),
     );
 
-    pub(super) static PREVIEW_MARKDOWN_CHANGE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["diff", "summary", "risk_level"],
-  "properties": {
-    "diff": { "type": "string" },
-    "summary": { "type": "string" },
-    "risk_level": { "type": "string", "enum": ["low", "medium", "high"] }
-  }
-}"#,
+    pub(super) static PREVIEW_MARKDOWN_CHANGE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "preview_markdown_change_output"),
     );
 
-    pub(super) static WRITE_MARKDOWN_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "content"],
-  "properties": { "path": { "type": "string" }, "content": { "type": "string" } },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "content"],
-  "properties": {
-    "path": {
-      "type": "string",
-      "allOf": [
-        { "not": { "pattern": "(^|[/\\\\])\\.\\.([/\\\\]|$)" } },
-        { "not": { "pattern": "^([A-Za-z]:|[/\\\\])" } },
-        { "pattern": "\\.([mM][dD]|[mM][aA][rR][kK][dD][oO][wW][nN]|[mM][dD][xX])$" }
-      ]
-    },
-    "content": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "path_climbs",
-                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/1",
-                id: "path_absolute",
-                message: "`path` must be relative to the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/2",
-                id: "path_extension",
-                message: "`path` must name a Markdown file: .md, .markdown or .mdx",
-            },
-        ],
+    pub(super) static WRITE_MARKDOWN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "write_markdown_input"),
     );
 
-    pub(super) static WRITE_MARKDOWN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["success", "git_commit_sha"],
-  "properties": { "success": { "type": "boolean" }, "git_commit_sha": { "type": "string" } }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["success", "git_commit_sha"],
-  "properties": {
-    "success": { "type": "boolean", "allOf": [{ "const": true }] },
-    "git_commit_sha": {
-      "type": "string",
-      "allOf": [{ "pattern": "^([0-9a-f]{40}|[0-9a-f]{64})$" }]
-    }
-  }
-}"#,
-        &[
-            Rule {
-                at: "/properties/success/allOf/0",
-                id: "success_true",
-                message: "a call that did not succeed answers with an error",
-            },
-            Rule {
-                at: "/properties/git_commit_sha/allOf/0",
-                id: "commit_id",
-                message: "not the full id of a commit",
-            },
-        ],
+    pub(super) static WRITE_MARKDOWN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "write_markdown_output"),
     );
 
-    pub(super) static EDIT_MARKDOWN_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "operation"],
-  "properties": {
-    "path": { "type": "string" },
-    "operation": {
-      "type": "object",
-      "required": ["type", "content"],
-      "properties": {
-        "type": {
-          "type": "string",
-          "enum": ["append", "prepend", "replace_section", "insert_before", "insert_after"]
-        },
-        "target": { "type": "string", "description": "Required for replace/insert operations" },
-        "content": { "type": "string" }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "operation"],
-  "properties": {
-    "path": {
-      "type": "string",
-      "allOf": [
-        { "not": { "pattern": "(^|[/\\\\])\\.\\.([/\\\\]|$)" } },
-        { "not": { "pattern": "^([A-Za-z]:|[/\\\\])" } },
-        { "pattern": "\\.([mM][dD]|[mM][aA][rR][kK][dD][oO][wW][nN]|[mM][dD][xX])$" }
-      ]
-    },
-    "operation": {
-      "type": "object",
-      "required": ["type", "content"],
-      "properties": {
-        "type": {
-          "type": "string",
-          "enum": ["append", "prepend", "replace_section", "insert_before", "insert_after"]
-        },
-        "target": { "type": "string" },
-        "content": { "type": "string" }
-      },
-      "additionalProperties": false,
-      "allOf": [
-        {
-          "if": {
-            "properties": {
-              "type": { "enum": ["replace_section", "insert_before", "insert_after"] }
-            }
-          },
-          "then": { "required": ["target"] }
-        },
-        {
-          "if": { "properties": { "type": { "enum": ["append", "prepend"] } } },
-          "then": { "not": { "required": ["target"] } }
-        }
-      ]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "path_climbs",
-                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/1",
-                id: "path_absolute",
-                message: "`path` must be relative to the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/2",
-                id: "path_extension",
-                message: "`path` must name a Markdown file: .md, .markdown or .mdx",
-            },
-            Rule {
-                at: "/properties/operation/allOf/0",
-                id: "target_required",
-                message: "`target` is required for replace_section, insert_before and insert_after: give the heading, like `## Scope`",
-            },
-            Rule {
-                at: "/properties/operation/allOf/1",
-                id: "target_unused",
-                message: "`target` does not apply to append and prepend, which work on the whole file: leave it out, or choose another type",
-            },
-        ],
+    pub(super) static EDIT_MARKDOWN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "edit_markdown_input"),
     );
 
-    pub(super) static EDIT_MARKDOWN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["success", "git_commit_sha"],
-  "properties": { "success": { "type": "boolean" }, "git_commit_sha": { "type": "string" } }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["success", "git_commit_sha"],
-  "properties": {
-    "success": { "type": "boolean", "allOf": [{ "const": true }] },
-    "git_commit_sha": {
-      "type": "string",
-      "allOf": [{ "pattern": "^([0-9a-f]{40}|[0-9a-f]{64})$" }]
-    }
-  }
-}"#,
-        &[
-            Rule {
-                at: "/properties/success/allOf/0",
-                id: "success_true",
-                message: "a call that did not succeed answers with an error",
-            },
-            Rule {
-                at: "/properties/git_commit_sha/allOf/0",
-                id: "commit_id",
-                message: "not the full id of a commit",
-            },
-        ],
+    pub(super) static EDIT_MARKDOWN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "edit_markdown_output"),
     );
 
-    pub(super) static DELETE_MARKDOWN_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "confirm"],
-  "properties": {
-    "path": { "type": "string" },
-    "confirm": { "type": "boolean", "description": "Must be true to proceed" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "confirm"],
-  "properties": {
-    "path": {
-      "type": "string",
-      "allOf": [
-        { "not": { "pattern": "(^|[/\\\\])\\.\\.([/\\\\]|$)" } },
-        { "not": { "pattern": "^([A-Za-z]:|[/\\\\])" } },
-        { "pattern": "\\.([mM][dD]|[mM][aA][rR][kK][dD][oO][wW][nN]|[mM][dD][xX])$" }
-      ]
-    },
-    "confirm": { "type": "boolean", "allOf": [{ "const": true }] }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "path_climbs",
-                message: "`path` must not contain `..`: name the file as it lies below the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/1",
-                id: "path_absolute",
-                message: "`path` must be relative to the library, like `notes/plan.md`",
-            },
-            Rule {
-                at: "/properties/path/allOf/2",
-                id: "path_extension",
-                message: "`path` must name a Markdown file: .md, .markdown or .mdx",
-            },
-            Rule {
-                at: "/properties/confirm/allOf/0",
-                id: "confirm_true",
-                message: "`confirm` must be true to delete the file",
-            },
-        ],
+    pub(super) static DELETE_MARKDOWN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "delete_markdown_input"),
     );
 
-    pub(super) static DELETE_MARKDOWN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["success", "git_commit_sha"],
-  "properties": { "success": { "type": "boolean" }, "git_commit_sha": { "type": "string" } }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["success", "git_commit_sha"],
-  "properties": {
-    "success": { "type": "boolean", "allOf": [{ "const": true }] },
-    "git_commit_sha": {
-      "type": "string",
-      "allOf": [{ "pattern": "^([0-9a-f]{40}|[0-9a-f]{64})$" }]
-    }
-  }
-}"#,
-        &[
-            Rule {
-                at: "/properties/success/allOf/0",
-                id: "success_true",
-                message: "a call that did not succeed answers with an error",
-            },
-            Rule {
-                at: "/properties/git_commit_sha/allOf/0",
-                id: "commit_id",
-                message: "not the full id of a commit",
-            },
-        ],
+    pub(super) static DELETE_MARKDOWN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "delete_markdown_output"),
     );
 
-    pub(super) static GET_MARKDOWN_ACTIVITY_LOG_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": { "limit": { "type": "integer", "default": 50 } },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "limit": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991,
-      "allOf": [{ "minimum": 1 }]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/limit/allOf/0",
-                id: "limit_positive",
-                message: "`limit` must be at least 1",
-            },
-        ],
+    pub(super) static GET_MARKDOWN_ACTIVITY_LOG_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "get_markdown_activity_log_input"),
     );
 
-    pub(super) static GET_MARKDOWN_ACTIVITY_LOG_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["entries"],
-  "properties": {
-    "entries": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["timestamp", "operation", "path", "summary", "git_commit_sha"],
-        "properties": {
-          "timestamp": { "type": "string", "format": "date-time" },
-          "operation": { "type": "string" },
-          "path": { "type": "string" },
-          "summary": { "type": "string" },
-          "git_commit_sha": { "type": "string" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["entries"],
-  "properties": {
-    "entries": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["timestamp", "operation", "path", "summary", "git_commit_sha"],
-        "properties": {
-          "timestamp": { "type": "string", "format": "date-time" },
-          "operation": { "type": "string" },
-          "path": { "type": "string" },
-          "summary": { "type": "string" },
-          "git_commit_sha": {
-            "type": "string",
-            "allOf": [{ "pattern": "^([0-9a-f]{40}|[0-9a-f]{64})$" }]
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[
-            Rule {
-                at: "/properties/entries/items/properties/git_commit_sha/allOf/0",
-                id: "commit_id",
-                message: "not the full id of a commit",
-            },
-        ],
+    pub(super) static GET_MARKDOWN_ACTIVITY_LOG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "get_markdown_activity_log_output"),
     );
 }

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
-    WriteCx, dispatch, resources_and_prompts, spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
+    Texts, ToolSpec, WriteCx, dispatch, resources_and_prompts, spec,
 };
 
 /// BrainForge: the tools, one method each. Implementors write `async fn`.
@@ -1534,6 +1534,9 @@ pub struct IndexVariables {
     pub after: Option<String>,
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("brainforge.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "brainforge",
@@ -1889,47 +1892,7 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_STRUCTURED_DATA_FOUNDATION, &GATE_DATA_GOVERNANCE],
         tags: &["search", "discovery"],
         rate_limit: Some("search"),
-        examples: &[
-            spec::Example {
-                name: "words",
-                json: r#"{ "query": "optimistic locking" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "with filters",
-                json: r#"{
-  "query": "locks",
-  "filters": {
-    "note_type": "permanent",
-    "tags": ["git"],
-    "created_after": "2026-01-01T00:00:00Z"
-  },
-  "limit": 5,
-  "include_excerpts": false
-}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a long query",
-                json: r#"{
-  "query": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word "
-}"#,
-                valid: false,
-                at: Some("/query"),
-                rule: Some("query_short"),
-            },
-            spec::Example {
-                name: "tags beside the filters",
-                json: r#"{ "query": "locks", "tags": ["x"] }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "semantic_search_examples"),
         ..ToolSpec::new(&schema::SEMANTIC_SEARCH_INPUT, &schema::SEMANTIC_SEARCH_OUTPUT)
     },
     ToolSpec {
@@ -1964,96 +1927,7 @@ pub static TOOLS: [ToolSpec; 5] = [
             is: "pending_review",
             instance: "/review_workflow_id",
         }),
-        examples: &[
-            spec::Example {
-                name: "a permanent note",
-                json: r##"{
-  "content": "# Locks\n\nA lock is held for as long as a change takes.",
-  "note_type": "permanent",
-  "metadata": { "title": "Locks", "tags": ["git"], "source": "https://example.org/locks" }
-}"##,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "an agent's note",
-                json: r##"{
-  "content": "# Locks\n\nThree pages say that locks are short.",
-  "ai_justification": "asked to sum up"
-}"##,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "blanks",
-                json: r#"{ "content": "          \n x    " }"#,
-                valid: false,
-                at: Some("/content"),
-                rule: Some("content_says_something"),
-            },
-            spec::Example {
-                name: "a long title",
-                json: r##"{
-  "content": "# Locks and more",
-  "metadata": {
-    "title": "ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"
-  }
-}"##,
-                valid: false,
-                at: Some("/metadata/title"),
-                rule: Some("title_short"),
-            },
-            spec::Example {
-                name: "a long tag",
-                json: r##"{
-  "content": "# Locks and more",
-  "metadata": {
-    "tags": [
-      "ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"
-    ]
-  }
-}"##,
-                valid: false,
-                at: Some("/metadata/tags/0"),
-                rule: Some("tag_short"),
-            },
-            spec::Example {
-                name: "a long source",
-                json: r##"{
-  "content": "# Locks and more",
-  "metadata": {
-    "source": "sssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssss"
-  }
-}"##,
-                valid: false,
-                at: Some("/metadata/source"),
-                rule: Some("source_short"),
-            },
-            spec::Example {
-                name: "a long justification",
-                json: r##"{
-  "content": "# Locks and more",
-  "ai_justification": "jjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjj"
-}"##,
-                valid: false,
-                at: Some("/ai_justification"),
-                rule: Some("justification_short"),
-            },
-            spec::Example {
-                name: "a member that there is not",
-                json: r##"{
-  "content": "# Locks\n\nA lock is held for as long as a change takes.",
-  "note_type": "permanent",
-  "metadata": { "title": "Locks", "tags": ["git"], "source": "https://example.org/locks" },
-  "nope": 1
-}"##,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "create_note_examples"),
         ..ToolSpec::new(&schema::CREATE_NOTE_INPUT, &schema::CREATE_NOTE_OUTPUT)
     },
     ToolSpec {
@@ -2079,56 +1953,7 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_VERSIONING_AUDITABILITY, &GATE_HUMAN_IN_THE_LOOP],
         tags: &["management", "agent"],
         rate_limit: Some("notes"),
-        examples: &[
-            spec::Example {
-                name: "another text",
-                json: r##"{
-  "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-  "content": "# Locks\n\nA lock is held for as long as a change takes.",
-  "version": 1,
-  "change_reason": "the page changed"
-}"##,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "blanks",
-                json: r#"{
-  "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-  "content": "          \n x    ",
-  "version": 1
-}"#,
-                valid: false,
-                at: Some("/content"),
-                rule: Some("content_says_something"),
-            },
-            spec::Example {
-                name: "a long reason",
-                json: r##"{
-  "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-  "content": "# Locks and more",
-  "version": 1,
-  "change_reason": "rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr"
-}"##,
-                valid: false,
-                at: Some("/change_reason"),
-                rule: Some("reason_short"),
-            },
-            spec::Example {
-                name: "a member that there is not",
-                json: r##"{
-  "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-  "content": "# Locks\n\nA lock is held for as long as a change takes.",
-  "version": 1,
-  "change_reason": "the page changed",
-  "nope": 1
-}"##,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "update_note_examples"),
         ..ToolSpec::new(&schema::UPDATE_NOTE_INPUT, &schema::UPDATE_NOTE_OUTPUT)
     },
     ToolSpec {
@@ -2154,33 +1979,7 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_STRUCTURED_DATA_FOUNDATION, &GATE_DATA_GOVERNANCE],
         tags: &["management", "relationships"],
         rate_limit: Some("links"),
-        examples: &[
-            spec::Example {
-                name: "a citation",
-                json: r#"{
-  "source_note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-  "target_note_id": "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b",
-  "relation_type": "cites",
-  "metadata": { "page": 12 }
-}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a member that there is not",
-                json: r#"{
-  "source_note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-  "target_note_id": "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b",
-  "relation_type": "cites",
-  "metadata": { "page": 12 },
-  "nope": 1
-}"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "create_link_examples"),
         ..ToolSpec::new(&schema::CREATE_LINK_INPUT, &schema::CREATE_LINK_OUTPUT)
     },
     ToolSpec {
@@ -2206,36 +2005,7 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_DATA_GOVERNANCE, &GATE_ROLES_PERMISSIONS],
         tags: &["export", "navigation"],
         rate_limit: Some("export"),
-        examples: &[
-            spec::Example {
-                name: "all notes",
-                json: r#"{}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a vault of one tag",
-                json: r#"{ "format": "obsidian", "filters": { "tags": ["git"] }, "include_links": true }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a misspelt filter",
-                json: r#"{ "filter": { "tags": ["x"] } }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-            spec::Example {
-                name: "a filter of filters that is misspelt",
-                json: r#"{ "filters": { "tag": ["x"] } }"#,
-                valid: false,
-                at: Some("/filters"),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "export_library_examples"),
         ..ToolSpec::new(&schema::EXPORT_LIBRARY_INPUT, &schema::EXPORT_LIBRARY_OUTPUT)
     },
 ];
@@ -2298,264 +2068,58 @@ pub static AUTH: spec::AuthSpec = spec::AuthSpec {
 
 /// What the facts of calls must satisfy, by gate and clause.
 mod clause {
-    use super::Schema;
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static STRUCTURED_DATA_FOUNDATION_QUERY_SAYS_SOMETHING: Schema = Schema::plain(
-        r#"{ "properties": { "request": { "properties": { "query": { "pattern": "[\\p{L}\\p{N}]" } } } } }"#,
+    pub(super) static STRUCTURED_DATA_FOUNDATION_QUERY_SAYS_SOMETHING: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_structured_data_foundation_query_says_something"),
     );
 
-    pub(super) static STRUCTURED_DATA_FOUNDATION_LINK_METADATA_IS_STRUCTURED: Schema = Schema::plain(
-        r#"{
-  "properties": {
-    "request": {
-      "properties": {
-        "metadata": {
-          "type": "object",
-          "additionalProperties": {
-            "anyOf": [
-              { "type": ["string", "number", "boolean", "null"] },
-              {
-                "type": "array",
-                "items": {
-                  "anyOf": [
-                    { "type": ["string", "number", "boolean", "null"] },
-                    {
-                      "type": "array",
-                      "items": { "type": ["string", "number", "boolean", "null"] }
-                    },
-                    {
-                      "type": "object",
-                      "additionalProperties": { "type": ["string", "number", "boolean", "null"] }
-                    }
-                  ]
-                }
-              },
-              {
-                "type": "object",
-                "additionalProperties": {
-                  "anyOf": [
-                    { "type": ["string", "number", "boolean", "null"] },
-                    {
-                      "type": "array",
-                      "items": { "type": ["string", "number", "boolean", "null"] }
-                    },
-                    {
-                      "type": "object",
-                      "additionalProperties": { "type": ["string", "number", "boolean", "null"] }
-                    }
-                  ]
-                }
-              }
-            ]
-          }
-        }
-      }
-    }
-  }
-}"#,
+    pub(super) static STRUCTURED_DATA_FOUNDATION_LINK_METADATA_IS_STRUCTURED: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_structured_data_foundation_link_metadata_is_structured"),
     );
 
-    pub(super) static DATA_GOVERNANCE_EXCERPTS_ARE_SHORT: Schema = Schema::plain(
-        r#"{
-  "if": {
-    "properties": { "request": { "properties": { "include_excerpts": { "const": false } } } }
-  },
-  "then": {
-    "properties": {
-      "answer": {
-        "properties": { "results": { "items": { "not": { "required": ["excerpt"] } } } }
-      }
-    }
-  },
-  "else": {
-    "properties": {
-      "answer": {
-        "properties": {
-          "results": { "items": { "properties": { "excerpt": { "maxLength": 500 } } } }
-        }
-      }
-    }
-  }
-}"#,
+    pub(super) static DATA_GOVERNANCE_EXCERPTS_ARE_SHORT: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_data_governance_excerpts_are_short"),
     );
 
-    pub(super) static DATA_GOVERNANCE_NO_SECRETS_IN_LINKS: Schema = Schema::plain(
-        r#"{
-  "properties": {
-    "request": {
-      "properties": {
-        "metadata": {
-          "propertyNames": {
-            "not": {
-              "pattern": "(^|[^A-Za-z])([pP][aA][sS][sS][wW][oO][rR][dD]|[sS][eE][cC][rR][eE][tT]|[tT][oO][kK][eE][nN]|[aA][pP][iI][^A-Za-z]?[kK][eE][yY]|[cC][rR][eE][dD][eE][nN][tT][iI][aA][lL])($|[^A-Za-z])|(^|[^A-Za-z])(password|secret|token|api[^A-Za-z]?[kK]ey|credential)($|[^a-z])|[a-z0-9](Password|Secret|Token|(Api|API)[^A-Za-z]?Key|Credential)($|[^a-z])"
-            }
-          },
-          "additionalProperties": {
-            "propertyNames": {
-              "not": {
-                "pattern": "(^|[^A-Za-z])([pP][aA][sS][sS][wW][oO][rR][dD]|[sS][eE][cC][rR][eE][tT]|[tT][oO][kK][eE][nN]|[aA][pP][iI][^A-Za-z]?[kK][eE][yY]|[cC][rR][eE][dD][eE][nN][tT][iI][aA][lL])($|[^A-Za-z])|(^|[^A-Za-z])(password|secret|token|api[^A-Za-z]?[kK]ey|credential)($|[^a-z])|[a-z0-9](Password|Secret|Token|(Api|API)[^A-Za-z]?Key|Credential)($|[^a-z])"
-              }
-            },
-            "additionalProperties": {
-              "propertyNames": {
-                "not": {
-                  "pattern": "(^|[^A-Za-z])([pP][aA][sS][sS][wW][oO][rR][dD]|[sS][eE][cC][rR][eE][tT]|[tT][oO][kK][eE][nN]|[aA][pP][iI][^A-Za-z]?[kK][eE][yY]|[cC][rR][eE][dD][eE][nN][tT][iI][aA][lL])($|[^A-Za-z])|(^|[^A-Za-z])(password|secret|token|api[^A-Za-z]?[kK]ey|credential)($|[^a-z])|[a-z0-9](Password|Secret|Token|(Api|API)[^A-Za-z]?Key|Credential)($|[^a-z])"
-                }
-              }
-            },
-            "items": {
-              "propertyNames": {
-                "not": {
-                  "pattern": "(^|[^A-Za-z])([pP][aA][sS][sS][wW][oO][rR][dD]|[sS][eE][cC][rR][eE][tT]|[tT][oO][kK][eE][nN]|[aA][pP][iI][^A-Za-z]?[kK][eE][yY]|[cC][rR][eE][dD][eE][nN][tT][iI][aA][lL])($|[^A-Za-z])|(^|[^A-Za-z])(password|secret|token|api[^A-Za-z]?[kK]ey|credential)($|[^a-z])|[a-z0-9](Password|Secret|Token|(Api|API)[^A-Za-z]?Key|Credential)($|[^a-z])"
-                }
-              }
-            }
-          }
-        }
-      }
-    }
-  }
-}"#,
+    pub(super) static DATA_GOVERNANCE_NO_SECRETS_IN_LINKS: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_data_governance_no_secrets_in_links"),
     );
 
-    pub(super) static DATA_GOVERNANCE_EXPORT_IS_BOUNDED: Schema = Schema::plain(
-        r#"{
-  "properties": {
-    "export": {
-      "properties": { "notes": { "maximum": 10000 }, "bytes": { "maximum": 268435456 } }
-    }
-  }
-}"#,
+    pub(super) static DATA_GOVERNANCE_EXPORT_IS_BOUNDED: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_data_governance_export_is_bounded"),
     );
 
-    pub(super) static DATA_GOVERNANCE_SENSITIVE_NOTES_STAY: Schema = Schema::plain(
-        r#"{
-  "anyOf": [
-    { "properties": { "export": { "properties": { "sensitive": { "maximum": 0 } } } } },
-    {
-      "properties": {
-        "caller": { "properties": { "roles": { "contains": { "const": "owner" } } } }
-      }
-    }
-  ]
-}"#,
+    pub(super) static DATA_GOVERNANCE_SENSITIVE_NOTES_STAY: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_data_governance_sensitive_notes_stay"),
     );
 
-    pub(super) static HUMAN_IN_THE_LOOP_AI_CONTENT_IS_REVIEWED: Schema = Schema::plain(
-        r#"{
-  "not": {
-    "anyOf": [
-      {
-        "properties": {
-          "caller": { "required": ["kind"], "properties": { "kind": { "const": "agent" } } }
-        }
-      },
-      {
-        "properties": {
-          "tool": { "const": "create_note" },
-          "request": {
-            "required": ["note_type"],
-            "properties": { "note_type": { "const": "agent_generated" } }
-          }
-        }
-      }
-    ]
-  }
-}"#,
+    pub(super) static HUMAN_IN_THE_LOOP_AI_CONTENT_IS_REVIEWED: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_human_in_the_loop_ai_content_is_reviewed"),
     );
 
-    pub(super) static HUMAN_IN_THE_LOOP_CHANGE_IS_EXPLAINED: Schema = Schema::plain(
-        r#"{
-  "if": {
-    "properties": {
-      "caller": { "required": ["kind"], "properties": { "kind": { "const": "agent" } } }
-    }
-  },
-  "then": {
-    "properties": {
-      "request": {
-        "required": ["change_reason"],
-        "properties": { "change_reason": { "pattern": "\\S" } }
-      }
-    }
-  }
-}"#,
+    pub(super) static HUMAN_IN_THE_LOOP_CHANGE_IS_EXPLAINED: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_human_in_the_loop_change_is_explained"),
     );
 
-    pub(super) static AI_AGENT_INTEGRATION_AI_CONTENT_IS_JUSTIFIED: Schema = Schema::plain(
-        r#"{
-  "if": {
-    "anyOf": [
-      {
-        "properties": {
-          "caller": { "required": ["kind"], "properties": { "kind": { "const": "agent" } } }
-        }
-      },
-      {
-        "properties": {
-          "tool": { "const": "create_note" },
-          "request": {
-            "required": ["note_type"],
-            "properties": { "note_type": { "const": "agent_generated" } }
-          }
-        }
-      }
-    ]
-  },
-  "then": {
-    "properties": {
-      "request": {
-        "required": ["ai_justification"],
-        "properties": { "ai_justification": { "pattern": "\\S" } }
-      }
-    }
-  }
-}"#,
+    pub(super) static AI_AGENT_INTEGRATION_AI_CONTENT_IS_JUSTIFIED: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_ai_agent_integration_ai_content_is_justified"),
     );
 
-    pub(super) static AI_AGENT_INTEGRATION_AGENT_HAS_A_VERSION: Schema = Schema::plain(
-        r#"{
-  "if": {
-    "properties": {
-      "caller": { "required": ["kind"], "properties": { "kind": { "const": "agent" } } }
-    }
-  },
-  "then": {
-    "properties": {
-      "caller": {
-        "required": ["agent"],
-        "properties": {
-          "agent": {
-            "required": ["name", "version"],
-            "properties": { "name": { "pattern": "\\S" }, "version": { "pattern": "\\S" } }
-          }
-        }
-      }
-    }
-  }
-}"#,
+    pub(super) static AI_AGENT_INTEGRATION_AGENT_HAS_A_VERSION: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_ai_agent_integration_agent_has_a_version"),
     );
 
-    pub(super) static VERSIONING_AUDITABILITY_CALLER_IS_KNOWN: Schema = Schema::plain(
-        r#"{
-  "properties": {
-    "caller": { "required": ["identity"], "properties": { "identity": { "pattern": "\\S" } } }
-  }
-}"#,
+    pub(super) static VERSIONING_AUDITABILITY_CALLER_IS_KNOWN: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_versioning_auditability_caller_is_known"),
     );
 
-    pub(super) static VERSIONING_AUDITABILITY_HISTORY_IS_KEPT: Schema = Schema::plain(
-        r#"{ "properties": { "plan": { "properties": { "keeps_previous": { "const": true } } } } }"#,
+    pub(super) static VERSIONING_AUDITABILITY_HISTORY_IS_KEPT: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_versioning_auditability_history_is_kept"),
     );
 
-    pub(super) static ROLES_PERMISSIONS_EXPORTER_MAY_EXPORT: Schema = Schema::plain(
-        r#"{
-  "properties": {
-    "caller": {
-      "properties": { "roles": { "contains": { "enum": ["owner", "reviewer", "agent"] } } }
-    }
-  }
-}"#,
+    pub(super) static ROLES_PERMISSIONS_EXPORTER_MAY_EXPORT: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_roles_permissions_exporter_may_export"),
     );
 }
 
@@ -2575,21 +2139,19 @@ pub static GATE_STRUCTURED_DATA_FOUNDATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "words",
-                    json: r#"{
-  "tool": "semantic_search",
-  "request": { "query": "locks" },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_structured_data_foundation_query_says_something_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "dots",
-                    json: r#"{
-  "tool": "semantic_search",
-  "request": { "query": "…" },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_structured_data_foundation_query_says_something_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -2607,31 +2169,19 @@ pub static GATE_STRUCTURED_DATA_FOUNDATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a page",
-                    json: r#"{
-  "tool": "create_link",
-  "request": {
-    "source_note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "target_note_id": "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b",
-    "relation_type": "cites",
-    "metadata": { "page": 12, "in": { "part": "two" } }
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_structured_data_foundation_link_metadata_is_structured_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "boxes in boxes",
-                    json: r#"{
-  "tool": "create_link",
-  "request": {
-    "source_note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "target_note_id": "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b",
-    "relation_type": "cites",
-    "metadata": { "a": { "b": { "c": { "d": 1 } } } }
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_structured_data_foundation_link_metadata_is_structured_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -2656,55 +2206,19 @@ pub static GATE_DATA_GOVERNANCE: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an excerpt",
-                    json: r#"{
-  "tool": "semantic_search",
-  "request": { "query": "locks" },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" },
-  "answer": {
-    "results": [
-      {
-        "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-        "similarity_score": 0.5,
-        "metadata": {
-          "title": "Locks",
-          "note_type": "permanent",
-          "tags": [],
-          "created_at": "2026-01-01T12:00:00Z"
-        },
-        "excerpt": "A lock is held for as long as a change takes."
-      }
-    ],
-    "total_results": 1,
-    "search_time_ms": 1
-  }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_excerpts_are_short_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "one that was not asked for",
-                    json: r#"{
-  "tool": "semantic_search",
-  "request": { "query": "locks", "include_excerpts": false },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" },
-  "answer": {
-    "results": [
-      {
-        "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-        "similarity_score": 0.5,
-        "metadata": {
-          "title": "Locks",
-          "note_type": "permanent",
-          "tags": [],
-          "created_at": "2026-01-01T12:00:00Z"
-        },
-        "excerpt": "A lock is held for as long as a change takes."
-      }
-    ],
-    "total_results": 1,
-    "search_time_ms": 1
-  }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_excerpts_are_short_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -2722,76 +2236,46 @@ pub static GATE_DATA_GOVERNANCE: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a page",
-                    json: r#"{
-  "tool": "create_link",
-  "request": {
-    "source_note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "target_note_id": "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b",
-    "relation_type": "cites",
-    "metadata": { "page": 12 }
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_no_secrets_in_links_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a token",
-                    json: r#"{
-  "tool": "create_link",
-  "request": {
-    "source_note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "target_note_id": "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b",
-    "relation_type": "cites",
-    "metadata": { "access_token": "x" }
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_no_secrets_in_links_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a key below",
-                    json: r#"{
-  "tool": "create_link",
-  "request": {
-    "source_note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "target_note_id": "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b",
-    "relation_type": "cites",
-    "metadata": { "headers": [{ "apiKey": "x" }] }
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_no_secrets_in_links_2_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a token in camel case",
-                    json: r#"{
-  "tool": "create_link",
-  "request": {
-    "source_note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "target_note_id": "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b",
-    "relation_type": "cites",
-    "metadata": { "accessToken": "x" }
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_no_secrets_in_links_3_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "words that begin like such names",
-                    json: r#"{
-  "tool": "create_link",
-  "request": {
-    "source_note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "target_note_id": "0b9e8d7c-6b5a-4938-8271-605f4e3d2c1b",
-    "relation_type": "cites",
-    "metadata": { "tokenizer": "bpe", "tokens": 12, "secretary": "Ann" }
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_no_secrets_in_links_4_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
@@ -2809,41 +2293,19 @@ pub static GATE_DATA_GOVERNANCE: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a few notes",
-                    json: r#"{
-  "tool": "export_library",
-  "request": {},
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" },
-  "answer": {
-    "export_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "format": "json",
-    "note_count": 2,
-    "link_count": 0,
-    "file_size_bytes": 200,
-    "download_url": "file:///exports/a.json",
-    "expires_at": "2026-01-02T12:00:00Z"
-  },
-  "export": { "notes": 2, "bytes": 200, "sensitive": 0 }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_export_is_bounded_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "too many",
-                    json: r#"{
-  "tool": "export_library",
-  "request": {},
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" },
-  "answer": {
-    "export_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "format": "json",
-    "note_count": 10001,
-    "link_count": 0,
-    "file_size_bytes": 200,
-    "download_url": "file:///exports/a.json",
-    "expires_at": "2026-01-02T12:00:00Z"
-  },
-  "export": { "notes": 10001, "bytes": 200, "sensitive": 0 }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_export_is_bounded_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -2861,55 +2323,30 @@ pub static GATE_DATA_GOVERNANCE: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an owner",
-                    json: r#"{
-  "tool": "export_library",
-  "request": {},
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" },
-  "answer": {
-    "export_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "format": "json",
-    "note_count": 1,
-    "link_count": 0,
-    "file_size_bytes": 200,
-    "download_url": "file:///exports/a.json",
-    "expires_at": "2026-01-02T12:00:00Z"
-  },
-  "export": { "notes": 1, "bytes": 200, "sensitive": 1 }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_sensitive_notes_stay_0_facts",
+                    ),
                     breaks: false,
                     documents: Some(
-                        r#"{
-  "notes/plan.md": "---\nid: 6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f\ntitle: Plan\ntype: permanent\nversion: 1\ncreated_at: 2026-01-01T12:00:00Z\nsensitive: true\n---\n# Plan\n\nWords about plan that are long enough.\n"
-}"#,
+                        Text::Kept(
+                            &TEXTS,
+                            "gate_data_governance_sensitive_notes_stay_0_documents",
+                        ),
                     ),
                 },
                 spec::GateExample {
                     name: "an agent",
-                    json: r#"{
-  "tool": "export_library",
-  "request": {},
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": "1" }
-  },
-  "answer": {
-    "export_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "format": "json",
-    "note_count": 1,
-    "link_count": 0,
-    "file_size_bytes": 200,
-    "download_url": "file:///exports/a.json",
-    "expires_at": "2026-01-02T12:00:00Z"
-  },
-  "export": { "notes": 1, "bytes": 200, "sensitive": 1 }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_data_governance_sensitive_notes_stay_1_facts",
+                    ),
                     breaks: true,
                     documents: Some(
-                        r#"{
-  "notes/plan.md": "---\nid: 6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f\ntitle: Plan\ntype: permanent\nversion: 1\ncreated_at: 2026-01-01T12:00:00Z\nsensitive: true\n---\n# Plan\n\nWords about plan that are long enough.\n"
-}"#,
+                        Text::Kept(
+                            &TEXTS,
+                            "gate_data_governance_sensitive_notes_stay_1_documents",
+                        ),
                     ),
                 },
             ],
@@ -2933,33 +2370,19 @@ pub static GATE_HUMAN_IN_THE_LOOP: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a person's note",
-                    json: r##"{
-  "tool": "create_note",
-  "request": {
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "note_type": "permanent"
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_human_in_the_loop_ai_content_is_reviewed_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "an agent's note",
-                    json: r##"{
-  "tool": "create_note",
-  "request": {
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "note_type": "permanent",
-    "ai_justification": "asked to sum up"
-  },
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": "1" }
-  }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_human_in_the_loop_ai_content_is_reviewed_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -2977,40 +2400,19 @@ pub static GATE_HUMAN_IN_THE_LOOP: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "with a reason",
-                    json: r##"{
-  "tool": "update_note",
-  "request": {
-    "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "version": 1,
-    "change_reason": "the page changed"
-  },
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": "1" }
-  }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_human_in_the_loop_change_is_explained_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "without one",
-                    json: r##"{
-  "tool": "update_note",
-  "request": {
-    "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "version": 1
-  },
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": "1" }
-  }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_human_in_the_loop_change_is_explained_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -3035,34 +2437,19 @@ pub static GATE_AI_AGENT_INTEGRATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "with a justification",
-                    json: r##"{
-  "tool": "create_note",
-  "request": {
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "ai_justification": "asked to sum up"
-  },
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": "1" }
-  }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_ai_agent_integration_ai_content_is_justified_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "without one",
-                    json: r##"{
-  "tool": "create_note",
-  "request": { "content": "# Locks\n\nA lock is held for as long as a change takes." },
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": "1" }
-  }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_ai_agent_integration_ai_content_is_justified_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -3080,50 +2467,28 @@ pub static GATE_AI_AGENT_INTEGRATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "name and version",
-                    json: r##"{
-  "tool": "create_note",
-  "request": {
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "ai_justification": "asked to sum up"
-  },
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": "1" }
-  }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_ai_agent_integration_agent_has_a_version_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "neither",
-                    json: r##"{
-  "tool": "create_note",
-  "request": {
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "ai_justification": "asked to sum up"
-  },
-  "caller": { "kind": "agent", "roles": ["agent"], "identity": "agent:unknown/ada", "agent": {} }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_ai_agent_integration_agent_has_a_version_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "blank version",
-                    json: r##"{
-  "tool": "create_note",
-  "request": {
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "ai_justification": "asked to sum up"
-  },
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": " " }
-  }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_ai_agent_integration_agent_has_a_version_2_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -3148,27 +2513,19 @@ pub static GATE_VERSIONING_AUDITABILITY: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "somebody",
-                    json: r##"{
-  "tool": "create_note",
-  "request": {
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "note_type": "permanent"
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_versioning_auditability_caller_is_known_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "nobody",
-                    json: r##"{
-  "tool": "create_note",
-  "request": {
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "note_type": "permanent"
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "" }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_versioning_auditability_caller_is_known_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -3186,49 +2543,24 @@ pub static GATE_VERSIONING_AUDITABILITY: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "in history",
-                    json: r##"{
-  "tool": "update_note",
-  "request": {
-    "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "version": 1
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" },
-  "answer": {
-    "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "new_version": 2,
-    "previous_version": 1,
-    "status": "updated",
-    "updated_at": "2026-01-02T12:00:00Z"
-  },
-  "plan": { "keeps_previous": true }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_versioning_auditability_history_is_kept_0_facts",
+                    ),
                     breaks: false,
                     documents: Some(
-                        r#"{
-  "notes/locks.md": "---\nid: 6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f\ntitle: Locks\ntype: permanent\nversion: 1\ncreated_at: 2026-01-01T12:00:00Z\n---\n# Locks\n\nWords about locks that are long enough.\n"
-}"#,
+                        Text::Kept(
+                            &TEXTS,
+                            "gate_versioning_auditability_history_is_kept_0_documents",
+                        ),
                     ),
                 },
                 spec::GateExample {
                     name: "lost",
-                    json: r##"{
-  "tool": "update_note",
-  "request": {
-    "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "content": "# Locks\n\nA lock is held for as long as a change takes.",
-    "version": 1
-  },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" },
-  "answer": {
-    "note_id": "6f1f0c0e-6d0b-4d5f-9a53-1f2b3c4d5e6f",
-    "new_version": 2,
-    "previous_version": 1,
-    "status": "updated",
-    "updated_at": "2026-01-02T12:00:00Z"
-  },
-  "plan": { "keeps_previous": false }
-}"##,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_versioning_auditability_history_is_kept_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -3253,26 +2585,19 @@ pub static GATE_ROLES_PERMISSIONS: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an agent",
-                    json: r#"{
-  "tool": "export_library",
-  "request": {},
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": "1" }
-  }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_roles_permissions_exporter_may_export_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a reader",
-                    json: r#"{
-  "tool": "export_library",
-  "request": {},
-  "caller": { "kind": "human", "roles": ["reader"], "identity": "bob" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_roles_permissions_exporter_may_export_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -3424,15 +2749,8 @@ pub static WORKFLOW_AGENT_NOTE_REVIEW: spec::WorkflowSpec = spec::WorkflowSpec {
 };
 
 /// Schema of the parameters of a request that starts one.
-static RESEARCH_WORKFLOW_PARAMETERS: Schema = Schema::plain(
-    r#"{
-  "type": "object",
-  "required": ["topic"],
-  "properties": {
-    "topic": { "type": "string", "minLength": 1 },
-    "priority": { "enum": ["low", "normal", "high"], "default": "normal" }
-  }
-}"#,
+static RESEARCH_WORKFLOW_PARAMETERS: Schema = Schema::exact(
+    Text::Kept(&TEXTS, "research_workflow_parameters"),
 );
 
 /// Five steps, each completed by the caller that does it.
@@ -3553,750 +2871,36 @@ pub static WORKFLOW_RESEARCH_WORKFLOW: spec::WorkflowSpec = spec::WorkflowSpec {
     ],
 };
 
-static START_WORKFLOW_REQUEST: Schema = Schema::plain(
-    r#"{
-  "type": "object",
-  "required": ["workflow_id"],
-  "additionalProperties": false,
-  "properties": {
-    "workflow_id": { "type": "string", "description": "Id of the workflow." },
-    "parameters": { "type": "object", "description": "Its parameters." }
-  }
-}"#,
+static START_WORKFLOW_REQUEST: Schema = Schema::exact(
+    Text::Kept(&TEXTS, "start_workflow_request"),
 );
 
-static START_WORKFLOW_ANSWER: Schema = Schema::plain(
-    r##"{
-  "$defs": {
-    "research_workflow_started": {
-      "type": "object",
-      "required": ["instance_id", "workflow_id", "version", "status", "state", "next_task"],
-      "additionalProperties": false,
-      "properties": {
-        "instance_id": { "type": "string" },
-        "workflow_id": { "const": "research_workflow" },
-        "version": { "type": "integer", "minimum": 1 },
-        "status": { "enum": ["active", "completed", "cancelled"] },
-        "state": {
-          "enum": [
-            "topic_analysis",
-            "source_discovery",
-            "content_analysis",
-            "synthesis",
-            "report_generation",
-            "done"
-          ]
-        },
-        "next_task": {
-          "oneOf": [
-            {
-              "type": "object",
-              "required": [
-                "task_id",
-                "name",
-                "role",
-                "state",
-                "decisions",
-                "decision",
-                "completed_by",
-                "completed_at"
-              ],
-              "additionalProperties": false,
-              "properties": {
-                "task_id": {
-                  "enum": [
-                    "topic_analysis",
-                    "source_discovery",
-                    "content_analysis",
-                    "synthesis",
-                    "report_generation"
-                  ]
-                },
-                "name": { "type": "string" },
-                "role": { "type": "array", "items": { "type": "string" } },
-                "state": { "enum": ["ready", "completed", "cancelled"] },
-                "decisions": { "type": "array", "items": { "enum": ["done"] } },
-                "decision": { "enum": ["done", null] },
-                "completed_by": { "type": ["string", "null"] },
-                "completed_at": {
-                  "oneOf": [{ "type": "string", "format": "date-time" }, { "type": "null" }]
-                }
-              }
-            },
-            { "type": "null" }
-          ]
-        }
-      }
-    }
-  },
-  "$ref": "#/$defs/research_workflow_started"
-}"##,
+static START_WORKFLOW_ANSWER: Schema = Schema::exact(
+    Text::Kept(&TEXTS, "start_workflow_answer"),
 );
 
-static WORKFLOW_INSTANCES_REQUEST: Schema = Schema::plain(
-    r#"{
-  "type": "object",
-  "required": [],
-  "additionalProperties": false,
-  "properties": {
-    "status": {
-      "enum": ["active", "completed", "cancelled"],
-      "description": "Only instances with this status."
-    },
-    "workflow_id": {
-      "enum": ["agent_note_review", "research_workflow"],
-      "description": "Only instances of this workflow."
-    },
-    "mine": {
-      "type": "boolean",
-      "default": false,
-      "description": "Only instances that the caller has started."
-    },
-    "limit": {
-      "type": "integer",
-      "minimum": 1,
-      "maximum": 100,
-      "default": 100,
-      "description": "Maximum number of instances."
-    },
-    "after": { "type": "string", "description": "Only instances after the one with this id." }
-  }
-}"#,
+static WORKFLOW_INSTANCES_REQUEST: Schema = Schema::exact(
+    Text::Kept(&TEXTS, "workflow_instances_request"),
 );
 
-static WORKFLOW_INSTANCES_ANSWER: Schema = Schema::plain(
-    r##"{
-  "$defs": {
-    "agent_note_review_instance": {
-      "type": "object",
-      "required": [
-        "instance_id",
-        "workflow_id",
-        "version",
-        "status",
-        "state",
-        "note_id",
-        "proposed_version",
-        "tasks",
-        "data",
-        "started_by",
-        "created_at",
-        "updated_at",
-        "history"
-      ],
-      "additionalProperties": false,
-      "properties": {
-        "instance_id": { "type": "string" },
-        "workflow_id": { "const": "agent_note_review" },
-        "version": { "type": "integer", "minimum": 1 },
-        "status": { "enum": ["active", "completed", "cancelled"] },
-        "state": {
-          "enum": ["human_review", "needs_revision", "approved", "rejected", "withdrawn"]
-        },
-        "note_id": { "type": "string", "format": "uuid", "description": "The note." },
-        "proposed_version": {
-          "type": "integer",
-          "minimum": 1,
-          "description": "Number of the version that it will be."
-        },
-        "tasks": {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "task_id",
-              "name",
-              "role",
-              "state",
-              "decisions",
-              "decision",
-              "completed_by",
-              "completed_at"
-            ],
-            "additionalProperties": false,
-            "properties": {
-              "task_id": { "enum": ["human_review", "needs_revision"] },
-              "name": { "type": "string" },
-              "role": { "type": "string" },
-              "state": { "enum": ["ready", "completed", "cancelled"] },
-              "decisions": {
-                "type": "array",
-                "items": { "enum": ["approve", "reject", "needs_revision", "withdraw"] }
-              },
-              "decision": {
-                "enum": ["approve", "reject", "needs_revision", "revise", "withdraw", null]
-              },
-              "completed_by": { "type": ["string", "null"] },
-              "completed_at": {
-                "oneOf": [{ "type": "string", "format": "date-time" }, { "type": "null" }]
-              }
-            }
-          }
-        },
-        "data": {
-          "type": "object",
-          "description": "What was given at the start and with its tasks."
-        },
-        "started_by": { "type": "string" },
-        "created_at": { "type": "string", "format": "date-time" },
-        "updated_at": { "type": "string", "format": "date-time" },
-        "history": {
-          "type": "array",
-          "minItems": 1,
-          "items": {
-            "type": "object",
-            "required": ["from", "to", "on", "by", "at", "commit"],
-            "additionalProperties": false,
-            "properties": {
-              "from": { "type": ["string", "null"] },
-              "to": { "type": "string" },
-              "on": { "type": "string" },
-              "by": { "type": "string" },
-              "at": { "type": "string", "format": "date-time" },
-              "commit": { "type": ["string", "null"] }
-            }
-          }
-        }
-      }
-    },
-    "research_workflow_instance": {
-      "type": "object",
-      "required": [
-        "instance_id",
-        "workflow_id",
-        "version",
-        "status",
-        "state",
-        "tasks",
-        "data",
-        "started_by",
-        "created_at",
-        "updated_at",
-        "history"
-      ],
-      "additionalProperties": false,
-      "properties": {
-        "instance_id": { "type": "string" },
-        "workflow_id": { "const": "research_workflow" },
-        "version": { "type": "integer", "minimum": 1 },
-        "status": { "enum": ["active", "completed", "cancelled"] },
-        "state": {
-          "enum": [
-            "topic_analysis",
-            "source_discovery",
-            "content_analysis",
-            "synthesis",
-            "report_generation",
-            "done"
-          ]
-        },
-        "tasks": {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "task_id",
-              "name",
-              "role",
-              "state",
-              "decisions",
-              "decision",
-              "completed_by",
-              "completed_at"
-            ],
-            "additionalProperties": false,
-            "properties": {
-              "task_id": {
-                "enum": [
-                  "topic_analysis",
-                  "source_discovery",
-                  "content_analysis",
-                  "synthesis",
-                  "report_generation"
-                ]
-              },
-              "name": { "type": "string" },
-              "role": { "type": "array", "items": { "type": "string" } },
-              "state": { "enum": ["ready", "completed", "cancelled"] },
-              "decisions": { "type": "array", "items": { "enum": ["done"] } },
-              "decision": { "enum": ["done", null] },
-              "completed_by": { "type": ["string", "null"] },
-              "completed_at": {
-                "oneOf": [{ "type": "string", "format": "date-time" }, { "type": "null" }]
-              }
-            }
-          }
-        },
-        "data": {
-          "type": "object",
-          "description": "What was given at the start and with its tasks."
-        },
-        "started_by": { "type": "string" },
-        "created_at": { "type": "string", "format": "date-time" },
-        "updated_at": { "type": "string", "format": "date-time" },
-        "history": {
-          "type": "array",
-          "minItems": 1,
-          "items": {
-            "type": "object",
-            "required": ["from", "to", "on", "by", "at", "commit"],
-            "additionalProperties": false,
-            "properties": {
-              "from": { "type": ["string", "null"] },
-              "to": { "type": "string" },
-              "on": { "type": "string" },
-              "by": { "type": "string" },
-              "at": { "type": "string", "format": "date-time" },
-              "commit": { "type": ["string", "null"] }
-            }
-          }
-        }
-      }
-    }
-  },
-  "type": "object",
-  "required": ["count", "instances"],
-  "additionalProperties": false,
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "instances": {
-      "type": "array",
-      "maxItems": 100,
-      "items": {
-        "oneOf": [
-          { "$ref": "#/$defs/agent_note_review_instance" },
-          { "$ref": "#/$defs/research_workflow_instance" }
-        ]
-      }
-    }
-  }
-}"##,
+static WORKFLOW_INSTANCES_ANSWER: Schema = Schema::exact(
+    Text::Kept(&TEXTS, "workflow_instances_answer"),
 );
 
-static WORKFLOW_INSTANCE_REQUEST: Schema = Schema::plain(
-    r#"{
-  "type": "object",
-  "required": ["instance_id"],
-  "additionalProperties": false,
-  "properties": { "instance_id": { "type": "string", "description": "Id of the instance." } }
-}"#,
+static WORKFLOW_INSTANCE_REQUEST: Schema = Schema::exact(
+    Text::Kept(&TEXTS, "workflow_instance_request"),
 );
 
-static WORKFLOW_INSTANCE_ANSWER: Schema = Schema::plain(
-    r##"{
-  "$defs": {
-    "agent_note_review_instance": {
-      "type": "object",
-      "required": [
-        "instance_id",
-        "workflow_id",
-        "version",
-        "status",
-        "state",
-        "note_id",
-        "proposed_version",
-        "tasks",
-        "data",
-        "started_by",
-        "created_at",
-        "updated_at",
-        "history"
-      ],
-      "additionalProperties": false,
-      "properties": {
-        "instance_id": { "type": "string" },
-        "workflow_id": { "const": "agent_note_review" },
-        "version": { "type": "integer", "minimum": 1 },
-        "status": { "enum": ["active", "completed", "cancelled"] },
-        "state": {
-          "enum": ["human_review", "needs_revision", "approved", "rejected", "withdrawn"]
-        },
-        "note_id": { "type": "string", "format": "uuid", "description": "The note." },
-        "proposed_version": {
-          "type": "integer",
-          "minimum": 1,
-          "description": "Number of the version that it will be."
-        },
-        "tasks": {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "task_id",
-              "name",
-              "role",
-              "state",
-              "decisions",
-              "decision",
-              "completed_by",
-              "completed_at"
-            ],
-            "additionalProperties": false,
-            "properties": {
-              "task_id": { "enum": ["human_review", "needs_revision"] },
-              "name": { "type": "string" },
-              "role": { "type": "string" },
-              "state": { "enum": ["ready", "completed", "cancelled"] },
-              "decisions": {
-                "type": "array",
-                "items": { "enum": ["approve", "reject", "needs_revision", "withdraw"] }
-              },
-              "decision": {
-                "enum": ["approve", "reject", "needs_revision", "revise", "withdraw", null]
-              },
-              "completed_by": { "type": ["string", "null"] },
-              "completed_at": {
-                "oneOf": [{ "type": "string", "format": "date-time" }, { "type": "null" }]
-              }
-            }
-          }
-        },
-        "data": {
-          "type": "object",
-          "description": "What was given at the start and with its tasks."
-        },
-        "started_by": { "type": "string" },
-        "created_at": { "type": "string", "format": "date-time" },
-        "updated_at": { "type": "string", "format": "date-time" },
-        "history": {
-          "type": "array",
-          "minItems": 1,
-          "items": {
-            "type": "object",
-            "required": ["from", "to", "on", "by", "at", "commit"],
-            "additionalProperties": false,
-            "properties": {
-              "from": { "type": ["string", "null"] },
-              "to": { "type": "string" },
-              "on": { "type": "string" },
-              "by": { "type": "string" },
-              "at": { "type": "string", "format": "date-time" },
-              "commit": { "type": ["string", "null"] }
-            }
-          }
-        }
-      }
-    },
-    "research_workflow_instance": {
-      "type": "object",
-      "required": [
-        "instance_id",
-        "workflow_id",
-        "version",
-        "status",
-        "state",
-        "tasks",
-        "data",
-        "started_by",
-        "created_at",
-        "updated_at",
-        "history"
-      ],
-      "additionalProperties": false,
-      "properties": {
-        "instance_id": { "type": "string" },
-        "workflow_id": { "const": "research_workflow" },
-        "version": { "type": "integer", "minimum": 1 },
-        "status": { "enum": ["active", "completed", "cancelled"] },
-        "state": {
-          "enum": [
-            "topic_analysis",
-            "source_discovery",
-            "content_analysis",
-            "synthesis",
-            "report_generation",
-            "done"
-          ]
-        },
-        "tasks": {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "task_id",
-              "name",
-              "role",
-              "state",
-              "decisions",
-              "decision",
-              "completed_by",
-              "completed_at"
-            ],
-            "additionalProperties": false,
-            "properties": {
-              "task_id": {
-                "enum": [
-                  "topic_analysis",
-                  "source_discovery",
-                  "content_analysis",
-                  "synthesis",
-                  "report_generation"
-                ]
-              },
-              "name": { "type": "string" },
-              "role": { "type": "array", "items": { "type": "string" } },
-              "state": { "enum": ["ready", "completed", "cancelled"] },
-              "decisions": { "type": "array", "items": { "enum": ["done"] } },
-              "decision": { "enum": ["done", null] },
-              "completed_by": { "type": ["string", "null"] },
-              "completed_at": {
-                "oneOf": [{ "type": "string", "format": "date-time" }, { "type": "null" }]
-              }
-            }
-          }
-        },
-        "data": {
-          "type": "object",
-          "description": "What was given at the start and with its tasks."
-        },
-        "started_by": { "type": "string" },
-        "created_at": { "type": "string", "format": "date-time" },
-        "updated_at": { "type": "string", "format": "date-time" },
-        "history": {
-          "type": "array",
-          "minItems": 1,
-          "items": {
-            "type": "object",
-            "required": ["from", "to", "on", "by", "at", "commit"],
-            "additionalProperties": false,
-            "properties": {
-              "from": { "type": ["string", "null"] },
-              "to": { "type": "string" },
-              "on": { "type": "string" },
-              "by": { "type": "string" },
-              "at": { "type": "string", "format": "date-time" },
-              "commit": { "type": ["string", "null"] }
-            }
-          }
-        }
-      }
-    }
-  },
-  "oneOf": [
-    { "$ref": "#/$defs/agent_note_review_instance" },
-    { "$ref": "#/$defs/research_workflow_instance" }
-  ]
-}"##,
+static WORKFLOW_INSTANCE_ANSWER: Schema = Schema::exact(
+    Text::Kept(&TEXTS, "workflow_instance_answer"),
 );
 
-static COMPLETE_TASK_REQUEST: Schema = Schema::plain(
-    r#"{
-  "type": "object",
-  "required": ["instance_id", "task_id", "decision"],
-  "additionalProperties": false,
-  "properties": {
-    "instance_id": { "type": "string", "description": "Id of the instance." },
-    "task_id": { "type": "string", "description": "Id of its task." },
-    "decision": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 64,
-      "description": "One of the task's `decisions`."
-    },
-    "notes": { "type": "string", "maxLength": 8192, "description": "What to say about it." },
-    "data": {
-      "type": "object",
-      "description": "What the task has brought, for the tasks after it."
-    }
-  }
-}"#,
+static COMPLETE_TASK_REQUEST: Schema = Schema::exact(
+    Text::Kept(&TEXTS, "complete_task_request"),
 );
 
-static COMPLETE_TASK_ANSWER: Schema = Schema::plain(
-    r##"{
-  "$defs": {
-    "agent_note_review_instance": {
-      "type": "object",
-      "required": [
-        "instance_id",
-        "workflow_id",
-        "version",
-        "status",
-        "state",
-        "note_id",
-        "proposed_version",
-        "tasks",
-        "data",
-        "started_by",
-        "created_at",
-        "updated_at",
-        "history"
-      ],
-      "additionalProperties": false,
-      "properties": {
-        "instance_id": { "type": "string" },
-        "workflow_id": { "const": "agent_note_review" },
-        "version": { "type": "integer", "minimum": 1 },
-        "status": { "enum": ["active", "completed", "cancelled"] },
-        "state": {
-          "enum": ["human_review", "needs_revision", "approved", "rejected", "withdrawn"]
-        },
-        "note_id": { "type": "string", "format": "uuid", "description": "The note." },
-        "proposed_version": {
-          "type": "integer",
-          "minimum": 1,
-          "description": "Number of the version that it will be."
-        },
-        "tasks": {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "task_id",
-              "name",
-              "role",
-              "state",
-              "decisions",
-              "decision",
-              "completed_by",
-              "completed_at"
-            ],
-            "additionalProperties": false,
-            "properties": {
-              "task_id": { "enum": ["human_review", "needs_revision"] },
-              "name": { "type": "string" },
-              "role": { "type": "string" },
-              "state": { "enum": ["ready", "completed", "cancelled"] },
-              "decisions": {
-                "type": "array",
-                "items": { "enum": ["approve", "reject", "needs_revision", "withdraw"] }
-              },
-              "decision": {
-                "enum": ["approve", "reject", "needs_revision", "revise", "withdraw", null]
-              },
-              "completed_by": { "type": ["string", "null"] },
-              "completed_at": {
-                "oneOf": [{ "type": "string", "format": "date-time" }, { "type": "null" }]
-              }
-            }
-          }
-        },
-        "data": {
-          "type": "object",
-          "description": "What was given at the start and with its tasks."
-        },
-        "started_by": { "type": "string" },
-        "created_at": { "type": "string", "format": "date-time" },
-        "updated_at": { "type": "string", "format": "date-time" },
-        "history": {
-          "type": "array",
-          "minItems": 1,
-          "items": {
-            "type": "object",
-            "required": ["from", "to", "on", "by", "at", "commit"],
-            "additionalProperties": false,
-            "properties": {
-              "from": { "type": ["string", "null"] },
-              "to": { "type": "string" },
-              "on": { "type": "string" },
-              "by": { "type": "string" },
-              "at": { "type": "string", "format": "date-time" },
-              "commit": { "type": ["string", "null"] }
-            }
-          }
-        }
-      }
-    },
-    "research_workflow_instance": {
-      "type": "object",
-      "required": [
-        "instance_id",
-        "workflow_id",
-        "version",
-        "status",
-        "state",
-        "tasks",
-        "data",
-        "started_by",
-        "created_at",
-        "updated_at",
-        "history"
-      ],
-      "additionalProperties": false,
-      "properties": {
-        "instance_id": { "type": "string" },
-        "workflow_id": { "const": "research_workflow" },
-        "version": { "type": "integer", "minimum": 1 },
-        "status": { "enum": ["active", "completed", "cancelled"] },
-        "state": {
-          "enum": [
-            "topic_analysis",
-            "source_discovery",
-            "content_analysis",
-            "synthesis",
-            "report_generation",
-            "done"
-          ]
-        },
-        "tasks": {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "required": [
-              "task_id",
-              "name",
-              "role",
-              "state",
-              "decisions",
-              "decision",
-              "completed_by",
-              "completed_at"
-            ],
-            "additionalProperties": false,
-            "properties": {
-              "task_id": {
-                "enum": [
-                  "topic_analysis",
-                  "source_discovery",
-                  "content_analysis",
-                  "synthesis",
-                  "report_generation"
-                ]
-              },
-              "name": { "type": "string" },
-              "role": { "type": "array", "items": { "type": "string" } },
-              "state": { "enum": ["ready", "completed", "cancelled"] },
-              "decisions": { "type": "array", "items": { "enum": ["done"] } },
-              "decision": { "enum": ["done", null] },
-              "completed_by": { "type": ["string", "null"] },
-              "completed_at": {
-                "oneOf": [{ "type": "string", "format": "date-time" }, { "type": "null" }]
-              }
-            }
-          }
-        },
-        "data": {
-          "type": "object",
-          "description": "What was given at the start and with its tasks."
-        },
-        "started_by": { "type": "string" },
-        "created_at": { "type": "string", "format": "date-time" },
-        "updated_at": { "type": "string", "format": "date-time" },
-        "history": {
-          "type": "array",
-          "minItems": 1,
-          "items": {
-            "type": "object",
-            "required": ["from", "to", "on", "by", "at", "commit"],
-            "additionalProperties": false,
-            "properties": {
-              "from": { "type": ["string", "null"] },
-              "to": { "type": "string" },
-              "on": { "type": "string" },
-              "by": { "type": "string" },
-              "at": { "type": "string", "format": "date-time" },
-              "commit": { "type": ["string", "null"] }
-            }
-          }
-        }
-      }
-    }
-  },
-  "oneOf": [
-    { "$ref": "#/$defs/agent_note_review_instance" },
-    { "$ref": "#/$defs/research_workflow_instance" }
-  ]
-}"##,
+static COMPLETE_TASK_ANSWER: Schema = Schema::exact(
+    Text::Kept(&TEXTS, "complete_task_answer"),
 );
 
 /// What endpoints call beside the tools.
@@ -4523,735 +3127,75 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 5] = [
     },
 ];
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::{Rule, Schema};
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static SEMANTIC_SEARCH_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "query": { "type": "string", "minLength": 1, "description": "Search query text" },
-    "filters": {
-      "type": "object",
-      "properties": {
-        "note_type": {
-          "type": "string",
-          "enum": ["fleeting", "literature", "permanent", "insight", "agent_generated"]
-        },
-        "tags": { "type": "array", "items": { "type": "string" }, "maxItems": 10 },
-        "created_after": { "type": "string", "format": "date-time" },
-        "created_before": { "type": "string", "format": "date-time" }
-      }
-    },
-    "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 10 },
-    "include_excerpts": { "type": "boolean", "default": true }
-  },
-  "required": ["query"]
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "query": { "type": "string", "minLength": 1, "allOf": [{ "maxLength": 4000 }] },
-    "filters": {
-      "type": "object",
-      "properties": {
-        "note_type": {
-          "type": "string",
-          "enum": ["fleeting", "literature", "permanent", "insight", "agent_generated"]
-        },
-        "tags": { "type": "array", "items": { "type": "string" }, "maxItems": 10 },
-        "created_after": { "type": "string", "format": "date-time" },
-        "created_before": { "type": "string", "format": "date-time" }
-      },
-      "additionalProperties": false
-    },
-    "limit": { "type": "integer", "minimum": 1, "maximum": 100 },
-    "include_excerpts": { "type": "boolean" }
-  },
-  "required": ["query"],
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/query/allOf/0",
-                id: "query_short",
-                message: "the query has more than 4,000 characters; ask with fewer words",
-            },
-        ],
+    pub(super) static SEMANTIC_SEARCH_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "semantic_search_input"),
     );
 
-    pub(super) static SEMANTIC_SEARCH_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "note_id": { "type": "string", "format": "uuid" },
-          "similarity_score": { "type": "number", "minimum": 0, "maximum": 1 },
-          "metadata": {
-            "type": "object",
-            "properties": {
-              "title": { "type": "string" },
-              "note_type": { "type": "string" },
-              "tags": { "type": "array", "items": { "type": "string" } },
-              "created_at": { "type": "string", "format": "date-time" }
-            }
-          },
-          "excerpt": { "type": "string", "maxLength": 500 }
-        }
-      }
-    },
-    "total_results": { "type": "integer" },
-    "search_time_ms": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "note_id": { "type": "string", "format": "uuid" },
-          "similarity_score": { "type": "number", "minimum": 0, "maximum": 1 },
-          "metadata": {
-            "type": "object",
-            "properties": {
-              "title": { "type": "string" },
-              "note_type": { "type": "string" },
-              "tags": { "type": "array", "items": { "type": "string" } },
-              "created_at": { "type": "string", "format": "date-time" }
-            }
-          },
-          "excerpt": { "type": "string", "maxLength": 500 }
-        }
-      }
-    },
-    "total_results": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "search_time_ms": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    }
-  }
-}"#,
-        &[],
+    pub(super) static SEMANTIC_SEARCH_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "semantic_search_output"),
     );
 
-    pub(super) static CREATE_NOTE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "content": {
-      "type": "string",
-      "minLength": 10,
-      "description": "Note content (markdown supported)"
-    },
-    "note_type": {
-      "type": "string",
-      "enum": ["fleeting", "literature", "permanent", "insight", "agent_generated"],
-      "default": "agent_generated"
-    },
-    "metadata": {
-      "type": "object",
-      "properties": {
-        "title": { "type": "string" },
-        "tags": { "type": "array", "items": { "type": "string" }, "maxItems": 10 },
-        "source": { "type": "string" }
-      }
-    },
-    "ai_justification": { "type": "string", "description": "Required for AI-generated content" }
-  },
-  "required": ["content"]
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "content": { "type": "string", "minLength": 10, "allOf": [{ "pattern": "(\\S\\s*){10}" }] },
-    "note_type": {
-      "type": "string",
-      "enum": ["fleeting", "literature", "permanent", "insight", "agent_generated"]
-    },
-    "metadata": {
-      "type": "object",
-      "properties": {
-        "title": { "type": "string", "allOf": [{ "maxLength": 200 }] },
-        "tags": {
-          "type": "array",
-          "items": { "type": "string", "allOf": [{ "maxLength": 100 }] },
-          "maxItems": 10
-        },
-        "source": { "type": "string", "allOf": [{ "maxLength": 2000 }] }
-      }
-    },
-    "ai_justification": { "type": "string", "allOf": [{ "maxLength": 8192 }] }
-  },
-  "required": ["content"],
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/content/allOf/0",
-                id: "content_says_something",
-                message: "`content` needs at least 10 characters that are not blanks",
-            },
-            Rule {
-                at: "/properties/metadata/properties/title/allOf/0",
-                id: "title_short",
-                message: "a title has at most 200 characters",
-            },
-            Rule {
-                at: "/properties/metadata/properties/tags/items/allOf/0",
-                id: "tag_short",
-                message: "a tag has at most 100 characters",
-            },
-            Rule {
-                at: "/properties/metadata/properties/source/allOf/0",
-                id: "source_short",
-                message: "a source has at most 2,000 characters",
-            },
-            Rule {
-                at: "/properties/ai_justification/allOf/0",
-                id: "justification_short",
-                message: "a justification has at most 8,192 characters",
-            },
-        ],
+    pub(super) static CREATE_NOTE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "create_note_input"),
     );
 
-    pub(super) static CREATE_NOTE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "note_id": { "type": "string", "format": "uuid" },
-    "version": { "type": "integer" },
-    "status": { "type": "string", "enum": ["created", "pending_review", "rejected"] },
-    "review_workflow_id": { "type": "string", "format": "uuid" },
-    "created_at": { "type": "string", "format": "date-time" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "note_id": { "type": "string", "format": "uuid" },
-    "version": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "status": { "type": "string", "enum": ["created", "pending_review", "rejected"] },
-    "review_workflow_id": { "type": "string", "format": "uuid" },
-    "created_at": { "type": "string", "format": "date-time" }
-  }
-}"#,
-        &[],
+    pub(super) static CREATE_NOTE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "create_note_output"),
     );
 
-    pub(super) static UPDATE_NOTE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "note_id": { "type": "string", "format": "uuid", "description": "ID of note to update" },
-    "content": { "type": "string", "minLength": 10, "description": "Updated note content" },
-    "metadata": { "type": "object", "description": "Updated metadata" },
-    "change_reason": { "type": "string", "description": "Reason for the update" },
-    "version": {
-      "type": "integer",
-      "minimum": 1,
-      "description": "Current version for optimistic locking"
-    }
-  },
-  "required": ["note_id", "content", "version"]
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "note_id": { "type": "string", "format": "uuid" },
-    "content": { "type": "string", "minLength": 10, "allOf": [{ "pattern": "(\\S\\s*){10}" }] },
-    "metadata": { "type": "object" },
-    "change_reason": { "type": "string", "allOf": [{ "maxLength": 2000 }] },
-    "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }
-  },
-  "required": ["note_id", "content", "version"],
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/content/allOf/0",
-                id: "content_says_something",
-                message: "`content` needs at least 10 characters that are not blanks",
-            },
-            Rule {
-                at: "/properties/change_reason/allOf/0",
-                id: "reason_short",
-                message: "a reason has at most 2,000 characters",
-            },
-        ],
+    pub(super) static UPDATE_NOTE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "update_note_input"),
     );
 
-    pub(super) static UPDATE_NOTE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "note_id": { "type": "string", "format": "uuid" },
-    "new_version": { "type": "integer" },
-    "previous_version": { "type": "integer" },
-    "status": { "type": "string", "enum": ["updated", "pending_review", "rejected"] },
-    "updated_at": { "type": "string", "format": "date-time" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "note_id": { "type": "string", "format": "uuid" },
-    "new_version": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "previous_version": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "status": { "type": "string", "enum": ["updated", "pending_review", "rejected"] },
-    "updated_at": { "type": "string", "format": "date-time" }
-  }
-}"#,
-        &[],
+    pub(super) static UPDATE_NOTE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "update_note_output"),
     );
 
-    pub(super) static CREATE_LINK_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "source_note_id": { "type": "string", "format": "uuid", "description": "Source note ID" },
-    "target_note_id": { "type": "string", "format": "uuid", "description": "Target note ID" },
-    "relation_type": {
-      "type": "string",
-      "enum": ["cites", "supports", "derived_from", "related", "contradicts"]
-    },
-    "metadata": { "type": "object", "description": "Link metadata" }
-  },
-  "required": ["source_note_id", "target_note_id", "relation_type"]
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "source_note_id": { "type": "string", "format": "uuid" },
-    "target_note_id": { "type": "string", "format": "uuid" },
-    "relation_type": {
-      "type": "string",
-      "enum": ["cites", "supports", "derived_from", "related", "contradicts"]
-    },
-    "metadata": { "type": "object" }
-  },
-  "required": ["source_note_id", "target_note_id", "relation_type"],
-  "additionalProperties": false
-}"#,
-        &[],
+    pub(super) static CREATE_LINK_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "create_link_input"),
     );
 
-    pub(super) static CREATE_LINK_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "properties": {
-    "link_id": { "type": "string", "format": "uuid" },
-    "source_note_id": { "type": "string", "format": "uuid" },
-    "target_note_id": { "type": "string", "format": "uuid" },
-    "relation_type": { "type": "string" },
-    "created_at": { "type": "string", "format": "date-time" }
-  }
-}"#,
+    pub(super) static CREATE_LINK_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "create_link_output"),
     );
 
-    pub(super) static EXPORT_LIBRARY_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "format": { "type": "string", "enum": ["json", "markdown", "obsidian"], "default": "json" },
-    "filters": {
-      "type": "object",
-      "properties": {
-        "note_ids": {
-          "type": "array",
-          "items": { "type": "string", "format": "uuid" },
-          "maxItems": 100
-        },
-        "tags": { "type": "array", "items": { "type": "string" }, "maxItems": 10 },
-        "note_type": {
-          "type": "string",
-          "enum": ["fleeting", "literature", "permanent", "insight", "agent_generated"]
-        }
-      }
-    },
-    "include_content": { "type": "boolean", "default": true },
-    "include_links": { "type": "boolean", "default": true }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "format": { "type": "string", "enum": ["json", "markdown", "obsidian"] },
-    "filters": {
-      "type": "object",
-      "properties": {
-        "note_ids": {
-          "type": "array",
-          "items": { "type": "string", "format": "uuid" },
-          "maxItems": 100
-        },
-        "tags": { "type": "array", "items": { "type": "string" }, "maxItems": 10 },
-        "note_type": {
-          "type": "string",
-          "enum": ["fleeting", "literature", "permanent", "insight", "agent_generated"]
-        }
-      },
-      "additionalProperties": false
-    },
-    "include_content": { "type": "boolean" },
-    "include_links": { "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
+    pub(super) static EXPORT_LIBRARY_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "export_library_input"),
     );
 
-    pub(super) static EXPORT_LIBRARY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "export_id": { "type": "string", "format": "uuid" },
-    "format": { "type": "string" },
-    "note_count": { "type": "integer" },
-    "link_count": { "type": "integer" },
-    "file_size_bytes": { "type": "integer" },
-    "download_url": { "type": "string", "format": "uri" },
-    "expires_at": { "type": "string", "format": "date-time" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "export_id": { "type": "string", "format": "uuid" },
-    "format": { "type": "string" },
-    "note_count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "link_count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "file_size_bytes": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "download_url": { "type": "string", "format": "uri" },
-    "expires_at": { "type": "string", "format": "date-time" }
-  }
-}"#,
-        &[],
+    pub(super) static EXPORT_LIBRARY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "export_library_output"),
     );
 
-    pub(super) static TAGS_RESOURCE: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["tags"],
-  "properties": {
-    "tags": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["tag", "notes"],
-        "properties": { "tag": { "type": "string" }, "notes": { "type": "integer" } }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["tags"],
-  "properties": {
-    "tags": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["tag", "notes"],
-        "properties": {
-          "tag": { "type": "string" },
-          "notes": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static TAGS_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "tags_resource"),
     );
 
-    pub(super) static WAITING_RESOURCE: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["instances"],
-  "properties": {
-    "instances": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "review_workflow_id",
-          "note_id",
-          "proposed_version",
-          "state",
-          "title",
-          "author",
-          "started_at",
-          "stale"
-        ],
-        "properties": {
-          "review_workflow_id": { "type": "string", "format": "uuid" },
-          "note_id": { "type": "string", "format": "uuid" },
-          "proposed_version": { "type": "integer" },
-          "state": { "type": "string" },
-          "title": { "type": "string" },
-          "author": { "type": "string" },
-          "started_at": { "type": "string" },
-          "stale": { "type": "boolean" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["instances"],
-  "properties": {
-    "instances": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "review_workflow_id",
-          "note_id",
-          "proposed_version",
-          "state",
-          "title",
-          "author",
-          "started_at",
-          "stale"
-        ],
-        "properties": {
-          "review_workflow_id": { "type": "string", "format": "uuid" },
-          "note_id": { "type": "string", "format": "uuid" },
-          "proposed_version": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "state": { "type": "string" },
-          "title": { "type": "string" },
-          "author": { "type": "string" },
-          "started_at": { "type": "string" },
-          "stale": { "type": "boolean" }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static WAITING_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "waiting_resource"),
     );
 
-    pub(super) static NOTE_RESOURCE: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "note_id",
-    "title",
-    "tags",
-    "version",
-    "created_at",
-    "updated_at",
-    "path",
-    "content"
-  ],
-  "properties": {
-    "note_id": { "type": "string", "format": "uuid" },
-    "title": { "type": "string" },
-    "note_type": { "type": "string" },
-    "tags": { "type": "array", "items": { "type": "string" } },
-    "version": { "type": "integer" },
-    "created_at": { "type": "string", "format": "date-time" },
-    "updated_at": { "type": "string", "format": "date-time" },
-    "created_by": { "type": "string" },
-    "source": { "type": "string" },
-    "path": { "type": "string" },
-    "content": { "type": "string" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "note_id",
-    "title",
-    "tags",
-    "version",
-    "created_at",
-    "updated_at",
-    "path",
-    "content"
-  ],
-  "properties": {
-    "note_id": { "type": "string", "format": "uuid" },
-    "title": { "type": "string" },
-    "note_type": { "type": "string" },
-    "tags": { "type": "array", "items": { "type": "string" } },
-    "version": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "created_at": { "type": "string", "format": "date-time" },
-    "updated_at": { "type": "string", "format": "date-time" },
-    "created_by": { "type": "string" },
-    "source": { "type": "string" },
-    "path": { "type": "string" },
-    "content": { "type": "string" }
-  }
-}"#,
-        &[],
+    pub(super) static NOTE_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "note_resource"),
     );
 
-    pub(super) static NOTE_VERSIONS_RESOURCE: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["versions"],
-  "properties": {
-    "versions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["version", "at", "by", "summary", "size"],
-        "properties": {
-          "version": { "type": "integer" },
-          "commit": { "type": "string" },
-          "at": { "type": "string", "format": "date-time" },
-          "by": { "type": "string" },
-          "summary": { "type": "string" },
-          "size": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["versions"],
-  "properties": {
-    "versions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["version", "at", "by", "summary", "size"],
-        "properties": {
-          "version": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "commit": { "type": "string" },
-          "at": { "type": "string", "format": "date-time" },
-          "by": { "type": "string" },
-          "summary": { "type": "string" },
-          "size": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static NOTE_VERSIONS_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "note_versions_resource"),
     );
 
-    pub(super) static VERSION_OF_NOTE_RESOURCE: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["note_id", "version", "content"],
-  "properties": {
-    "note_id": { "type": "string", "format": "uuid" },
-    "version": { "type": "integer" },
-    "content": { "type": "string" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["note_id", "version", "content"],
-  "properties": {
-    "note_id": { "type": "string", "format": "uuid" },
-    "version": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "content": { "type": "string" }
-  }
-}"#,
-        &[],
+    pub(super) static VERSION_OF_NOTE_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "version_of_note_resource"),
     );
 
-    pub(super) static NOTE_LINKS_RESOURCE: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["out", "in"],
-  "properties": {
-    "out": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["link_id", "source_note_id", "target_note_id", "relation_type"],
-        "properties": {
-          "link_id": { "type": "string", "format": "uuid" },
-          "source_note_id": { "type": "string", "format": "uuid" },
-          "target_note_id": { "type": "string", "format": "uuid" },
-          "relation_type": { "type": "string" },
-          "created_at": { "type": "string", "format": "date-time" },
-          "metadata": { "type": "object" }
-        }
-      }
-    },
-    "in": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["link_id", "source_note_id", "target_note_id", "relation_type"],
-        "properties": {
-          "link_id": { "type": "string", "format": "uuid" },
-          "source_note_id": { "type": "string", "format": "uuid" },
-          "target_note_id": { "type": "string", "format": "uuid" },
-          "relation_type": { "type": "string" },
-          "created_at": { "type": "string", "format": "date-time" },
-          "metadata": { "type": "object" }
-        }
-      }
-    }
-  }
-}"#,
+    pub(super) static NOTE_LINKS_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "note_links_resource"),
     );
 
-    pub(super) static INDEX_RESOURCE: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["notes"],
-  "properties": {
-    "notes": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["note_id", "title", "tags", "created_at"],
-        "properties": {
-          "note_id": { "type": "string", "format": "uuid" },
-          "title": { "type": "string" },
-          "note_type": { "type": "string" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "created_at": { "type": "string", "format": "date-time" }
-        }
-      }
-    },
-    "next": { "type": "string" }
-  }
-}"#,
+    pub(super) static INDEX_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "index_resource"),
     );
 }

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
-    WriteCx, dispatch, spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
+    Texts, ToolSpec, WriteCx, dispatch, spec,
 };
 
 /// Learning OS: the tools, one method each. Implementors write `async fn`.
@@ -430,6 +430,9 @@ pub struct WriteMemoryEntryResponse {
     pub message: Option<String>,
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("learning_os.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "learning-os",
@@ -531,68 +534,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         },
         mutating: false,
         errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-        examples: &[
-            spec::Example {
-                name: "a name",
-                json: r#"{ "name": "Ada" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "the longest name",
-                json: r#"{
-  "name": "éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé"
-}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "an empty name",
-                json: r#"{ "name": "" }"#,
-                valid: false,
-                at: Some("/name"),
-                rule: Some("name_present"),
-            },
-            spec::Example {
-                name: "a blank name",
-                json: r#"{ "name": " \t" }"#,
-                valid: false,
-                at: Some("/name"),
-                rule: Some("name_present"),
-            },
-            spec::Example {
-                name: "a name that is too long",
-                json: r#"{
-  "name": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-}"#,
-                valid: false,
-                at: Some("/name"),
-                rule: Some("maxLength"),
-            },
-            spec::Example {
-                name: "no name",
-                json: r#"{}"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("required"),
-            },
-            spec::Example {
-                name: "a name that is no string",
-                json: r#"{ "name": 7 }"#,
-                valid: false,
-                at: Some("/name"),
-                rule: Some("type"),
-            },
-            spec::Example {
-                name: "a member that there is not",
-                json: r#"{ "name": "Ada", "nope": 1 }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "hello_examples"),
         ..ToolSpec::new(&schema::HELLO_INPUT, &schema::HELLO_OUTPUT)
     },
     ToolSpec {
@@ -626,57 +568,7 @@ pub static TOOLS: [ToolSpec; 3] = [
             ],
             deny: &["**/.env*", "**/secrets*", "**/*.key", "**/*.pem", "**/.git"],
         }),
-        examples: &[
-            spec::Example {
-                name: "a document",
-                json: r#"{ "path": "docs/plan.md" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a memory file",
-                json: r#"{ "path": ".claude/memory/progress_log.jsonl" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a blank",
-                json: r#"{ "path": "docs/my plan.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("pattern"),
-            },
-            spec::Example {
-                name: "a backslash",
-                json: r#"{ "path": "docs\\plan.md" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("pattern"),
-            },
-            spec::Example {
-                name: "an empty path",
-                json: r#"{ "path": "" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("pattern"),
-            },
-            spec::Example {
-                name: "no path",
-                json: r#"{}"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("required"),
-            },
-            spec::Example {
-                name: "a member that there is not",
-                json: r#"{ "path": "docs/plan.md", "nope": 1 }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "read_repo_file_examples"),
         ..ToolSpec::new(&schema::READ_REPO_FILE_INPUT, &schema::READ_REPO_FILE_OUTPUT)
     },
     ToolSpec {
@@ -735,141 +627,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         approval: Some(spec::Approval {
             shows: spec::Shows::Appended,
         }),
-        examples: &[
-            spec::Example {
-                name: "progress",
-                json: r#"{
-  "file": "progress_log.jsonl",
-  "entry": { "timestamp": "2026-01-31T09:30:00+01:00", "event": "lesson finished" }
-}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a decision with more to it",
-                json: r#"{
-  "file": "decisions.jsonl",
-  "entry": {
-    "timestamp": "2026-01-31T09:30:00+01:00",
-    "event": "lesson finished",
-    "because": ["a", "b"]
-  }
-}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a practice",
-                json: r#"{ "file": "best_practices.md", "content": "- Write tests first\n" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "content for a log",
-                json: r#"{ "file": "progress_log.jsonl", "content": "x" }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("entry_for_jsonl"),
-            },
-            spec::Example {
-                name: "neither for a log",
-                json: r#"{ "file": "decisions.jsonl" }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("entry_for_jsonl"),
-            },
-            spec::Example {
-                name: "both for a log",
-                json: r#"{
-  "file": "decisions.jsonl",
-  "entry": { "timestamp": "2026-01-31T09:30:00+01:00", "event": "lesson finished" },
-  "content": "x"
-}"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("entry_for_jsonl"),
-            },
-            spec::Example {
-                name: "an entry for the practices",
-                json: r#"{
-  "file": "best_practices.md",
-  "entry": { "timestamp": "2026-01-31T09:30:00+01:00", "event": "lesson finished" }
-}"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("content_for_md"),
-            },
-            spec::Example {
-                name: "both for the practices",
-                json: r#"{
-  "file": "best_practices.md",
-  "entry": { "timestamp": "2026-01-31T09:30:00+01:00", "event": "lesson finished" },
-  "content": "x"
-}"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("content_for_md"),
-            },
-            spec::Example {
-                name: "no timestamp",
-                json: r#"{ "file": "progress_log.jsonl", "entry": { "event": "lesson finished" } }"#,
-                valid: false,
-                at: Some("/entry"),
-                rule: Some("timestamp_present"),
-            },
-            spec::Example {
-                name: "a time without an offset",
-                json: r#"{ "file": "progress_log.jsonl", "entry": { "timestamp": "2026-01-31T09:30:00" } }"#,
-                valid: false,
-                at: Some("/entry/timestamp"),
-                rule: Some("format"),
-            },
-            spec::Example {
-                name: "a day alone",
-                json: r#"{ "file": "progress_log.jsonl", "entry": { "timestamp": "2026-01-31" } }"#,
-                valid: false,
-                at: Some("/entry/timestamp"),
-                rule: Some("format"),
-            },
-            spec::Example {
-                name: "an entry that is no object",
-                json: r#"{ "file": "progress_log.jsonl", "entry": "lesson finished" }"#,
-                valid: false,
-                at: Some("/entry"),
-                rule: Some("type"),
-            },
-            spec::Example {
-                name: "nothing to append",
-                json: r#"{ "file": "best_practices.md", "content": "" }"#,
-                valid: false,
-                at: Some("/content"),
-                rule: Some("content_present"),
-            },
-            spec::Example {
-                name: "another file",
-                json: r#"{ "file": "notes.md", "content": "x" }"#,
-                valid: false,
-                at: Some("/file"),
-                rule: Some("enum"),
-            },
-            spec::Example {
-                name: "no file",
-                json: r#"{ "entry": { "timestamp": "2026-01-31T09:30:00+01:00", "event": "lesson finished" } }"#,
-                valid: false,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a member that there is not",
-                json: r#"{ "file": "best_practices.md", "content": "x", "nope": 1 }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "write_memory_entry_examples"),
         ..ToolSpec::new(
             &schema::WRITE_MEMORY_ENTRY_INPUT,
             &schema::WRITE_MEMORY_ENTRY_OUTPUT,
@@ -877,202 +635,31 @@ pub static TOOLS: [ToolSpec; 3] = [
     },
 ];
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::{Rule, Schema};
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static HELLO_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": { "name": { "type": "string", "description": "Name to greet", "maxLength": 100 } },
-  "required": ["name"]
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "name": { "type": "string", "maxLength": 100, "allOf": [{ "pattern": "\\S" }] }
-  },
-  "required": ["name"],
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/name/allOf/0",
-                id: "name_present",
-                message: "`name` must not be empty",
-            },
-        ],
+    pub(super) static HELLO_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "hello_input"),
     );
 
-    pub(super) static HELLO_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": { "greeting": { "type": "string", "description": "The greeting message" } }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": { "greeting": { "type": "string" } },
-  "allOf": [{ "required": ["greeting"] }]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "greeting_said",
-                message: "the greeting is always said",
-            },
-        ],
+    pub(super) static HELLO_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "hello_output"),
     );
 
-    pub(super) static READ_REPO_FILE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "path": {
-      "type": "string",
-      "description": "Relative path to file from repo root",
-      "pattern": "^[a-zA-Z0-9_\\-./]+$"
-    }
-  },
-  "required": ["path"]
-}"#,
-        r#"{
-  "type": "object",
-  "properties": { "path": { "type": "string", "pattern": "^[a-zA-Z0-9_\\-./]+$" } },
-  "required": ["path"],
-  "additionalProperties": false
-}"#,
-        &[],
+    pub(super) static READ_REPO_FILE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "read_repo_file_input"),
     );
 
-    pub(super) static READ_REPO_FILE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "content": { "type": "string", "description": "File contents" },
-    "exists": { "type": "boolean", "description": "Whether file exists" },
-    "error": { "type": "string", "description": "Error message if failed" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "content": { "type": "string" },
-    "exists": { "type": "boolean" },
-    "error": { "type": "string" }
-  },
-  "allOf": [
-    {
-      "required": ["exists"],
-      "if": { "properties": { "exists": { "const": true } } },
-      "then": { "required": ["content"] },
-      "else": { "required": ["error"] }
-    }
-  ]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "exists_said",
-                message: "whether the file exists is always said, and its content where it does",
-            },
-        ],
+    pub(super) static READ_REPO_FILE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "read_repo_file_output"),
     );
 
-    pub(super) static WRITE_MEMORY_ENTRY_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "file": {
-      "type": "string",
-      "enum": ["progress_log.jsonl", "decisions.jsonl", "best_practices.md"],
-      "description": "Target memory file"
-    },
-    "entry": {
-      "type": "object",
-      "description": "Entry to append (for JSONL files)",
-      "properties": {
-        "timestamp": { "type": "string", "format": "date-time" },
-        "event": { "type": "string" }
-      }
-    },
-    "content": {
-      "type": "string",
-      "description": "Content to append (for .md files)",
-      "maxLength": 5000
-    }
-  },
-  "required": ["file"]
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "file": {
-      "type": "string",
-      "enum": ["progress_log.jsonl", "decisions.jsonl", "best_practices.md"]
-    },
-    "entry": {
-      "type": "object",
-      "properties": {
-        "timestamp": { "type": "string", "format": "date-time" },
-        "event": { "type": "string" }
-      },
-      "allOf": [{ "required": ["timestamp"] }]
-    },
-    "content": { "type": "string", "maxLength": 5000, "allOf": [{ "minLength": 1 }] }
-  },
-  "required": ["file"],
-  "additionalProperties": false,
-  "allOf": [
-    {
-      "if": { "properties": { "file": { "enum": ["progress_log.jsonl", "decisions.jsonl"] } } },
-      "then": { "required": ["entry"], "not": { "required": ["content"] } }
-    },
-    {
-      "if": { "properties": { "file": { "const": "best_practices.md" } } },
-      "then": { "required": ["content"], "not": { "required": ["entry"] } }
-    }
-  ]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "entry_for_jsonl",
-                message: "`progress_log.jsonl` and `decisions.jsonl` take `entry`, an object, and no `content`",
-            },
-            Rule {
-                at: "/allOf/1",
-                id: "content_for_md",
-                message: "`best_practices.md` takes `content`, a text, and no `entry`",
-            },
-            Rule {
-                at: "/properties/entry/allOf/0",
-                id: "timestamp_present",
-                message: "`entry` must have a `timestamp`, like `2026-01-31T09:30:00+01:00`",
-            },
-            Rule {
-                at: "/properties/content/allOf/0",
-                id: "content_present",
-                message: "`content` must not be empty",
-            },
-        ],
+    pub(super) static WRITE_MEMORY_ENTRY_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "write_memory_entry_input"),
     );
 
-    pub(super) static WRITE_MEMORY_ENTRY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": { "success": { "type": "boolean" }, "message": { "type": "string" } }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": { "success": { "type": "boolean" }, "message": { "type": "string" } },
-  "allOf": [{ "required": ["success"], "properties": { "success": { "const": true } } }]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "success_true",
-                message: "a call that did not succeed answers with an error",
-            },
-        ],
+    pub(super) static WRITE_MEMORY_ENTRY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "write_memory_entry_output"),
     );
 }

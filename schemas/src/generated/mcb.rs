@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
-    WriteCx, dispatch, spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
+    Texts, ToolSpec, WriteCx, dispatch, spec,
 };
 
 /// MCB: the tools and their operations, one method each. Implementors write `async fn`.
@@ -3328,6 +3328,9 @@ impl<S: Mcb> Service<S> {
     }
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("mcb.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "mcb",
@@ -3584,29 +3587,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["clear"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "one",
-                            json: r#"{ "action": "clear", "collection": "shop.main" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no collection",
-                            json: r#"{ "action": "clear" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("required"),
-                        },
-                        spec::Example {
-                            name: "a line break",
-                            json: r#"{ "action": "clear", "collection": "shop\nmain" }"#,
-                            valid: false,
-                            at: Some("/collection"),
-                            rule: Some("pattern"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "index_clear_examples"),
                     ..ToolSpec::new(
                         &schema::INDEX_CLEAR_INPUT,
                         &schema::INDEX_CLEAR_OUTPUT,
@@ -3629,35 +3610,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["git_index"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "the repository of the call",
-                            json: r#"{ "action": "git_index" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "with filters",
-                            json: r#"{
-  "action": "git_index",
-  "path": "shop",
-  "collection": "shop",
-  "extensions": ["rs"],
-  "ignore_patterns": ["vendor/"]
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no bytes",
-                            json: r#"{ "action": "git_index", "max_file_size": 0 }"#,
-                            valid: false,
-                            at: Some("/max_file_size"),
-                            rule: Some("minimum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "index_git_index_examples"),
                     ..ToolSpec::new(
                         &schema::INDEX_GIT_INDEX_INPUT,
                         &schema::INDEX_GIT_INDEX_OUTPUT,
@@ -3680,66 +3633,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["start"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a folder",
-                            json: r#"{ "action": "start", "path": "shop" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "with filters",
-                            json: r#"{
-  "action": "start",
-  "path": "/srv/shop",
-  "collection": "shop.main",
-  "extensions": ["rs", ".py"],
-  "exclude_dirs": ["fixtures"],
-  "ignore_patterns": ["*.min.js", "/dist/"],
-  "max_file_size": 65536,
-  "follow_symlinks": true
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no folder",
-                            json: r#"{ "action": "start" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("required"),
-                        },
-                        spec::Example {
-                            name: "a blank path",
-                            json: r#"{ "action": "start", "path": " " }"#,
-                            valid: false,
-                            at: Some("/path"),
-                            rule: Some("pattern"),
-                        },
-                        spec::Example {
-                            name: "a collection with a line break",
-                            json: r#"{ "action": "start", "path": "shop", "collection": "my\nshop" }"#,
-                            valid: false,
-                            at: Some("/collection"),
-                            rule: Some("pattern"),
-                        },
-                        spec::Example {
-                            name: "an extension that is a path",
-                            json: r#"{ "action": "start", "path": "shop", "extensions": ["src/rs"] }"#,
-                            valid: false,
-                            at: Some("/extensions/0"),
-                            rule: Some("pattern"),
-                        },
-                        spec::Example {
-                            name: "files that are too large",
-                            json: r#"{ "action": "start", "path": "shop", "max_file_size": 16777217 }"#,
-                            valid: false,
-                            at: Some("/max_file_size"),
-                            rule: Some("maximum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "index_start_examples"),
                     ..ToolSpec::new(
                         &schema::INDEX_START_INPUT,
                         &schema::INDEX_START_OUTPUT,
@@ -3762,29 +3656,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["status"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "all",
-                            json: r#"{ "action": "status" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "one",
-                            json: r#"{ "action": "status", "collection": "shop.main" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "an empty name",
-                            json: r#"{ "action": "status", "collection": "" }"#,
-                            valid: false,
-                            at: Some("/collection"),
-                            rule: Some("minLength"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "index_status_examples"),
                     ..ToolSpec::new(
                         &schema::INDEX_STATUS_INPUT,
                         &schema::INDEX_STATUS_OUTPUT,
@@ -3828,50 +3700,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["code"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a question",
-                            json: r#"{
-  "resource": "code",
-  "query": "how are prices rounded?",
-  "collection": "shop",
-  "extensions": ["rs"],
-  "filters": ["language:rust", "path:src/**"],
-  "min_score": 0.1
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a symbol",
-                            json: r#"{ "resource": "code", "query": "\"parse_price\"", "limit": 5 }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a blank",
-                            json: r#"{ "resource": "code", "query": " " }"#,
-                            valid: false,
-                            at: Some("/query"),
-                            rule: Some("pattern"),
-                        },
-                        spec::Example {
-                            name: "a filter of memories",
-                            json: r#"{ "resource": "code", "query": "x", "filters": ["type:decision"] }"#,
-                            valid: false,
-                            at: Some("/filters/0"),
-                            rule: Some("filter"),
-                        },
-                        spec::Example {
-                            name: "too many",
-                            json: r#"{ "resource": "code", "query": "x", "limit": 1001 }"#,
-                            valid: false,
-                            at: Some("/limit"),
-                            rule: Some("maximum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "search_code_examples"),
                     ..ToolSpec::new(
                         &schema::SEARCH_CODE_INPUT,
                         &schema::SEARCH_CODE_OUTPUT,
@@ -3894,42 +3723,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["context"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a question",
-                            json: r#"{
-  "resource": "context",
-  "query": "how are prices kept?",
-  "tags": ["money"],
-  "filters": ["branch:main"],
-  "min_score": 0.2
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a blank",
-                            json: r#"{ "resource": "context", "query": " " }"#,
-                            valid: false,
-                            at: Some("/query"),
-                            rule: Some("pattern"),
-                        },
-                        spec::Example {
-                            name: "a filter that there is not",
-                            json: r#"{ "resource": "context", "query": "x", "filters": ["language:rust"] }"#,
-                            valid: false,
-                            at: Some("/filters/0"),
-                            rule: Some("filter"),
-                        },
-                        spec::Example {
-                            name: "too many",
-                            json: r#"{ "resource": "context", "query": "x", "limit": 1001 }"#,
-                            valid: false,
-                            at: Some("/limit"),
-                            rule: Some("maximum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "search_context_examples"),
                     ..ToolSpec::new(
                         &schema::SEARCH_CONTEXT_INPUT,
                         &schema::SEARCH_CONTEXT_OUTPUT,
@@ -3952,42 +3746,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["memory"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a question",
-                            json: r#"{
-  "resource": "memory",
-  "query": "how are prices kept?",
-  "tags": ["money"],
-  "filters": ["branch:main"],
-  "min_score": 0.2
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a blank",
-                            json: r#"{ "resource": "memory", "query": " " }"#,
-                            valid: false,
-                            at: Some("/query"),
-                            rule: Some("pattern"),
-                        },
-                        spec::Example {
-                            name: "a filter that there is not",
-                            json: r#"{ "resource": "memory", "query": "x", "filters": ["language:rust"] }"#,
-                            valid: false,
-                            at: Some("/filters/0"),
-                            rule: Some("filter"),
-                        },
-                        spec::Example {
-                            name: "too many",
-                            json: r#"{ "resource": "memory", "query": "x", "limit": 1001 }"#,
-                            valid: false,
-                            at: Some("/limit"),
-                            rule: Some("maximum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "search_memory_examples"),
                     ..ToolSpec::new(
                         &schema::SEARCH_MEMORY_INPUT,
                         &schema::SEARCH_MEMORY_OUTPUT,
@@ -4031,29 +3790,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["analyze"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a file",
-                            json: r#"{ "action": "analyze", "path": "shop/src/main.rs" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no file",
-                            json: r#"{ "action": "analyze" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("required"),
-                        },
-                        spec::Example {
-                            name: "a blank path",
-                            json: r#"{ "action": "analyze", "path": "\t" }"#,
-                            valid: false,
-                            at: Some("/path"),
-                            rule: Some("pattern"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "validate_analyze_examples"),
                     ..ToolSpec::new(
                         &schema::VALIDATE_ANALYZE_INPUT,
                         &schema::VALIDATE_ANALYZE_OUTPUT,
@@ -4076,29 +3813,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["list_rules"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "all",
-                            json: r#"{ "action": "list_rules" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "of a category",
-                            json: r#"{ "action": "list_rules", "category": "quality" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "an empty category",
-                            json: r#"{ "action": "list_rules", "category": "" }"#,
-                            valid: false,
-                            at: Some("/category"),
-                            rule: Some("minLength"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "validate_list_rules_examples"),
                     ..ToolSpec::new(
                         &schema::VALIDATE_LIST_RULES_INPUT,
                         &schema::VALIDATE_LIST_RULES_OUTPUT,
@@ -4121,36 +3836,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["run"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a folder",
-                            json: r#"{ "action": "run", "path": "shop" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "some rules on a file",
-                            json: r#"{ "action": "run", "path": "shop/src/main.rs", "scope": "file", "rules": ["QUAL001", "SEC001"] }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no path",
-                            json: r#"{ "action": "run" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("required"),
-                        },
-                        spec::Example {
-                            name: "an empty rule",
-                            json: r#"{ "action": "run", "path": "shop", "rules": [""] }"#,
-                            valid: false,
-                            at: Some("/rules/0"),
-                            rule: Some("minLength"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "validate_run_examples"),
                     ..ToolSpec::new(
                         &schema::VALIDATE_RUN_INPUT,
                         &schema::VALIDATE_RUN_OUTPUT,
@@ -4194,29 +3880,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["get", "error_pattern"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "the last seen",
-                            json: r#"{ "action": "get", "resource": "error_pattern" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "found",
-                            json: r#"{ "action": "get", "resource": "error_pattern", "query": "borrowed" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "both",
-                            json: r#"{ "action": "get", "resource": "error_pattern", "query": "borrowed", "ids": ["e-1"] }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("ids_or_query"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_get_error_pattern_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_GET_ERROR_PATTERN_INPUT,
                         &schema::MEMORY_GET_ERROR_PATTERN_OUTPUT,
@@ -4239,29 +3906,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["get", "execution"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "the newest",
-                            json: r#"{ "action": "get", "resource": "execution" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "one",
-                            json: r#"{ "action": "get", "resource": "execution", "ids": ["o-1"] }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no limit",
-                            json: r#"{ "action": "get", "resource": "execution", "limit": 0 }"#,
-                            valid: false,
-                            at: Some("/limit"),
-                            rule: Some("minimum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_get_execution_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_GET_EXECUTION_INPUT,
                         &schema::MEMORY_GET_EXECUTION_OUTPUT,
@@ -4284,22 +3929,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["get", "observation"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "two",
-                            json: r#"{ "action": "get", "resource": "observation", "ids": ["o-1", "o-2"] }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "none",
-                            json: r#"{ "action": "get", "resource": "observation", "ids": [] }"#,
-                            valid: false,
-                            at: Some("/ids"),
-                            rule: Some("minItems"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_get_observation_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_GET_OBSERVATION_INPUT,
                         &schema::MEMORY_GET_OBSERVATION_OUTPUT,
@@ -4322,29 +3952,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["get", "quality_gate"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "the newest",
-                            json: r#"{ "action": "get", "resource": "quality_gate" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "one",
-                            json: r#"{ "action": "get", "resource": "quality_gate", "ids": ["o-1"] }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no limit",
-                            json: r#"{ "action": "get", "resource": "quality_gate", "limit": 0 }"#,
-                            valid: false,
-                            at: Some("/limit"),
-                            rule: Some("minimum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_get_quality_gate_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_GET_QUALITY_GATE_INPUT,
                         &schema::MEMORY_GET_QUALITY_GATE_OUTPUT,
@@ -4367,22 +3975,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["get", "session"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "of a session",
-                            json: r#"{ "action": "get", "resource": "session", "session_id": "s-1" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "of none",
-                            json: r#"{ "action": "get", "resource": "session" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("required"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_get_session_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_GET_SESSION_INPUT,
                         &schema::MEMORY_GET_SESSION_OUTPUT,
@@ -4405,34 +3998,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["inject", "error_pattern"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "of the newest",
-                            json: r#"{ "action": "inject", "resource": "error_pattern" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "for a question",
-                            json: r#"{
-  "action": "inject",
-  "resource": "error_pattern",
-  "query": "how are prices kept?",
-  "max_tokens": 500
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "without room",
-                            json: r#"{ "action": "inject", "resource": "error_pattern", "max_tokens": 0 }"#,
-                            valid: false,
-                            at: Some("/max_tokens"),
-                            rule: Some("minimum"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_inject_error_pattern_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_INJECT_ERROR_PATTERN_INPUT,
                         &schema::MEMORY_INJECT_ERROR_PATTERN_OUTPUT,
@@ -4455,29 +4024,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["inject", "execution"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "of the newest",
-                            json: r#"{ "action": "inject", "resource": "execution" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "for a question",
-                            json: r#"{ "action": "inject", "resource": "execution", "query": "how are prices kept?", "max_tokens": 500 }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "without room",
-                            json: r#"{ "action": "inject", "resource": "execution", "max_tokens": 0 }"#,
-                            valid: false,
-                            at: Some("/max_tokens"),
-                            rule: Some("minimum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_inject_execution_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_INJECT_EXECUTION_INPUT,
                         &schema::MEMORY_INJECT_EXECUTION_OUTPUT,
@@ -4500,48 +4047,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["inject", "observation"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "of the newest",
-                            json: r#"{ "action": "inject", "resource": "observation" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "for a question",
-                            json: r#"{
-  "action": "inject",
-  "resource": "observation",
-  "query": "how are prices kept?",
-  "max_tokens": 500
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "without room",
-                            json: r#"{ "action": "inject", "resource": "observation", "max_tokens": 0 }"#,
-                            valid: false,
-                            at: Some("/max_tokens"),
-                            rule: Some("minimum"),
-                        },
-                        spec::Example {
-                            name: "of some types",
-                            json: r#"{ "action": "inject", "resource": "observation", "observation_types": ["code", "Error"] }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "of an unknown type",
-                            json: r#"{ "action": "inject", "resource": "observation", "observation_types": ["dream"] }"#,
-                            valid: false,
-                            at: Some("/observation_types/0"),
-                            rule: Some("observation_type"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_inject_observation_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_INJECT_OBSERVATION_INPUT,
                         &schema::MEMORY_INJECT_OBSERVATION_OUTPUT,
@@ -4564,34 +4073,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["inject", "quality_gate"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "of the newest",
-                            json: r#"{ "action": "inject", "resource": "quality_gate" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "for a question",
-                            json: r#"{
-  "action": "inject",
-  "resource": "quality_gate",
-  "query": "how are prices kept?",
-  "max_tokens": 500
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "without room",
-                            json: r#"{ "action": "inject", "resource": "quality_gate", "max_tokens": 0 }"#,
-                            valid: false,
-                            at: Some("/max_tokens"),
-                            rule: Some("minimum"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_inject_quality_gate_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_INJECT_QUALITY_GATE_INPUT,
                         &schema::MEMORY_INJECT_QUALITY_GATE_OUTPUT,
@@ -4614,29 +4099,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["inject", "session"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "of the newest",
-                            json: r#"{ "action": "inject", "resource": "session" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "for a question",
-                            json: r#"{ "action": "inject", "resource": "session", "query": "how are prices kept?", "max_tokens": 500 }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "without room",
-                            json: r#"{ "action": "inject", "resource": "session", "max_tokens": 0 }"#,
-                            valid: false,
-                            at: Some("/max_tokens"),
-                            rule: Some("minimum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_inject_session_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_INJECT_SESSION_INPUT,
                         &schema::MEMORY_INJECT_SESSION_OUTPUT,
@@ -4659,29 +4122,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["list", "error_pattern"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "the newest",
-                            json: r#"{ "action": "list", "resource": "error_pattern" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "found",
-                            json: r#"{ "action": "list", "resource": "error_pattern", "query": "parser \"AND\" (", "limit": 5 }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a blank query",
-                            json: r#"{ "action": "list", "resource": "error_pattern", "query": "  " }"#,
-                            valid: false,
-                            at: Some("/query"),
-                            rule: Some("pattern"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_list_error_pattern_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_LIST_ERROR_PATTERN_INPUT,
                         &schema::MEMORY_LIST_ERROR_PATTERN_OUTPUT,
@@ -4704,29 +4148,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["list", "execution"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "the newest",
-                            json: r#"{ "action": "list", "resource": "execution" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "found",
-                            json: r#"{ "action": "list", "resource": "execution", "query": "parser \"AND\" (", "limit": 5 }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a blank query",
-                            json: r#"{ "action": "list", "resource": "execution", "query": "  " }"#,
-                            valid: false,
-                            at: Some("/query"),
-                            rule: Some("pattern"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_list_execution_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_LIST_EXECUTION_INPUT,
                         &schema::MEMORY_LIST_EXECUTION_OUTPUT,
@@ -4749,29 +4171,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["list", "observation"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "the newest",
-                            json: r#"{ "action": "list", "resource": "observation" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "found",
-                            json: r#"{ "action": "list", "resource": "observation", "query": "parser \"AND\" (", "limit": 5 }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a blank query",
-                            json: r#"{ "action": "list", "resource": "observation", "query": "  " }"#,
-                            valid: false,
-                            at: Some("/query"),
-                            rule: Some("pattern"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_list_observation_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_LIST_OBSERVATION_INPUT,
                         &schema::MEMORY_LIST_OBSERVATION_OUTPUT,
@@ -4794,29 +4194,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["list", "quality_gate"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "the newest",
-                            json: r#"{ "action": "list", "resource": "quality_gate" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "found",
-                            json: r#"{ "action": "list", "resource": "quality_gate", "query": "parser \"AND\" (", "limit": 5 }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a blank query",
-                            json: r#"{ "action": "list", "resource": "quality_gate", "query": "  " }"#,
-                            valid: false,
-                            at: Some("/query"),
-                            rule: Some("pattern"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_list_quality_gate_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_LIST_QUALITY_GATE_INPUT,
                         &schema::MEMORY_LIST_QUALITY_GATE_OUTPUT,
@@ -4839,29 +4220,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["list", "session"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "the newest",
-                            json: r#"{ "action": "list", "resource": "session" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "found",
-                            json: r#"{ "action": "list", "resource": "session", "query": "parser \"AND\" (", "limit": 5 }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a blank query",
-                            json: r#"{ "action": "list", "resource": "session", "query": "  " }"#,
-                            valid: false,
-                            at: Some("/query"),
-                            rule: Some("pattern"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_list_session_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_LIST_SESSION_INPUT,
                         &schema::MEMORY_LIST_SESSION_OUTPUT,
@@ -4884,46 +4243,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["store", "error_pattern"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a borrow",
-                            json: r#"{
-  "action": "store",
-  "resource": "error_pattern",
-  "data": {
-    "pattern_signature": "E0502",
-    "description": "borrowed twice",
-    "category": "compilation",
-    "solutions": ["clone it"]
-  }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "of an unknown category",
-                            json: r#"{
-  "action": "store",
-  "resource": "error_pattern",
-  "data": { "pattern_signature": "E0502", "description": "borrowed twice", "category": "odd" }
-}"#,
-                            valid: false,
-                            at: Some("/data/category"),
-                            rule: Some("category"),
-                        },
-                        spec::Example {
-                            name: "with a count",
-                            json: r#"{
-  "action": "store",
-  "resource": "error_pattern",
-  "data": { "pattern_signature": "E0502", "description": "borrowed twice", "occurrence_count": 3 }
-}"#,
-                            valid: false,
-                            at: Some("/data"),
-                            rule: Some("additionalProperties"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_store_error_pattern_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_STORE_ERROR_PATTERN_INPUT,
                         &schema::MEMORY_STORE_ERROR_PATTERN_OUTPUT,
@@ -4946,53 +4269,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["store", "execution"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a test run",
-                            json: r#"{
-  "action": "store",
-  "resource": "execution",
-  "data": {
-    "command": "cargo test",
-    "exit_code": 101,
-    "duration_ms": 5200,
-    "success": false,
-    "execution_type": "Test"
-  }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "of an unknown type",
-                            json: r#"{
-  "action": "store",
-  "resource": "execution",
-  "data": {
-    "command": "make",
-    "exit_code": 0,
-    "duration_ms": 1,
-    "success": true,
-    "execution_type": "magic"
-  }
-}"#,
-                            valid: false,
-                            at: Some("/data/execution_type"),
-                            rule: Some("execution_type"),
-                        },
-                        spec::Example {
-                            name: "no command",
-                            json: r#"{
-  "action": "store",
-  "resource": "execution",
-  "data": { "exit_code": 0, "duration_ms": 1, "success": true, "execution_type": "ci" }
-}"#,
-                            valid: false,
-                            at: Some("/data"),
-                            rule: Some("required"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_store_execution_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_STORE_EXECUTION_INPUT,
                         &schema::MEMORY_STORE_EXECUTION_OUTPUT,
@@ -5015,56 +4292,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["store", "observation"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a decision",
-                            json: r#"{
-  "action": "store",
-  "resource": "observation",
-  "data": {
-    "content": "Prices are kept in cents.",
-    "observation_type": "decision",
-    "tags": ["money"]
-  }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a blank",
-                            json: r#"{
-  "action": "store",
-  "resource": "observation",
-  "data": { "content": " \n", "observation_type": "code" }
-}"#,
-                            valid: false,
-                            at: Some("/data/content"),
-                            rule: Some("pattern"),
-                        },
-                        spec::Example {
-                            name: "of an unknown type",
-                            json: r#"{
-  "action": "store",
-  "resource": "observation",
-  "data": { "content": "x", "observation_type": "dream" }
-}"#,
-                            valid: false,
-                            at: Some("/data/observation_type"),
-                            rule: Some("observation_type"),
-                        },
-                        spec::Example {
-                            name: "a run",
-                            json: r#"{
-  "action": "store",
-  "resource": "observation",
-  "data": { "content": "x", "observation_type": "execution" }
-}"#,
-                            valid: false,
-                            at: Some("/data/observation_type"),
-                            rule: Some("unsupported"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_store_observation_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_STORE_OBSERVATION_INPUT,
                         &schema::MEMORY_STORE_OBSERVATION_OUTPUT,
@@ -5087,30 +4318,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["store", "quality_gate"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "coverage",
-                            json: r#"{
-  "action": "store",
-  "resource": "quality_gate",
-  "data": { "gate_name": "coverage", "status": "failed", "message": "71 % of 80 %" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "an unknown status",
-                            json: r#"{
-  "action": "store",
-  "resource": "quality_gate",
-  "data": { "gate_name": "coverage", "status": "maybe" }
-}"#,
-                            valid: false,
-                            at: Some("/data/status"),
-                            rule: Some("gate_status"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_store_quality_gate_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_STORE_QUALITY_GATE_INPUT,
                         &schema::MEMORY_STORE_QUALITY_GATE_OUTPUT,
@@ -5133,34 +4344,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["store", "session"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "topics",
-                            json: r#"{
-  "action": "store",
-  "resource": "session",
-  "session_id": "s-1",
-  "data": { "topics": ["the parser"] }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "named in the data",
-                            json: r#"{ "action": "store", "resource": "session", "data": { "session_id": "s-1" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "of none",
-                            json: r#"{ "action": "store", "resource": "session", "data": { "topics": [] } }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("session_named"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_store_session_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_STORE_SESSION_INPUT,
                         &schema::MEMORY_STORE_SESSION_OUTPUT,
@@ -5183,42 +4367,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["timeline", "error_pattern"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "around one",
-                            json: r#"{
-  "action": "timeline",
-  "resource": "error_pattern",
-  "anchor_id": "o-1",
-  "depth_before": 2,
-  "window_secs": 3600
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "around what is found",
-                            json: r#"{ "action": "timeline", "resource": "error_pattern", "query": "it broke" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "around nothing",
-                            json: r#"{ "action": "timeline", "resource": "error_pattern" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("one_anchor"),
-                        },
-                        spec::Example {
-                            name: "too deep",
-                            json: r#"{ "action": "timeline", "resource": "error_pattern", "anchor_id": "o-1", "depth_after": 101 }"#,
-                            valid: false,
-                            at: Some("/depth_after"),
-                            rule: Some("maximum"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_timeline_error_pattern_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_TIMELINE_ERROR_PATTERN_INPUT,
                         &schema::MEMORY_TIMELINE_ERROR_PATTERN_OUTPUT,
@@ -5241,42 +4393,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["timeline", "execution"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "around one",
-                            json: r#"{
-  "action": "timeline",
-  "resource": "execution",
-  "anchor_id": "o-1",
-  "depth_before": 2,
-  "window_secs": 3600
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "around what is found",
-                            json: r#"{ "action": "timeline", "resource": "execution", "query": "it broke" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "around nothing",
-                            json: r#"{ "action": "timeline", "resource": "execution" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("one_anchor"),
-                        },
-                        spec::Example {
-                            name: "too deep",
-                            json: r#"{ "action": "timeline", "resource": "execution", "anchor_id": "o-1", "depth_after": 101 }"#,
-                            valid: false,
-                            at: Some("/depth_after"),
-                            rule: Some("maximum"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_timeline_execution_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_TIMELINE_EXECUTION_INPUT,
                         &schema::MEMORY_TIMELINE_EXECUTION_OUTPUT,
@@ -5299,66 +4419,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["timeline", "observation"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "around one",
-                            json: r#"{
-  "action": "timeline",
-  "resource": "observation",
-  "anchor_id": "o-1",
-  "depth_before": 2,
-  "window_secs": 3600
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "around what is found",
-                            json: r#"{ "action": "timeline", "resource": "observation", "query": "it broke" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "around nothing",
-                            json: r#"{ "action": "timeline", "resource": "observation" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("one_anchor"),
-                        },
-                        spec::Example {
-                            name: "too deep",
-                            json: r#"{ "action": "timeline", "resource": "observation", "anchor_id": "o-1", "depth_after": 101 }"#,
-                            valid: false,
-                            at: Some("/depth_after"),
-                            rule: Some("maximum"),
-                        },
-                        spec::Example {
-                            name: "of some types",
-                            json: r#"{
-  "action": "timeline",
-  "resource": "observation",
-  "anchor_id": "o-1",
-  "observation_types": ["code", "Error"]
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "of an unknown type",
-                            json: r#"{
-  "action": "timeline",
-  "resource": "observation",
-  "anchor_id": "o-1",
-  "observation_types": ["dream"]
-}"#,
-                            valid: false,
-                            at: Some("/observation_types/0"),
-                            rule: Some("observation_type"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_timeline_observation_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_TIMELINE_OBSERVATION_INPUT,
                         &schema::MEMORY_TIMELINE_OBSERVATION_OUTPUT,
@@ -5381,42 +4445,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["timeline", "quality_gate"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "around one",
-                            json: r#"{
-  "action": "timeline",
-  "resource": "quality_gate",
-  "anchor_id": "o-1",
-  "depth_before": 2,
-  "window_secs": 3600
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "around what is found",
-                            json: r#"{ "action": "timeline", "resource": "quality_gate", "query": "it broke" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "around nothing",
-                            json: r#"{ "action": "timeline", "resource": "quality_gate" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("one_anchor"),
-                        },
-                        spec::Example {
-                            name: "too deep",
-                            json: r#"{ "action": "timeline", "resource": "quality_gate", "anchor_id": "o-1", "depth_after": 101 }"#,
-                            valid: false,
-                            at: Some("/depth_after"),
-                            rule: Some("maximum"),
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "memory_timeline_quality_gate_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::MEMORY_TIMELINE_QUALITY_GATE_INPUT,
                         &schema::MEMORY_TIMELINE_QUALITY_GATE_OUTPUT,
@@ -5439,42 +4471,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["timeline", "session"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "around one",
-                            json: r#"{
-  "action": "timeline",
-  "resource": "session",
-  "anchor_id": "o-1",
-  "depth_before": 2,
-  "window_secs": 3600
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "around what is found",
-                            json: r#"{ "action": "timeline", "resource": "session", "query": "it broke" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "around nothing",
-                            json: r#"{ "action": "timeline", "resource": "session" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("one_anchor"),
-                        },
-                        spec::Example {
-                            name: "too deep",
-                            json: r#"{ "action": "timeline", "resource": "session", "anchor_id": "o-1", "depth_after": 101 }"#,
-                            valid: false,
-                            at: Some("/depth_after"),
-                            rule: Some("maximum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "memory_timeline_session_examples"),
                     ..ToolSpec::new(
                         &schema::MEMORY_TIMELINE_SESSION_INPUT,
                         &schema::MEMORY_TIMELINE_SESSION_OUTPUT,
@@ -5518,56 +4515,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["create"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "of an agent",
-                            json: r#"{
-  "action": "create",
-  "project_id": "shop",
-  "agent_type": "claude-code",
-  "data": { "model": "m-1" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "all in the data",
-                            json: r#"{
-  "action": "create",
-  "data": {
-    "model": "m-1",
-    "agent_type": "planner",
-    "project_id": "shop",
-    "parent_session_id": "s-1"
-  }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "without an agent's type",
-                            json: r#"{ "action": "create", "data": { "model": "m-1" } }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("agent_type_given"),
-                        },
-                        spec::Example {
-                            name: "without a model",
-                            json: r#"{ "action": "create", "agent_type": "planner", "data": {} }"#,
-                            valid: false,
-                            at: Some("/data"),
-                            rule: Some("required"),
-                        },
-                        spec::Example {
-                            name: "with a status",
-                            json: r#"{ "action": "create", "agent_type": "planner", "data": { "model": "m", "status": "failed" } }"#,
-                            valid: false,
-                            at: Some("/data"),
-                            rule: Some("additionalProperties"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "session_create_examples"),
                     ..ToolSpec::new(
                         &schema::SESSION_CREATE_INPUT,
                         &schema::SESSION_CREATE_OUTPUT,
@@ -5590,29 +4538,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["get"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "by its id",
-                            json: r#"{ "action": "get", "session_id": "s-1" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "if it is of a project",
-                            json: r#"{ "action": "get", "session_id": "s-1", "project_id": "shop" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "without an id",
-                            json: r#"{ "action": "get" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("required"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "session_get_examples"),
                     ..ToolSpec::new(
                         &schema::SESSION_GET_INPUT,
                         &schema::SESSION_GET_OUTPUT,
@@ -5635,43 +4561,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["list"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "all",
-                            json: r#"{ "action": "list" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "those at work",
-                            json: r#"{ "action": "list", "project_id": "shop", "status": "Active", "limit": 50 }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "those asleep",
-                            json: r#"{ "action": "list", "status": "asleep" }"#,
-                            valid: false,
-                            at: Some("/status"),
-                            rule: Some("session_status"),
-                        },
-                        spec::Example {
-                            name: "none",
-                            json: r#"{ "action": "list", "limit": 0 }"#,
-                            valid: false,
-                            at: Some("/limit"),
-                            rule: Some("minimum"),
-                        },
-                        spec::Example {
-                            name: "too many",
-                            json: r#"{ "action": "list", "limit": 1001 }"#,
-                            valid: false,
-                            at: Some("/limit"),
-                            rule: Some("maximum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "session_list_examples"),
                     ..ToolSpec::new(
                         &schema::SESSION_LIST_INPUT,
                         &schema::SESSION_LIST_OUTPUT,
@@ -5694,22 +4584,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["summarize"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "of a session",
-                            json: r#"{ "action": "summarize", "session_id": "s-1" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "of none",
-                            json: r#"{ "action": "summarize" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("required"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "session_read_summary_examples"),
                     ..ToolSpec::new(
                         &schema::SESSION_READ_SUMMARY_INPUT,
                         &schema::SESSION_READ_SUMMARY_OUTPUT,
@@ -5732,26 +4607,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["summarize"],
                         has: &["/data"],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "topics",
-                            json: r#"{
-  "action": "summarize",
-  "session_id": "s-1",
-  "data": { "topics": ["the parser"], "next_steps": ["release"] }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no topic",
-                            json: r#"{ "action": "summarize", "session_id": "s-1", "data": { "topics": "the parser" } }"#,
-                            valid: false,
-                            at: Some("/data/topics"),
-                            rule: Some("type"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "session_summarize_examples"),
                     ..ToolSpec::new(
                         &schema::SESSION_SUMMARIZE_INPUT,
                         &schema::SESSION_SUMMARIZE_OUTPUT,
@@ -5774,61 +4630,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["update"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "its end",
-                            json: r#"{ "action": "update", "session_id": "s-1", "status": "completed" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "what came of it",
-                            json: r#"{
-  "action": "update",
-  "session_id": "s-1",
-  "data": { "result_summary": "the parser is fixed", "token_count": 90210 }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "nothing",
-                            json: r#"{ "action": "update", "session_id": "s-1" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("something_to_change"),
-                        },
-                        spec::Example {
-                            name: "no data",
-                            json: r#"{ "action": "update", "session_id": "s-1", "data": {} }"#,
-                            valid: false,
-                            at: Some("/data"),
-                            rule: Some("minProperties"),
-                        },
-                        spec::Example {
-                            name: "reopened",
-                            json: r#"{ "action": "update", "session_id": "s-1", "data": { "status": "active" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "an unknown status",
-                            json: r#"{ "action": "update", "session_id": "s-1", "status": "asleep" }"#,
-                            valid: false,
-                            at: Some("/status"),
-                            rule: Some("session_status"),
-                        },
-                        spec::Example {
-                            name: "an unknown status in the data",
-                            json: r#"{ "action": "update", "session_id": "s-1", "data": { "status": "asleep" } }"#,
-                            valid: false,
-                            at: Some("/data/status"),
-                            rule: Some("session_status"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "session_update_examples"),
                     ..ToolSpec::new(
                         &schema::SESSION_UPDATE_INPUT,
                         &schema::SESSION_UPDATE_OUTPUT,
@@ -5872,26 +4674,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["log_delegation"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a review",
-                            json: r#"{
-  "action": "log_delegation",
-  "session_id": "s-1",
-  "data": { "child_session_id": "s-2", "prompt": "review it" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "to nobody",
-                            json: r#"{ "action": "log_delegation", "session_id": "s-1", "data": {} }"#,
-                            valid: false,
-                            at: Some("/data"),
-                            rule: Some("required"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "agent_log_delegation_examples"),
                     ..ToolSpec::new(
                         &schema::AGENT_LOG_DELEGATION_INPUT,
                         &schema::AGENT_LOG_DELEGATION_OUTPUT,
@@ -5914,22 +4697,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["log_tool"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a search",
-                            json: r#"{ "action": "log_tool", "session_id": "s-1", "data": { "tool_name": "grep", "duration_ms": 12 } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no tool",
-                            json: r#"{ "action": "log_tool", "session_id": "s-1", "data": {} }"#,
-                            valid: false,
-                            at: Some("/data"),
-                            rule: Some("required"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "agent_log_tool_examples"),
                     ..ToolSpec::new(
                         &schema::AGENT_LOG_TOOL_INPUT,
                         &schema::AGENT_LOG_TOOL_OUTPUT,
@@ -5981,20 +4749,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a decision",
-                            json: r#"{
-  "action": "create",
-  "resource": "decision",
-  "project_id": "x",
-  "data": { "title": "x", "decision": "x" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_create_decision_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_CREATE_DECISION_INPUT,
                         &schema::PROJECT_CREATE_DECISION_OUTPUT,
@@ -6025,20 +4780,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a dependency",
-                            json: r#"{
-  "action": "create",
-  "resource": "dependency",
-  "project_id": "x",
-  "data": { "from_issue_id": "x", "to_issue_id": "x" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "project_create_dependency_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::PROJECT_CREATE_DEPENDENCY_INPUT,
                         &schema::PROJECT_CREATE_DEPENDENCY_OUTPUT,
@@ -6069,15 +4814,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "create", "resource": "issue", "project_id": "x", "data": { "title": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_create_issue_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_CREATE_ISSUE_INPUT,
                         &schema::PROJECT_CREATE_ISSUE_OUTPUT,
@@ -6108,15 +4845,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a phase",
-                            json: r#"{ "action": "create", "resource": "phase", "project_id": "x", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_create_phase_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_CREATE_PHASE_INPUT,
                         &schema::PROJECT_CREATE_PHASE_OUTPUT,
@@ -6147,20 +4876,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a project",
-                            json: r#"{
-  "action": "create",
-  "resource": "project",
-  "project_id": "x",
-  "data": { "name": "x", "path": "x" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_create_project_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_CREATE_PROJECT_INPUT,
                         &schema::PROJECT_CREATE_PROJECT_OUTPUT,
@@ -6193,15 +4909,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a decision",
-                            json: r#"{ "action": "delete", "resource": "decision", "project_id": "x", "data": { "id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_delete_decision_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_DELETE_DECISION_INPUT,
                         &schema::PROJECT_DELETE_DECISION_OUTPUT,
@@ -6234,15 +4942,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a dependency",
-                            json: r#"{ "action": "delete", "resource": "dependency", "project_id": "x", "data": { "id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "project_delete_dependency_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::PROJECT_DELETE_DEPENDENCY_INPUT,
                         &schema::PROJECT_DELETE_DEPENDENCY_OUTPUT,
@@ -6275,15 +4978,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "delete", "resource": "issue", "project_id": "x", "data": { "id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_delete_issue_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_DELETE_ISSUE_INPUT,
                         &schema::PROJECT_DELETE_ISSUE_OUTPUT,
@@ -6316,15 +5011,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a phase",
-                            json: r#"{ "action": "delete", "resource": "phase", "project_id": "x", "data": { "id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_delete_phase_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_DELETE_PHASE_INPUT,
                         &schema::PROJECT_DELETE_PHASE_OUTPUT,
@@ -6355,15 +5042,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("project"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a project",
-                            json: r#"{ "action": "delete", "resource": "project", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_delete_project_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_DELETE_PROJECT_INPUT,
                         &schema::PROJECT_DELETE_PROJECT_OUTPUT,
@@ -6395,15 +5074,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a decision",
-                            json: r#"{ "action": "get", "resource": "decision", "project_id": "x", "data": { "id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_get_decision_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_GET_DECISION_INPUT,
                         &schema::PROJECT_GET_DECISION_OUTPUT,
@@ -6435,15 +5106,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a dependency",
-                            json: r#"{ "action": "get", "resource": "dependency", "project_id": "x", "data": { "id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_get_dependency_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_GET_DEPENDENCY_INPUT,
                         &schema::PROJECT_GET_DEPENDENCY_OUTPUT,
@@ -6475,15 +5138,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "get", "resource": "issue", "project_id": "x", "data": { "id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_get_issue_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_GET_ISSUE_INPUT,
                         &schema::PROJECT_GET_ISSUE_OUTPUT,
@@ -6515,15 +5170,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a phase",
-                            json: r#"{ "action": "get", "resource": "phase", "project_id": "x", "data": { "id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_get_phase_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_GET_PHASE_INPUT,
                         &schema::PROJECT_GET_PHASE_OUTPUT,
@@ -6553,15 +5200,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a project",
-                            json: r#"{ "action": "get", "resource": "project", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_get_project_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_GET_PROJECT_INPUT,
                         &schema::PROJECT_GET_PROJECT_OUTPUT,
@@ -6602,15 +5241,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         after_by: Some("seq"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a decision",
-                            json: r#"{ "action": "list", "resource": "decision", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_list_decision_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_LIST_DECISION_INPUT,
                         &schema::PROJECT_LIST_DECISION_OUTPUT,
@@ -6655,15 +5286,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         after_by: Some("seq"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a dependency",
-                            json: r#"{ "action": "list", "resource": "dependency", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_list_dependency_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_LIST_DEPENDENCY_INPUT,
                         &schema::PROJECT_LIST_DEPENDENCY_OUTPUT,
@@ -6732,15 +5355,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         after_by: Some("seq"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "list", "resource": "issue", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_list_issue_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_LIST_ISSUE_INPUT,
                         &schema::PROJECT_LIST_ISSUE_OUTPUT,
@@ -6781,15 +5396,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         after_by: Some("seq"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a phase",
-                            json: r#"{ "action": "list", "resource": "phase", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_list_phase_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_LIST_PHASE_INPUT,
                         &schema::PROJECT_LIST_PHASE_OUTPUT,
@@ -6831,15 +5438,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         wildcard: Some("*"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a project",
-                            json: r#"{ "action": "list", "resource": "project", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_list_project_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_LIST_PROJECT_INPUT,
                         &schema::PROJECT_LIST_PROJECT_OUTPUT,
@@ -6871,20 +5470,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a decision",
-                            json: r#"{
-  "action": "update",
-  "resource": "decision",
-  "project_id": "x",
-  "data": { "id": "x", "issue_id": "x" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_update_decision_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_UPDATE_DECISION_INPUT,
                         &schema::PROJECT_UPDATE_DECISION_OUTPUT,
@@ -6916,20 +5502,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a dependency",
-                            json: r#"{
-  "action": "update",
-  "resource": "dependency",
-  "project_id": "x",
-  "data": { "id": "x", "dependency_type": "blocks" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "project_update_dependency_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::PROJECT_UPDATE_DEPENDENCY_INPUT,
                         &schema::PROJECT_UPDATE_DEPENDENCY_OUTPUT,
@@ -6961,20 +5537,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{
-  "action": "update",
-  "resource": "issue",
-  "project_id": "x",
-  "data": { "id": "x", "phase_id": "x" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_update_issue_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_UPDATE_ISSUE_INPUT,
                         &schema::PROJECT_UPDATE_ISSUE_OUTPUT,
@@ -7006,15 +5569,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a phase",
-                            json: r#"{ "action": "update", "resource": "phase", "project_id": "x", "data": { "id": "x", "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_update_phase_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_UPDATE_PHASE_INPUT,
                         &schema::PROJECT_UPDATE_PHASE_OUTPUT,
@@ -7045,15 +5600,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a project",
-                            json: r#"{ "action": "update", "resource": "project", "project_id": "x", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "project_update_project_examples"),
                     ..ToolSpec::new(
                         &schema::PROJECT_UPDATE_PROJECT_INPUT,
                         &schema::PROJECT_UPDATE_PROJECT_OUTPUT,
@@ -7097,27 +5644,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["analyze_impact"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "of a branch",
-                            json: r#"{
-  "action": "analyze_impact",
-  "repo_id": "*",
-  "repo_path": "shop",
-  "target_branch": "feature/prices"
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "too many",
-                            json: r#"{ "action": "analyze_impact", "repo_id": "*", "repo_path": "shop", "limit": 1001 }"#,
-                            valid: false,
-                            at: Some("/limit"),
-                            rule: Some("maximum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "vcs_analyze_impact_examples"),
                     ..ToolSpec::new(
                         &schema::VCS_ANALYZE_IMPACT_INPUT,
                         &schema::VCS_ANALYZE_IMPACT_OUTPUT,
@@ -7140,36 +5667,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["compare_branches"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "with the default branch",
-                            json: r#"{ "action": "compare_branches", "repo_id": "*", "repo_path": "shop" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "two branches",
-                            json: r#"{
-  "action": "compare_branches",
-  "repo_id": "*",
-  "repo_path": "shop",
-  "base_branch": "main",
-  "target_branch": "feature/prices",
-  "limit": 1000
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "a blank branch",
-                            json: r#"{ "action": "compare_branches", "repo_id": "*", "repo_path": "shop", "base_branch": " " }"#,
-                            valid: false,
-                            at: Some("/base_branch"),
-                            rule: Some("pattern"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "vcs_compare_branches_examples"),
                     ..ToolSpec::new(
                         &schema::VCS_COMPARE_BRANCHES_INPUT,
                         &schema::VCS_COMPARE_BRANCHES_OUTPUT,
@@ -7192,49 +5690,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["index_repository"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "its default branch",
-                            json: r#"{ "action": "index_repository", "repo_id": "*", "repo_path": "shop" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "with its history",
-                            json: r#"{
-  "action": "index_repository",
-  "repo_id": "*",
-  "repo_path": "shop",
-  "branches": ["main", "v1.0"],
-  "include_commits": true,
-  "depth": 200
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "too deep",
-                            json: r#"{
-  "action": "index_repository",
-  "repo_id": "*",
-  "repo_path": "shop",
-  "include_commits": true,
-  "depth": 10001
-}"#,
-                            valid: false,
-                            at: Some("/depth"),
-                            rule: Some("maximum"),
-                        },
-                        spec::Example {
-                            name: "a blank branch",
-                            json: r#"{ "action": "index_repository", "repo_id": "*", "repo_path": "shop", "branches": [" "] }"#,
-                            valid: false,
-                            at: Some("/branches/0"),
-                            rule: Some("pattern"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "vcs_index_repository_examples"),
                     ..ToolSpec::new(
                         &schema::VCS_INDEX_REPOSITORY_INPUT,
                         &schema::VCS_INDEX_REPOSITORY_OUTPUT,
@@ -7257,40 +5713,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["list_repositories"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "all",
-                            json: r#"{ "action": "list_repositories", "repo_id": "*", "repo_path": "shop", "limit": 50 }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "one",
-                            json: r#"{
-  "action": "list_repositories",
-  "repo_id": "0b0c2a52-1e8b-5b43-9d59-3a7a5c2f4f10",
-  "repo_path": "."
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no folder",
-                            json: r#"{ "action": "list_repositories", "repo_id": "*" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("required"),
-                        },
-                        spec::Example {
-                            name: "none",
-                            json: r#"{ "action": "list_repositories", "repo_id": "*", "repo_path": "shop", "limit": 0 }"#,
-                            valid: false,
-                            at: Some("/limit"),
-                            rule: Some("minimum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "vcs_list_repositories_examples"),
                     ..ToolSpec::new(
                         &schema::VCS_LIST_REPOSITORIES_INPUT,
                         &schema::VCS_LIST_REPOSITORIES_OUTPUT,
@@ -7313,35 +5736,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         is: &["search_branch"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a text",
-                            json: r#"{
-  "action": "search_branch",
-  "repo_id": "*",
-  "repo_path": "shop",
-  "query": "TODO(prices)",
-  "target_branch": "main"
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no text",
-                            json: r#"{ "action": "search_branch", "repo_id": "*", "repo_path": "shop" }"#,
-                            valid: false,
-                            at: Some(""),
-                            rule: Some("required"),
-                        },
-                        spec::Example {
-                            name: "a blank",
-                            json: r#"{ "action": "search_branch", "repo_id": "*", "repo_path": "shop", "query": " " }"#,
-                            valid: false,
-                            at: Some("/query"),
-                            rule: Some("pattern"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "vcs_search_branch_examples"),
                     ..ToolSpec::new(
                         &schema::VCS_SEARCH_BRANCH_INPUT,
                         &schema::VCS_SEARCH_BRANCH_OUTPUT,
@@ -7478,15 +5873,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an api key",
-                            json: r#"{ "action": "create", "resource": "api_key", "data": { "name": "x", "user_id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_api_key_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_API_KEY_INPUT,
                         &schema::ENTITY_CREATE_API_KEY_OUTPUT,
@@ -7517,19 +5904,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an assignment",
-                            json: r#"{
-  "action": "create",
-  "resource": "assignment",
-  "data": { "agent_session_id": "x", "worktree_id": "x" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_create_assignment_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_ASSIGNMENT_INPUT,
                         &schema::ENTITY_CREATE_ASSIGNMENT_OUTPUT,
@@ -7560,15 +5938,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a branch",
-                            json: r#"{ "action": "create", "resource": "branch", "data": { "name": "x", "repository_id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_branch_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_BRANCH_INPUT,
                         &schema::ENTITY_CREATE_BRANCH_OUTPUT,
@@ -7599,15 +5969,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a comment",
-                            json: r#"{ "action": "create", "resource": "comment", "data": { "content": "x", "issue_id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_comment_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_COMMENT_INPUT,
                         &schema::ENTITY_CREATE_COMMENT_OUTPUT,
@@ -7638,15 +6000,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "create", "resource": "issue", "data": { "title": "x", "project_id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_issue_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_ISSUE_INPUT,
                         &schema::ENTITY_CREATE_ISSUE_OUTPUT,
@@ -7677,15 +6031,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a label",
-                            json: r#"{ "action": "create", "resource": "label", "data": { "name": "x", "project_id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_label_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_LABEL_INPUT,
                         &schema::ENTITY_CREATE_LABEL_OUTPUT,
@@ -7716,15 +6062,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a label assignment",
-                            json: r#"{ "action": "create", "resource": "label_assignment" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_create_label_assignment_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_LABEL_ASSIGNMENT_INPUT,
                         &schema::ENTITY_CREATE_LABEL_ASSIGNMENT_OUTPUT,
@@ -7754,15 +6095,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an org",
-                            json: r#"{ "action": "create", "resource": "org", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_org_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_ORG_INPUT,
                         &schema::ENTITY_CREATE_ORG_OUTPUT,
@@ -7793,15 +6126,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a plan",
-                            json: r#"{ "action": "create", "resource": "plan", "data": { "title": "x", "project_id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_plan_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_PLAN_INPUT,
                         &schema::ENTITY_CREATE_PLAN_OUTPUT,
@@ -7832,15 +6157,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a repository",
-                            json: r#"{ "action": "create", "resource": "repository", "data": { "name": "x", "project_id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_create_repository_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_REPOSITORY_INPUT,
                         &schema::ENTITY_CREATE_REPOSITORY_OUTPUT,
@@ -7871,19 +6191,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a review",
-                            json: r#"{
-  "action": "create",
-  "resource": "review",
-  "data": { "verdict": "approved", "plan_version_id": "x" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_review_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_REVIEW_INPUT,
                         &schema::ENTITY_CREATE_REVIEW_OUTPUT,
@@ -7913,15 +6221,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a team",
-                            json: r#"{ "action": "create", "resource": "team", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_team_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_TEAM_INPUT,
                         &schema::ENTITY_CREATE_TEAM_OUTPUT,
@@ -7952,15 +6252,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a team member",
-                            json: r#"{ "action": "create", "resource": "team_member" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_create_team_member_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_TEAM_MEMBER_INPUT,
                         &schema::ENTITY_CREATE_TEAM_MEMBER_OUTPUT,
@@ -7990,19 +6285,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a user",
-                            json: r#"{
-  "action": "create",
-  "resource": "user",
-  "data": { "email": "a@example.org", "display_name": "x" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_user_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_USER_INPUT,
                         &schema::ENTITY_CREATE_USER_OUTPUT,
@@ -8033,15 +6316,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a version",
-                            json: r#"{ "action": "create", "resource": "version", "data": { "content_json": "x", "plan_id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_version_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_VERSION_INPUT,
                         &schema::ENTITY_CREATE_VERSION_OUTPUT,
@@ -8072,19 +6347,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a worktree",
-                            json: r#"{
-  "action": "create",
-  "resource": "worktree",
-  "data": { "branch_id": "x", "path": "x", "repository_id": "x" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_create_worktree_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_CREATE_WORKTREE_INPUT,
                         &schema::ENTITY_CREATE_WORKTREE_OUTPUT,
@@ -8115,15 +6378,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("api_key"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an api key",
-                            json: r#"{ "action": "delete", "resource": "api_key", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_delete_api_key_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_API_KEY_INPUT,
                         &schema::ENTITY_DELETE_API_KEY_OUTPUT,
@@ -8154,15 +6409,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("assignment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an assignment",
-                            json: r#"{ "action": "delete", "resource": "assignment", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_delete_assignment_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_ASSIGNMENT_INPUT,
                         &schema::ENTITY_DELETE_ASSIGNMENT_OUTPUT,
@@ -8193,15 +6443,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("branch"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a branch",
-                            json: r#"{ "action": "delete", "resource": "branch", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_delete_branch_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_BRANCH_INPUT,
                         &schema::ENTITY_DELETE_BRANCH_OUTPUT,
@@ -8232,15 +6474,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("comment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a comment",
-                            json: r#"{ "action": "delete", "resource": "comment", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_delete_comment_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_COMMENT_INPUT,
                         &schema::ENTITY_DELETE_COMMENT_OUTPUT,
@@ -8271,15 +6505,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("issue"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "delete", "resource": "issue", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_delete_issue_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_ISSUE_INPUT,
                         &schema::ENTITY_DELETE_ISSUE_OUTPUT,
@@ -8310,15 +6536,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("label"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a label",
-                            json: r#"{ "action": "delete", "resource": "label", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_delete_label_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_LABEL_INPUT,
                         &schema::ENTITY_DELETE_LABEL_OUTPUT,
@@ -8349,15 +6567,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("label_assignment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a label assignment",
-                            json: r#"{ "action": "delete", "resource": "label_assignment", "issue_id": "x", "label_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_delete_label_assignment_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_LABEL_ASSIGNMENT_INPUT,
                         &schema::ENTITY_DELETE_LABEL_ASSIGNMENT_OUTPUT,
@@ -8388,15 +6601,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("org"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an org",
-                            json: r#"{ "action": "delete", "resource": "org", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_delete_org_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_ORG_INPUT,
                         &schema::ENTITY_DELETE_ORG_OUTPUT,
@@ -8427,15 +6632,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("plan"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a plan",
-                            json: r#"{ "action": "delete", "resource": "plan", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_delete_plan_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_PLAN_INPUT,
                         &schema::ENTITY_DELETE_PLAN_OUTPUT,
@@ -8466,15 +6663,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("repository"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a repository",
-                            json: r#"{ "action": "delete", "resource": "repository", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_delete_repository_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_REPOSITORY_INPUT,
                         &schema::ENTITY_DELETE_REPOSITORY_OUTPUT,
@@ -8505,15 +6697,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("team"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a team",
-                            json: r#"{ "action": "delete", "resource": "team", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_delete_team_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_TEAM_INPUT,
                         &schema::ENTITY_DELETE_TEAM_OUTPUT,
@@ -8544,15 +6728,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("team_member"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a team member",
-                            json: r#"{ "action": "delete", "resource": "team_member", "team_id": "x", "user_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_delete_team_member_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_TEAM_MEMBER_INPUT,
                         &schema::ENTITY_DELETE_TEAM_MEMBER_OUTPUT,
@@ -8583,15 +6762,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("user"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a user",
-                            json: r#"{ "action": "delete", "resource": "user", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_delete_user_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_USER_INPUT,
                         &schema::ENTITY_DELETE_USER_OUTPUT,
@@ -8622,15 +6793,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("worktree"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a worktree",
-                            json: r#"{ "action": "delete", "resource": "worktree", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_delete_worktree_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_DELETE_WORKTREE_INPUT,
                         &schema::ENTITY_DELETE_WORKTREE_OUTPUT,
@@ -8660,15 +6823,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an api key",
-                            json: r#"{ "action": "get", "resource": "api_key", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_api_key_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_API_KEY_INPUT,
                         &schema::ENTITY_GET_API_KEY_OUTPUT,
@@ -8698,15 +6853,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an assignment",
-                            json: r#"{ "action": "get", "resource": "assignment", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_assignment_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_ASSIGNMENT_INPUT,
                         &schema::ENTITY_GET_ASSIGNMENT_OUTPUT,
@@ -8736,15 +6883,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a branch",
-                            json: r#"{ "action": "get", "resource": "branch", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_branch_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_BRANCH_INPUT,
                         &schema::ENTITY_GET_BRANCH_OUTPUT,
@@ -8774,15 +6913,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a comment",
-                            json: r#"{ "action": "get", "resource": "comment", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_comment_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_COMMENT_INPUT,
                         &schema::ENTITY_GET_COMMENT_OUTPUT,
@@ -8812,15 +6943,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "get", "resource": "issue", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_issue_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_ISSUE_INPUT,
                         &schema::ENTITY_GET_ISSUE_OUTPUT,
@@ -8850,15 +6973,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a label",
-                            json: r#"{ "action": "get", "resource": "label", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_label_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_LABEL_INPUT,
                         &schema::ENTITY_GET_LABEL_OUTPUT,
@@ -8888,15 +7003,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a label assignment",
-                            json: r#"{ "action": "get", "resource": "label_assignment", "issue_id": "x", "label_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_get_label_assignment_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_LABEL_ASSIGNMENT_INPUT,
                         &schema::ENTITY_GET_LABEL_ASSIGNMENT_OUTPUT,
@@ -8926,15 +7036,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an org",
-                            json: r#"{ "action": "get", "resource": "org", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_org_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_ORG_INPUT,
                         &schema::ENTITY_GET_ORG_OUTPUT,
@@ -8964,15 +7066,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a plan",
-                            json: r#"{ "action": "get", "resource": "plan", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_plan_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_PLAN_INPUT,
                         &schema::ENTITY_GET_PLAN_OUTPUT,
@@ -9002,15 +7096,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a repository",
-                            json: r#"{ "action": "get", "resource": "repository", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_repository_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_REPOSITORY_INPUT,
                         &schema::ENTITY_GET_REPOSITORY_OUTPUT,
@@ -9043,15 +7129,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a review",
-                            json: r#"{ "action": "get", "resource": "review", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_review_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_REVIEW_INPUT,
                         &schema::ENTITY_GET_REVIEW_OUTPUT,
@@ -9081,15 +7159,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a team",
-                            json: r#"{ "action": "get", "resource": "team", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_team_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_TEAM_INPUT,
                         &schema::ENTITY_GET_TEAM_OUTPUT,
@@ -9119,15 +7189,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a team member",
-                            json: r#"{ "action": "get", "resource": "team_member", "team_id": "x", "user_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_team_member_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_TEAM_MEMBER_INPUT,
                         &schema::ENTITY_GET_TEAM_MEMBER_OUTPUT,
@@ -9157,15 +7219,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a user",
-                            json: r#"{ "action": "get", "resource": "user" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_user_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_USER_INPUT,
                         &schema::ENTITY_GET_USER_OUTPUT,
@@ -9195,15 +7249,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a version",
-                            json: r#"{ "action": "get", "resource": "version", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_version_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_VERSION_INPUT,
                         &schema::ENTITY_GET_VERSION_OUTPUT,
@@ -9233,15 +7279,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a worktree",
-                            json: r#"{ "action": "get", "resource": "worktree", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_get_worktree_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_GET_WORKTREE_INPUT,
                         &schema::ENTITY_GET_WORKTREE_OUTPUT,
@@ -9272,15 +7310,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("api_key"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an api key",
-                            json: r#"{ "action": "list", "resource": "api_key" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_api_key_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_API_KEY_INPUT,
                         &schema::ENTITY_LIST_API_KEY_OUTPUT,
@@ -9311,15 +7341,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("assignment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an assignment",
-                            json: r#"{ "action": "list", "resource": "assignment", "worktree_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_assignment_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_ASSIGNMENT_INPUT,
                         &schema::ENTITY_LIST_ASSIGNMENT_OUTPUT,
@@ -9350,15 +7372,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("branch"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a branch",
-                            json: r#"{ "action": "list", "resource": "branch", "repository_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_branch_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_BRANCH_INPUT,
                         &schema::ENTITY_LIST_BRANCH_OUTPUT,
@@ -9389,15 +7403,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("comment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a comment",
-                            json: r#"{ "action": "list", "resource": "comment", "issue_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_comment_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_COMMENT_INPUT,
                         &schema::ENTITY_LIST_COMMENT_OUTPUT,
@@ -9428,15 +7434,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("issue"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "list", "resource": "issue", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_issue_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_ISSUE_INPUT,
                         &schema::ENTITY_LIST_ISSUE_OUTPUT,
@@ -9467,15 +7465,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("label"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a label",
-                            json: r#"{ "action": "list", "resource": "label", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_label_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_LABEL_INPUT,
                         &schema::ENTITY_LIST_LABEL_OUTPUT,
@@ -9506,15 +7496,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("label_assignment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a label assignment",
-                            json: r#"{ "action": "list", "resource": "label_assignment", "issue_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_list_label_assignment_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_LABEL_ASSIGNMENT_INPUT,
                         &schema::ENTITY_LIST_LABEL_ASSIGNMENT_OUTPUT,
@@ -9544,15 +7529,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("org"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an org",
-                            json: r#"{ "action": "list", "resource": "org" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_org_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_ORG_INPUT,
                         &schema::ENTITY_LIST_ORG_OUTPUT,
@@ -9583,15 +7560,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("plan"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a plan",
-                            json: r#"{ "action": "list", "resource": "plan", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_plan_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_PLAN_INPUT,
                         &schema::ENTITY_LIST_PLAN_OUTPUT,
@@ -9622,15 +7591,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("repository"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a repository",
-                            json: r#"{ "action": "list", "resource": "repository", "project_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_repository_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_REPOSITORY_INPUT,
                         &schema::ENTITY_LIST_REPOSITORY_OUTPUT,
@@ -9661,15 +7622,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("review"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a review",
-                            json: r#"{ "action": "list", "resource": "review", "plan_version_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_review_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_REVIEW_INPUT,
                         &schema::ENTITY_LIST_REVIEW_OUTPUT,
@@ -9699,15 +7652,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("team"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a team",
-                            json: r#"{ "action": "list", "resource": "team" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_team_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_TEAM_INPUT,
                         &schema::ENTITY_LIST_TEAM_OUTPUT,
@@ -9738,15 +7683,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("team_member"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a team member",
-                            json: r#"{ "action": "list", "resource": "team_member", "team_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_team_member_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_TEAM_MEMBER_INPUT,
                         &schema::ENTITY_LIST_TEAM_MEMBER_OUTPUT,
@@ -9782,15 +7719,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         ],
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a user",
-                            json: r#"{ "action": "list", "resource": "user" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_user_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_USER_INPUT,
                         &schema::ENTITY_LIST_USER_OUTPUT,
@@ -9821,15 +7750,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("version"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a version",
-                            json: r#"{ "action": "list", "resource": "version", "plan_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_version_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_VERSION_INPUT,
                         &schema::ENTITY_LIST_VERSION_OUTPUT,
@@ -9860,15 +7781,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("worktree"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a worktree",
-                            json: r#"{ "action": "list", "resource": "worktree", "repository_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_list_worktree_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_LIST_WORKTREE_INPUT,
                         &schema::ENTITY_LIST_WORKTREE_OUTPUT,
@@ -9905,15 +7818,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         ],
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an assignment",
-                            json: r#"{ "action": "release", "resource": "assignment", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_release_assignment_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_RELEASE_ASSIGNMENT_INPUT,
                         &schema::ENTITY_RELEASE_ASSIGNMENT_OUTPUT,
@@ -9952,15 +7860,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         fields: &["revoked_at"],
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an api key",
-                            json: r#"{ "action": "update", "resource": "api_key", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_update_api_key_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_API_KEY_INPUT,
                         &schema::ENTITY_UPDATE_API_KEY_OUTPUT,
@@ -9991,15 +7891,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a branch",
-                            json: r#"{ "action": "update", "resource": "branch", "id": "x", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_update_branch_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_BRANCH_INPUT,
                         &schema::ENTITY_UPDATE_BRANCH_OUTPUT,
@@ -10030,15 +7922,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a comment",
-                            json: r#"{ "action": "update", "resource": "comment", "id": "x", "data": { "content": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_update_comment_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_COMMENT_INPUT,
                         &schema::ENTITY_UPDATE_COMMENT_OUTPUT,
@@ -10069,15 +7953,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "update", "resource": "issue", "id": "x", "data": { "phase_id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_update_issue_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_ISSUE_INPUT,
                         &schema::ENTITY_UPDATE_ISSUE_OUTPUT,
@@ -10108,15 +7984,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a label",
-                            json: r#"{ "action": "update", "resource": "label", "id": "x", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_update_label_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_LABEL_INPUT,
                         &schema::ENTITY_UPDATE_LABEL_OUTPUT,
@@ -10147,15 +8015,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an org",
-                            json: r#"{ "action": "update", "resource": "org", "id": "x", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_update_org_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_ORG_INPUT,
                         &schema::ENTITY_UPDATE_ORG_OUTPUT,
@@ -10186,15 +8046,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a plan",
-                            json: r#"{ "action": "update", "resource": "plan", "id": "x", "data": { "title": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_update_plan_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_PLAN_INPUT,
                         &schema::ENTITY_UPDATE_PLAN_OUTPUT,
@@ -10225,15 +8077,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a repository",
-                            json: r#"{ "action": "update", "resource": "repository", "id": "x", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_update_repository_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_REPOSITORY_INPUT,
                         &schema::ENTITY_UPDATE_REPOSITORY_OUTPUT,
@@ -10264,15 +8111,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a team",
-                            json: r#"{ "action": "update", "resource": "team", "id": "x", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_update_team_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_TEAM_INPUT,
                         &schema::ENTITY_UPDATE_TEAM_OUTPUT,
@@ -10303,21 +8142,10 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a team member",
-                            json: r#"{
-  "action": "update",
-  "resource": "team_member",
-  "team_id": "x",
-  "user_id": "x",
-  "data": { "role": "lead" }
-}"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(
+                        &TEXTS,
+                        "entity_update_team_member_examples",
+                    ),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_TEAM_MEMBER_INPUT,
                         &schema::ENTITY_UPDATE_TEAM_MEMBER_OUTPUT,
@@ -10348,15 +8176,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a user",
-                            json: r#"{ "action": "update", "resource": "user", "id": "x", "data": { "email": "a@example.org" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_update_user_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_USER_INPUT,
                         &schema::ENTITY_UPDATE_USER_OUTPUT,
@@ -10387,15 +8207,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a worktree",
-                            json: r#"{ "action": "update", "resource": "worktree", "id": "x", "data": { "branch_id": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "entity_update_worktree_examples"),
                     ..ToolSpec::new(
                         &schema::ENTITY_UPDATE_WORKTREE_INPUT,
                         &schema::ENTITY_UPDATE_WORKTREE_OUTPUT,
@@ -13348,18994 +11160,1263 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
     },
 };
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::{Rule, Schema};
-
-    pub(super) static INDEX_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["start", "git_index", "status", "clear"],
-      "description": "`start`, `git_index`, `status`, `clear`"
-    },
-    "path": {
-      "type": "string",
-      "description": "Path to codebase directory (required for `start`)"
-    },
-    "collection": { "type": "string", "description": "Collection name for the index" },
-    "extensions": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "File extensions to include"
-    },
-    "exclude_dirs": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "Directories to exclude"
-    },
-    "ignore_patterns": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "Glob patterns for files/directories to exclude"
-    },
-    "max_file_size": { "type": "integer", "description": "Maximum file size to index (bytes)" },
-    "follow_symlinks": {
-      "type": "boolean",
-      "description": "Follow symbolic links during indexing"
-    },
-    "token": { "type": "string", "description": "JWT token for authenticated requests" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action"],
-  "properties": {
-    "action": { "type": "string", "enum": ["start", "git_index", "status", "clear"] },
-    "path": { "type": "string" },
-    "collection": { "type": "string" },
-    "extensions": { "type": "array", "items": { "type": "string" } },
-    "exclude_dirs": { "type": "array", "items": { "type": "string" } },
-    "ignore_patterns": { "type": "array", "items": { "type": "string" } },
-    "max_file_size": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "follow_symlinks": { "type": "boolean" },
-    "token": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static INDEX_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "collection": { "type": "string" },
-    "files": { "type": "integer" },
-    "chunks": { "type": "integer" },
-    "cleared": { "enum": [true], "type": "boolean" },
-    "operation_id": { "type": "string" },
-    "path": { "type": "string" },
-    "state": { "enum": ["indexing"], "type": "string" },
-    "started_at": { "type": "integer" },
-    "branches": { "type": "array", "items": { "type": "string" } },
-    "count": { "type": "integer" },
-    "collections": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "collection": { "type": "string" },
-          "path": { "type": "string" },
-          "kind": { "type": "string", "enum": ["files", "branches", "repository"] },
-          "state": { "type": "string", "enum": ["idle", "indexing", "failed", "interrupted"] },
-          "operation_id": { "type": "string" },
-          "files_total": { "type": "integer" },
-          "files_done": { "type": "integer" },
-          "files_failed": { "type": "integer" },
-          "failures": {
-            "type": "array",
-            "description": "The first 20 files that could not be indexed, each with the reason",
-            "items": {
-              "type": "object",
-              "properties": {
-                "path": { "type": "string" },
-                "branch": { "type": ["string", "null"] },
-                "reason": { "type": "string" }
-              }
-            }
-          },
-          "files_left_out": {
-            "type": "integer",
-            "description": "Files that may have secrets, by their names, and minified ones; `ignore_patterns` such as `!.env` take them"
-          },
-          "chunks": { "type": "integer" },
-          "vectors_done": { "type": "integer" },
-          "started_at": { "type": "integer" },
-          "finished_at": { "type": ["integer", "null"] },
-          "error": { "type": ["string", "null"] }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "collection": { "type": "string" },
-    "files": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "chunks": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "cleared": { "enum": [true], "type": "boolean" },
-    "operation_id": { "type": "string" },
-    "path": { "type": "string" },
-    "state": { "enum": ["indexing"], "type": "string" },
-    "started_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "branches": { "type": "array", "items": { "type": "string" } },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "collections": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "collection": { "type": "string" },
-          "path": { "type": "string" },
-          "kind": { "type": "string", "enum": ["files", "branches", "repository"] },
-          "state": { "type": "string", "enum": ["idle", "indexing", "failed", "interrupted"] },
-          "operation_id": { "type": "string" },
-          "files_total": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "files_done": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "files_failed": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "failures": {
-            "type": "array",
-            "items": {
-              "type": "object",
-              "properties": {
-                "path": { "type": "string" },
-                "branch": { "type": ["string", "null"] },
-                "reason": { "type": "string" }
-              }
-            }
-          },
-          "files_left_out": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "chunks": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "vectors_done": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "started_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "finished_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "error": { "type": ["string", "null"] }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static INDEX_CLEAR_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["collection", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`start`, `git_index`, `status`, `clear`",
-      "const": "clear"
-    },
-    "collection": {
-      "type": "string",
-      "description": "Collection name for the index",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "^[^\\u0000-\\u001F]*$"
-    },
-    "token": { "type": "string", "description": "JWT token for authenticated requests" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static INDEX_CLEAR_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["collection", "files", "chunks", "cleared"],
-  "properties": {
-    "collection": { "type": "string" },
-    "files": { "type": "integer", "minimum": 0 },
-    "chunks": { "type": "integer", "minimum": 0 },
-    "cleared": { "const": true, "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["collection", "files", "chunks", "cleared"],
-  "properties": {
-    "collection": { "type": "string" },
-    "files": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "chunks": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "cleared": { "const": true, "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static INDEX_GIT_INDEX_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`start`, `git_index`, `status`, `clear`",
-      "const": "git_index"
-    },
-    "path": {
-      "type": "string",
-      "description": "Path to codebase directory (required for `start`)",
-      "minLength": 1,
-      "maxLength": 4096,
-      "pattern": "\\S"
-    },
-    "collection": {
-      "type": "string",
-      "description": "Collection name for the index",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "^[^\\u0000-\\u001F]*$"
-    },
-    "extensions": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[^/\\\\\\s]*$" },
-      "description": "File extensions to include",
-      "maxItems": 200
-    },
-    "exclude_dirs": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 4096 },
-      "description": "Directories to exclude",
-      "maxItems": 1000
-    },
-    "ignore_patterns": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 4096 },
-      "description": "Glob patterns for files/directories to exclude",
-      "maxItems": 1000
-    },
-    "max_file_size": {
-      "type": "integer",
-      "description": "Maximum file size to index (bytes)",
-      "minimum": 1,
-      "maximum": 16777216,
-      "default": 1048576
-    },
-    "token": { "type": "string", "description": "JWT token for authenticated requests" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static INDEX_GIT_INDEX_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["operation_id", "collection", "path", "state", "started_at", "branches"],
-  "properties": {
-    "operation_id": { "type": "string" },
-    "collection": { "type": "string" },
-    "path": { "type": "string" },
-    "state": { "const": "indexing", "type": "string" },
-    "started_at": { "type": "integer" },
-    "branches": { "type": "array", "items": { "type": "string" } }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["operation_id", "collection", "path", "state", "started_at", "branches"],
-  "properties": {
-    "operation_id": { "type": "string" },
-    "collection": { "type": "string" },
-    "path": { "type": "string" },
-    "state": { "const": "indexing", "type": "string" },
-    "started_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "branches": { "type": "array", "items": { "type": "string" } }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static INDEX_START_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["path", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`start`, `git_index`, `status`, `clear`",
-      "const": "start"
-    },
-    "path": {
-      "type": "string",
-      "description": "Path to codebase directory (required for `start`)",
-      "minLength": 1,
-      "maxLength": 4096,
-      "pattern": "\\S"
-    },
-    "collection": {
-      "type": "string",
-      "description": "Collection name for the index",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "^[^\\u0000-\\u001F]*$"
-    },
-    "extensions": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[^/\\\\\\s]*$" },
-      "description": "File extensions to include",
-      "maxItems": 200
-    },
-    "exclude_dirs": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 4096 },
-      "description": "Directories to exclude",
-      "maxItems": 1000
-    },
-    "ignore_patterns": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 4096 },
-      "description": "Glob patterns for files/directories to exclude",
-      "maxItems": 1000
-    },
-    "max_file_size": {
-      "type": "integer",
-      "description": "Maximum file size to index (bytes)",
-      "minimum": 1,
-      "maximum": 16777216,
-      "default": 1048576
-    },
-    "follow_symlinks": {
-      "type": "boolean",
-      "description": "Follow symbolic links during indexing",
-      "default": false
-    },
-    "token": { "type": "string", "description": "JWT token for authenticated requests" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static INDEX_START_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["operation_id", "collection", "path", "state", "started_at"],
-  "properties": {
-    "operation_id": { "type": "string" },
-    "collection": { "type": "string" },
-    "path": { "type": "string" },
-    "state": { "const": "indexing", "type": "string" },
-    "started_at": { "type": "integer" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["operation_id", "collection", "path", "state", "started_at"],
-  "properties": {
-    "operation_id": { "type": "string" },
-    "collection": { "type": "string" },
-    "path": { "type": "string" },
-    "state": { "const": "indexing", "type": "string" },
-    "started_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static INDEX_STATUS_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`start`, `git_index`, `status`, `clear`",
-      "const": "status"
-    },
-    "collection": {
-      "type": "string",
-      "description": "Collection name for the index",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "^[^\\u0000-\\u001F]*$"
-    },
-    "token": { "type": "string", "description": "JWT token for authenticated requests" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static INDEX_STATUS_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "collections"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "collections": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "collection",
-          "path",
-          "kind",
-          "state",
-          "operation_id",
-          "files_total",
-          "files_done",
-          "files_failed",
-          "failures",
-          "files_left_out",
-          "chunks",
-          "vectors_done",
-          "started_at",
-          "finished_at",
-          "error"
-        ],
-        "properties": {
-          "collection": { "type": "string" },
-          "path": { "type": "string" },
-          "kind": { "type": "string", "enum": ["files", "branches", "repository"] },
-          "state": { "type": "string", "enum": ["idle", "indexing", "failed", "interrupted"] },
-          "operation_id": { "type": "string" },
-          "files_total": { "type": "integer", "minimum": 0 },
-          "files_done": { "type": "integer", "minimum": 0 },
-          "files_failed": { "type": "integer", "minimum": 0 },
-          "failures": {
-            "type": "array",
-            "description": "The first 20 files that could not be indexed, each with the reason",
-            "maxItems": 20,
-            "items": {
-              "type": "object",
-              "required": ["path", "branch", "reason"],
-              "properties": {
-                "path": { "type": "string" },
-                "branch": { "type": ["string", "null"] },
-                "reason": { "type": "string" }
-              },
-              "additionalProperties": false
-            }
-          },
-          "files_left_out": {
-            "type": "integer",
-            "minimum": 0,
-            "description": "Files that may have secrets, by their names, and minified ones; `ignore_patterns` such as `!.env` take them"
-          },
-          "chunks": { "type": "integer", "minimum": 0 },
-          "vectors_done": { "type": "integer", "minimum": 0 },
-          "started_at": { "type": "integer" },
-          "finished_at": { "type": ["integer", "null"] },
-          "error": { "type": ["string", "null"] }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "collections"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "collections": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "collection",
-          "path",
-          "kind",
-          "state",
-          "operation_id",
-          "files_total",
-          "files_done",
-          "files_failed",
-          "failures",
-          "files_left_out",
-          "chunks",
-          "vectors_done",
-          "started_at",
-          "finished_at",
-          "error"
-        ],
-        "properties": {
-          "collection": { "type": "string" },
-          "path": { "type": "string" },
-          "kind": { "type": "string", "enum": ["files", "branches", "repository"] },
-          "state": { "type": "string", "enum": ["idle", "indexing", "failed", "interrupted"] },
-          "operation_id": { "type": "string" },
-          "files_total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "files_done": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "files_failed": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "failures": {
-            "type": "array",
-            "maxItems": 20,
-            "items": {
-              "type": "object",
-              "required": ["path", "branch", "reason"],
-              "properties": {
-                "path": { "type": "string" },
-                "branch": { "type": ["string", "null"] },
-                "reason": { "type": "string" }
-              },
-              "additionalProperties": false
-            }
-          },
-          "files_left_out": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "chunks": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "vectors_done": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "started_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "finished_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "error": { "type": ["string", "null"] }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static SEARCH_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "resource"],
-  "properties": {
-    "query": { "type": "string", "description": "Natural language search query" },
-    "resource": {
-      "type": "string",
-      "enum": ["code", "memory", "context"],
-      "description": "`code`, `memory`, `context`"
-    },
-    "collection": { "type": "string", "description": "Collection name" },
-    "extensions": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "File extensions to include (code search)"
-    },
-    "filters": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "Additional search filters"
-    },
-    "limit": { "type": "integer", "description": "Maximum results to return" },
-    "min_score": { "type": "number", "description": "Minimum similarity score (0.0–1.0)" },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "Filter by tags (memory search)"
-    },
-    "session_id": { "type": "string", "description": "Filter by session ID (memory search)" },
-    "token": { "type": "string", "description": "JWT token for authenticated requests" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "resource"],
-  "properties": {
-    "query": { "type": "string" },
-    "resource": { "type": "string", "enum": ["code", "memory", "context"] },
-    "collection": { "type": "string" },
-    "extensions": { "type": "array", "items": { "type": "string" } },
-    "filters": { "type": "array", "items": { "type": "string" } },
-    "limit": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "min_score": { "type": "number" },
-    "tags": { "type": "array", "items": { "type": "string" } },
-    "session_id": { "type": "string" },
-    "token": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static SEARCH_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "query": { "type": "string" },
-    "resource": { "type": "string" },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "results": { "type": "array", "items": { "type": "object" } }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "query": { "type": "string" },
-    "resource": { "type": "string" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "results": { "type": "array", "items": { "type": "object" } }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static SEARCH_CODE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "resource"],
-  "properties": {
-    "resource": {
-      "type": "string",
-      "description": "`code`, `memory`, `context`",
-      "const": "code"
-    },
-    "query": {
-      "type": "string",
-      "description": "Natural language search query",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "collection": {
-      "type": "string",
-      "description": "Collection name",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "^[^\\u0000-\\u001F]*$"
-    },
-    "extensions": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[^/\\\\\\s]*$" },
-      "description": "File extensions to include (code search)",
-      "maxItems": 200
-    },
-    "filters": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 4200 },
-      "description": "Additional search filters",
-      "maxItems": 50
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results to return",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    },
-    "min_score": {
-      "type": "number",
-      "description": "Minimum similarity score (0.0–1.0)",
-      "minimum": 0,
-      "maximum": 1
-    },
-    "token": { "type": "string", "description": "JWT token for authenticated requests" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "resource"],
-  "properties": {
-    "resource": { "type": "string", "const": "code" },
-    "query": { "type": "string", "minLength": 1, "maxLength": 4000, "pattern": "\\S" },
-    "collection": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "^[^\\u0000-\\u001F]*$"
-    },
-    "extensions": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[^/\\\\\\s]*$" },
-      "maxItems": 200
-    },
-    "filters": {
-      "type": "array",
-      "items": {
-        "type": "string",
-        "minLength": 1,
-        "maxLength": 4200,
-        "allOf": [
-          {
-            "pattern": "^\\s*(language|path|kind|symbol|branch|collection)\\s*:[\\s\\S]*\\S[\\s\\S]*$"
-          }
-        ]
-      },
-      "maxItems": 50
-    },
-    "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-    "min_score": { "type": "number", "minimum": 0, "maximum": 1 },
-    "token": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/filters/items/allOf/0",
-                id: "filter",
-                message: "must be `field:value` with a value that is not blank, where the field is `language`, `path`, `kind`, `symbol`, `branch` or `collection`",
-            },
-        ],
-    );
-
-    pub(super) static SEARCH_CODE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "resource", "count", "total", "results"],
-  "properties": {
-    "query": { "type": "string" },
-    "resource": { "type": "string" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "file_path",
-          "start_line",
-          "end_line",
-          "language",
-          "kind",
-          "symbol",
-          "collection",
-          "branch",
-          "blob",
-          "content",
-          "score"
-        ],
-        "properties": {
-          "file_path": { "type": "string" },
-          "start_line": { "type": "integer", "minimum": 1 },
-          "end_line": { "type": "integer", "minimum": 1 },
-          "language": { "type": "string" },
-          "kind": { "type": "string" },
-          "symbol": { "type": ["string", "null"] },
-          "collection": { "type": "string" },
-          "branch": { "type": ["string", "null"] },
-          "blob": { "type": ["string", "null"] },
-          "content": { "type": "string" },
-          "score": { "type": "number", "minimum": 0, "maximum": 1 }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "resource", "count", "total", "results"],
-  "properties": {
-    "query": { "type": "string" },
-    "resource": { "type": "string" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "file_path",
-          "start_line",
-          "end_line",
-          "language",
-          "kind",
-          "symbol",
-          "collection",
-          "branch",
-          "blob",
-          "content",
-          "score"
-        ],
-        "properties": {
-          "file_path": { "type": "string" },
-          "start_line": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 },
-          "end_line": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 },
-          "language": { "type": "string" },
-          "kind": { "type": "string" },
-          "symbol": { "type": ["string", "null"] },
-          "collection": { "type": "string" },
-          "branch": { "type": ["string", "null"] },
-          "blob": { "type": ["string", "null"] },
-          "content": { "type": "string" },
-          "score": { "type": "number", "minimum": 0, "maximum": 1 }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static SEARCH_CONTEXT_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "resource"],
-  "properties": {
-    "resource": {
-      "type": "string",
-      "description": "`code`, `memory`, `context`",
-      "const": "context"
-    },
-    "query": {
-      "type": "string",
-      "description": "Natural language search query",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags (memory search)",
-      "maxItems": 50
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID (memory search)",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "filters": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 4200 },
-      "description": "Additional search filters",
-      "maxItems": 50
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results to return",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    },
-    "min_score": {
-      "type": "number",
-      "description": "Minimum similarity score (0.0–1.0)",
-      "minimum": 0,
-      "maximum": 1
-    },
-    "token": { "type": "string", "description": "JWT token for authenticated requests" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "resource"],
-  "properties": {
-    "resource": { "type": "string", "const": "context" },
-    "query": { "type": "string", "minLength": 1, "maxLength": 4000, "pattern": "\\S" },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "maxItems": 50
-    },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "filters": {
-      "type": "array",
-      "items": {
-        "type": "string",
-        "minLength": 1,
-        "maxLength": 4200,
-        "allOf": [
-          {
-            "pattern": "^\\s*((type|file|branch|repo|project)\\s*:[\\s\\S]*\\S[\\s\\S]*|(since|until)\\s*:\\s*-?[0-9]{1,18}\\s*)$"
-          }
-        ]
-      },
-      "maxItems": 50
-    },
-    "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-    "min_score": { "type": "number", "minimum": 0, "maximum": 1 },
-    "token": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/filters/items/allOf/0",
-                id: "filter",
-                message: "must be `field:value` with a value that is not blank, where the field is `type`, `file`, `branch`, `repo` or `project`, or `since` or `until` with Unix seconds",
-            },
-        ],
-    );
-
-    pub(super) static SEARCH_CONTEXT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "resource", "count", "total", "results"],
-  "properties": {
-    "query": { "type": "string" },
-    "resource": { "type": "string" },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "project_id",
-          "content",
-          "observation_type",
-          "tags",
-          "similarity_score",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "branch",
-          "commit",
-          "created_at",
-          "provenance"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "similarity_score": { "type": "number", "minimum": 0, "maximum": 1 },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "branch": { "type": ["string", "null"] },
-          "commit": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "resource", "count", "total", "results"],
-  "properties": {
-    "query": { "type": "string" },
-    "resource": { "type": "string" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "project_id",
-          "content",
-          "observation_type",
-          "tags",
-          "similarity_score",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "branch",
-          "commit",
-          "created_at",
-          "provenance"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "similarity_score": { "type": "number", "minimum": 0, "maximum": 1 },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "branch": { "type": ["string", "null"] },
-          "commit": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static SEARCH_MEMORY_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "resource"],
-  "properties": {
-    "resource": {
-      "type": "string",
-      "description": "`code`, `memory`, `context`",
-      "const": "memory"
-    },
-    "query": {
-      "type": "string",
-      "description": "Natural language search query",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags (memory search)",
-      "maxItems": 50
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID (memory search)",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "filters": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 4200 },
-      "description": "Additional search filters",
-      "maxItems": 50
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results to return",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    },
-    "min_score": {
-      "type": "number",
-      "description": "Minimum similarity score (0.0–1.0)",
-      "minimum": 0,
-      "maximum": 1
-    },
-    "token": { "type": "string", "description": "JWT token for authenticated requests" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "resource"],
-  "properties": {
-    "resource": { "type": "string", "const": "memory" },
-    "query": { "type": "string", "minLength": 1, "maxLength": 4000, "pattern": "\\S" },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "maxItems": 50
-    },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "filters": {
-      "type": "array",
-      "items": {
-        "type": "string",
-        "minLength": 1,
-        "maxLength": 4200,
-        "allOf": [
-          {
-            "pattern": "^\\s*((type|file|branch|repo|project)\\s*:[\\s\\S]*\\S[\\s\\S]*|(since|until)\\s*:\\s*-?[0-9]{1,18}\\s*)$"
-          }
-        ]
-      },
-      "maxItems": 50
-    },
-    "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-    "min_score": { "type": "number", "minimum": 0, "maximum": 1 },
-    "token": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/filters/items/allOf/0",
-                id: "filter",
-                message: "must be `field:value` with a value that is not blank, where the field is `type`, `file`, `branch`, `repo` or `project`, or `since` or `until` with Unix seconds",
-            },
-        ],
-    );
-
-    pub(super) static SEARCH_MEMORY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "resource", "count", "total", "results"],
-  "properties": {
-    "query": { "type": "string" },
-    "resource": { "type": "string" },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "project_id",
-          "content",
-          "observation_type",
-          "tags",
-          "similarity_score",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "branch",
-          "commit",
-          "created_at",
-          "provenance"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "similarity_score": { "type": "number", "minimum": 0, "maximum": 1 },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "branch": { "type": ["string", "null"] },
-          "commit": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "resource", "count", "total", "results"],
-  "properties": {
-    "query": { "type": "string" },
-    "resource": { "type": "string" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "project_id",
-          "content",
-          "observation_type",
-          "tags",
-          "similarity_score",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "branch",
-          "commit",
-          "created_at",
-          "provenance"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "similarity_score": { "type": "number", "minimum": 0, "maximum": 1 },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "branch": { "type": ["string", "null"] },
-          "commit": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static VALIDATE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["run", "list_rules", "analyze"],
-      "description": "`run`, `list_rules`, `analyze`"
-    },
-    "scope": {
-      "type": "string",
-      "enum": ["file", "project"],
-      "description": "`file` or `project`"
-    },
-    "path": { "type": "string", "description": "Path to file or project directory" },
-    "rules": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "Specific rules to run (empty = all)"
-    },
-    "category": { "type": "string", "description": "Rule category filter" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static VALIDATE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "path": { "type": "string" },
-    "language": { "type": "string" },
-    "cyclomatic": { "type": "integer" },
-    "cognitive": { "type": "integer" },
-    "maintainability_index": { "type": "number" },
-    "sloc": { "type": "integer" },
-    "functions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "name": { "type": "string" },
-          "line": { "type": "integer" },
-          "end_line": { "type": "integer" },
-          "cyclomatic": { "type": "integer" },
-          "cognitive": { "type": "integer" },
-          "sloc": { "type": "integer" },
-          "parameters": { "type": "integer" },
-          "nesting": { "type": "integer" }
-        }
-      }
-    },
-    "analysis_time_ms": { "type": "number" },
-    "count": { "type": "integer" },
-    "filter": { "type": ["string", "null"] },
-    "categories": { "type": "array", "items": { "type": "string" } },
-    "rules": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "name": { "type": "string" },
-          "category": { "type": "string" },
-          "severity": { "type": "string", "enum": ["error", "warning", "info"] },
-          "description": { "type": "string" },
-          "languages": { "type": "array", "items": { "type": "string" } },
-          "engine": { "type": "string" }
-        }
-      }
-    },
-    "workspace": { "type": "string" },
-    "scope": { "type": "string", "enum": ["file", "project"] },
-    "passed": { "type": "boolean" },
-    "total_violations": { "type": "integer" },
-    "errors": { "type": "integer" },
-    "warnings": { "type": "integer" },
-    "infos": { "type": "integer" },
-    "duration_secs": { "type": "number" },
-    "violations": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "category": { "type": "string" },
-          "severity": { "type": "string", "enum": ["error", "warning", "info"] },
-          "file": { "type": "string" },
-          "line": { "type": "integer" },
-          "column": { "type": "integer" },
-          "message": { "type": "string" },
-          "suggestion": { "type": ["string", "null"] }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "path": { "type": "string" },
-    "language": { "type": "string" },
-    "cyclomatic": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "cognitive": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "maintainability_index": { "type": "number" },
-    "sloc": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "functions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "name": { "type": "string" },
-          "line": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "end_line": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "cyclomatic": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "cognitive": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "sloc": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "parameters": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "nesting": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        }
-      }
-    },
-    "analysis_time_ms": { "type": "number" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "filter": { "type": ["string", "null"] },
-    "categories": { "type": "array", "items": { "type": "string" } },
-    "rules": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "name": { "type": "string" },
-          "category": { "type": "string" },
-          "severity": { "type": "string", "enum": ["error", "warning", "info"] },
-          "description": { "type": "string" },
-          "languages": { "type": "array", "items": { "type": "string" } },
-          "engine": { "type": "string" }
-        }
-      }
-    },
-    "workspace": { "type": "string" },
-    "scope": { "type": "string", "enum": ["file", "project"] },
-    "passed": { "type": "boolean" },
-    "total_violations": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "errors": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "warnings": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "infos": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "duration_secs": { "type": "number" },
-    "violations": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "category": { "type": "string" },
-          "severity": { "type": "string", "enum": ["error", "warning", "info"] },
-          "file": { "type": "string" },
-          "line": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "column": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "message": { "type": "string" },
-          "suggestion": { "type": ["string", "null"] }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static VALIDATE_ANALYZE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["path", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`run`, `list_rules`, `analyze`",
-      "const": "analyze"
-    },
-    "path": {
-      "type": "string",
-      "description": "Path to file or project directory",
-      "minLength": 1,
-      "maxLength": 4096,
-      "pattern": "\\S"
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static VALIDATE_ANALYZE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "path",
-    "language",
-    "cyclomatic",
-    "cognitive",
-    "maintainability_index",
-    "sloc",
-    "functions",
-    "analysis_time_ms"
-  ],
-  "properties": {
-    "path": { "type": "string" },
-    "language": { "type": "string" },
-    "cyclomatic": { "type": "integer", "minimum": 0 },
-    "cognitive": { "type": "integer", "minimum": 0 },
-    "maintainability_index": { "type": "number", "minimum": 0, "maximum": 100 },
-    "sloc": { "type": "integer", "minimum": 0 },
-    "functions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "name",
-          "line",
-          "end_line",
-          "cyclomatic",
-          "cognitive",
-          "sloc",
-          "parameters",
-          "nesting"
-        ],
-        "properties": {
-          "name": { "type": "string" },
-          "line": { "type": "integer", "minimum": 1 },
-          "end_line": { "type": "integer", "minimum": 1 },
-          "cyclomatic": { "type": "integer", "minimum": 0 },
-          "cognitive": { "type": "integer", "minimum": 0 },
-          "sloc": { "type": "integer", "minimum": 0 },
-          "parameters": { "type": "integer", "minimum": 0 },
-          "nesting": { "type": "integer", "minimum": 0 }
-        },
-        "additionalProperties": false
-      }
-    },
-    "analysis_time_ms": { "type": "number", "minimum": 0 }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "path",
-    "language",
-    "cyclomatic",
-    "cognitive",
-    "maintainability_index",
-    "sloc",
-    "functions",
-    "analysis_time_ms"
-  ],
-  "properties": {
-    "path": { "type": "string" },
-    "language": { "type": "string" },
-    "cyclomatic": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "cognitive": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "maintainability_index": { "type": "number", "minimum": 0, "maximum": 100 },
-    "sloc": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "functions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "name",
-          "line",
-          "end_line",
-          "cyclomatic",
-          "cognitive",
-          "sloc",
-          "parameters",
-          "nesting"
-        ],
-        "properties": {
-          "name": { "type": "string" },
-          "line": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 },
-          "end_line": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 },
-          "cyclomatic": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "cognitive": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "sloc": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "parameters": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "nesting": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
-      }
-    },
-    "analysis_time_ms": { "type": "number", "minimum": 0 }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static VALIDATE_LIST_RULES_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`run`, `list_rules`, `analyze`",
-      "const": "list_rules"
-    },
-    "category": {
-      "type": "string",
-      "description": "Rule category filter",
-      "minLength": 1,
-      "maxLength": 64
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static VALIDATE_LIST_RULES_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "filter", "categories", "rules"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "filter": { "type": ["string", "null"] },
-    "categories": { "type": "array", "items": { "type": "string" } },
-    "rules": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "name", "category", "severity", "description", "languages", "engine"],
-        "properties": {
-          "id": { "type": "string" },
-          "name": { "type": "string" },
-          "category": { "type": "string" },
-          "severity": { "type": "string", "enum": ["error", "warning", "info"] },
-          "description": { "type": "string" },
-          "languages": { "type": "array", "items": { "type": "string" } },
-          "engine": { "type": "string" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "filter", "categories", "rules"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "filter": { "type": ["string", "null"] },
-    "categories": { "type": "array", "items": { "type": "string" } },
-    "rules": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "name", "category", "severity", "description", "languages", "engine"],
-        "properties": {
-          "id": { "type": "string" },
-          "name": { "type": "string" },
-          "category": { "type": "string" },
-          "severity": { "type": "string", "enum": ["error", "warning", "info"] },
-          "description": { "type": "string" },
-          "languages": { "type": "array", "items": { "type": "string" } },
-          "engine": { "type": "string" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static VALIDATE_RUN_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["path", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`run`, `list_rules`, `analyze`",
-      "const": "run"
-    },
-    "path": {
-      "type": "string",
-      "description": "Path to file or project directory",
-      "minLength": 1,
-      "maxLength": 4096,
-      "pattern": "\\S"
-    },
-    "scope": {
-      "type": "string",
-      "enum": ["file", "project"],
-      "description": "`file` or `project`"
-    },
-    "rules": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 64 },
-      "description": "Specific rules to run (empty = all)",
-      "maxItems": 1000
-    },
-    "category": {
-      "type": "string",
-      "description": "Rule category filter",
-      "minLength": 1,
-      "maxLength": 64
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static VALIDATE_RUN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "workspace",
-    "scope",
-    "passed",
-    "total_violations",
-    "errors",
-    "warnings",
-    "infos",
-    "duration_secs",
-    "violations"
-  ],
-  "properties": {
-    "workspace": { "type": "string" },
-    "scope": { "type": "string", "enum": ["file", "project"] },
-    "passed": { "type": "boolean" },
-    "total_violations": { "type": "integer", "minimum": 0 },
-    "errors": { "type": "integer", "minimum": 0 },
-    "warnings": { "type": "integer", "minimum": 0 },
-    "infos": { "type": "integer", "minimum": 0 },
-    "duration_secs": { "type": "number", "minimum": 0 },
-    "violations": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "category",
-          "severity",
-          "file",
-          "line",
-          "column",
-          "message",
-          "suggestion"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "category": { "type": "string" },
-          "severity": { "type": "string", "enum": ["error", "warning", "info"] },
-          "file": { "type": "string" },
-          "line": { "type": "integer", "minimum": 1 },
-          "column": { "type": "integer", "minimum": 1 },
-          "message": { "type": "string" },
-          "suggestion": { "type": ["string", "null"] }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "workspace",
-    "scope",
-    "passed",
-    "total_violations",
-    "errors",
-    "warnings",
-    "infos",
-    "duration_secs",
-    "violations"
-  ],
-  "properties": {
-    "workspace": { "type": "string" },
-    "scope": { "type": "string", "enum": ["file", "project"] },
-    "passed": { "type": "boolean" },
-    "total_violations": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "errors": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "warnings": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "infos": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "duration_secs": { "type": "number", "minimum": 0 },
-    "violations": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "category",
-          "severity",
-          "file",
-          "line",
-          "column",
-          "message",
-          "suggestion"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "category": { "type": "string" },
-          "severity": { "type": "string", "enum": ["error", "warning", "info"] },
-          "file": { "type": "string" },
-          "line": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 },
-          "column": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 },
-          "message": { "type": "string" },
-          "suggestion": { "type": ["string", "null"] }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["store", "get", "list", "timeline", "inject"],
-      "description": "`store`, `get`, `list`, `timeline`, `inject`"
-    },
-    "resource": {
-      "type": "string",
-      "enum": ["observation", "execution", "quality_gate", "error_pattern", "session"],
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`"
-    },
-    "data": { "type": "object", "description": "Data payload for store action" },
-    "ids": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "Resource IDs for get action"
-    },
-    "query": { "type": "string", "description": "Query string for list/search" },
-    "tags": { "type": "array", "items": { "type": "string" }, "description": "Filter by tags" },
-    "session_id": { "type": "string", "description": "Filter by session ID" },
-    "project_id": { "type": "string", "description": "Filter by project ID" },
-    "repo_id": { "type": "string", "description": "Filter by repository ID" },
-    "limit": { "type": "integer", "description": "Maximum results" },
-    "anchor_id": { "type": "string", "description": "Anchor observation ID (timeline)" },
-    "depth_before": { "type": "integer", "description": "Timeline depth before anchor" },
-    "depth_after": { "type": "integer", "description": "Timeline depth after anchor" },
-    "window_secs": { "type": "integer", "description": "Time window in seconds (timeline)" },
-    "observation_types": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "Observation types to include (inject)"
-    },
-    "max_tokens": {
-      "type": "integer",
-      "description": "Maximum token budget for injected context"
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "enum": ["store", "get", "list", "timeline", "inject"] },
-    "resource": {
-      "type": "string",
-      "enum": ["observation", "execution", "quality_gate", "error_pattern", "session"]
-    },
-    "data": { "type": "object" },
-    "ids": { "type": "array", "items": { "type": "string" } },
-    "query": { "type": "string" },
-    "tags": { "type": "array", "items": { "type": "string" } },
-    "session_id": { "type": "string" },
-    "project_id": { "type": "string" },
-    "repo_id": { "type": "string" },
-    "limit": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "anchor_id": { "type": "string" },
-    "depth_before": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "depth_after": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "window_secs": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "observation_types": { "type": "array", "items": { "type": "string" } },
-    "max_tokens": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "count": { "type": "integer" },
-    "missing": { "type": "array", "items": { "type": "string" } },
-    "patterns": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "pattern_signature": { "type": "string" },
-          "description": { "type": "string" },
-          "category": { "type": "string" },
-          "solutions": { "type": "array", "items": { "type": "string" } },
-          "affected_files": { "type": "array", "items": { "type": "string" } },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "occurrence_count": { "type": "integer" },
-          "first_seen_at": { "type": "integer" },
-          "last_seen_at": { "type": "integer" },
-          "provenance": { "type": ["object", "null"] },
-          "seq": { "type": "integer" }
-        }
-      }
-    },
-    "executions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "observation_id": { "type": "string" },
-          "execution_id": { "type": "string" },
-          "command": { "type": "string" },
-          "exit_code": { "type": "integer" },
-          "duration_ms": { "type": "integer" },
-          "success": { "type": "boolean" },
-          "execution_type": { "type": "string" },
-          "coverage": { "type": ["number", "null"] },
-          "files_affected": { "type": "array", "items": { "type": "string" } },
-          "output_summary": { "type": ["string", "null"] },
-          "warnings_count": { "type": ["integer", "null"] },
-          "errors_count": { "type": ["integer", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" }
-        }
-      }
-    },
-    "observations": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "branch": { "type": ["string", "null"] },
-          "commit": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" },
-          "content_hash": { "type": "string" },
-          "times_seen": { "type": "integer" },
-          "last_seen_at": { "type": "integer" },
-          "provenance": { "type": ["object", "null"] }
-        }
-      }
-    },
-    "quality_gates": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "observation_id": { "type": "string" },
-          "gate_name": { "type": "string" },
-          "status": { "type": "string" },
-          "message": { "type": ["string", "null"] },
-          "timestamp": { "type": "integer" },
-          "execution_id": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" }
-        }
-      }
-    },
-    "summary_id": { "type": "string" },
-    "session_id": { "type": "string" },
-    "topics": { "type": "array", "items": { "type": "string" } },
-    "decisions": { "type": "array", "items": { "type": "string" } },
-    "next_steps": { "type": "array", "items": { "type": "string" } },
-    "key_files": { "type": "array", "items": { "type": "string" } },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer" },
-    "observation_count": { "type": "integer" },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": { "type": "integer" },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      }
-    },
-    "query": { "type": ["string", "null"] },
-    "total": { "type": "integer" },
-    "hint": { "type": "string" },
-    "results": { "type": "array", "items": { "type": "object" } },
-    "id": { "type": "string" },
-    "occurrence_count": { "type": "integer" },
-    "deduplicated": { "type": "boolean" },
-    "observation_id": { "type": "string" },
-    "execution_id": { "type": "string" },
-    "anchor_id": { "type": "string" },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" },
-          "offset": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "missing": { "type": "array", "items": { "type": "string" } },
-    "patterns": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "pattern_signature": { "type": "string" },
-          "description": { "type": "string" },
-          "category": { "type": "string" },
-          "solutions": { "type": "array", "items": { "type": "string" } },
-          "affected_files": { "type": "array", "items": { "type": "string" } },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "occurrence_count": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "first_seen_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "last_seen_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "provenance": { "type": ["object", "null"] },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        }
-      }
-    },
-    "executions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "observation_id": { "type": "string" },
-          "execution_id": { "type": "string" },
-          "command": { "type": "string" },
-          "exit_code": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "duration_ms": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "success": { "type": "boolean" },
-          "execution_type": { "type": "string" },
-          "coverage": { "type": ["number", "null"] },
-          "files_affected": { "type": "array", "items": { "type": "string" } },
-          "output_summary": { "type": ["string", "null"] },
-          "warnings_count": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "errors_count": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        }
-      }
-    },
-    "observations": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "branch": { "type": ["string", "null"] },
-          "commit": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "content_hash": { "type": "string" },
-          "times_seen": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "last_seen_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "provenance": { "type": ["object", "null"] }
-        }
-      }
-    },
-    "quality_gates": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "observation_id": { "type": "string" },
-          "gate_name": { "type": "string" },
-          "status": { "type": "string" },
-          "message": { "type": ["string", "null"] },
-          "timestamp": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "execution_id": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        }
-      }
-    },
-    "summary_id": { "type": "string" },
-    "session_id": { "type": "string" },
-    "topics": { "type": "array", "items": { "type": "string" } },
-    "decisions": { "type": "array", "items": { "type": "string" } },
-    "next_steps": { "type": "array", "items": { "type": "string" } },
-    "key_files": { "type": "array", "items": { "type": "string" } },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "observation_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      }
-    },
-    "query": { "type": ["string", "null"] },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "hint": { "type": "string" },
-    "results": { "type": "array", "items": { "type": "object" } },
-    "id": { "type": "string" },
-    "occurrence_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "deduplicated": { "type": "boolean" },
-    "observation_id": { "type": "string" },
-    "execution_id": { "type": "string" },
-    "anchor_id": { "type": "string" },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "offset": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_GET_ERROR_PATTERN_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "error_pattern"
-    },
-    "ids": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 128 },
-      "description": "Resource IDs for get action",
-      "minItems": 1,
-      "maxItems": 100
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "get" },
-    "resource": { "type": "string", "const": "error_pattern" },
-    "ids": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 128 },
-      "minItems": 1,
-      "maxItems": 100
-    },
-    "query": { "type": "string", "minLength": 1, "maxLength": 4000, "pattern": "\\S" },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "limit": { "type": "integer", "minimum": 1, "maximum": 1000 }
-  },
-  "additionalProperties": false,
-  "allOf": [{ "not": { "required": ["ids", "query"] } }]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "ids_or_query",
-                message: "give `ids` or `query`, not both",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_GET_ERROR_PATTERN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "missing", "patterns"],
-  "properties": {
-    "count": { "type": "integer" },
-    "missing": { "type": "array", "items": { "type": "string" } },
-    "patterns": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "pattern_signature",
-          "description",
-          "category",
-          "solutions",
-          "affected_files",
-          "tags",
-          "occurrence_count",
-          "first_seen_at",
-          "last_seen_at",
-          "provenance",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "pattern_signature": { "type": "string" },
-          "description": { "type": "string" },
-          "category": { "type": "string" },
-          "solutions": { "type": "array", "items": { "type": "string" } },
-          "affected_files": { "type": "array", "items": { "type": "string" } },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "occurrence_count": { "type": "integer" },
-          "first_seen_at": { "type": "integer" },
-          "last_seen_at": { "type": "integer" },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true },
-          "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "missing", "patterns"],
-  "properties": {
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "missing": { "type": "array", "items": { "type": "string" } },
-    "patterns": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "pattern_signature",
-          "description",
-          "category",
-          "solutions",
-          "affected_files",
-          "tags",
-          "occurrence_count",
-          "first_seen_at",
-          "last_seen_at",
-          "provenance",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "pattern_signature": { "type": "string" },
-          "description": { "type": "string" },
-          "category": { "type": "string" },
-          "solutions": { "type": "array", "items": { "type": "string" } },
-          "affected_files": { "type": "array", "items": { "type": "string" } },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "occurrence_count": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "first_seen_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "last_seen_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_GET_EXECUTION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "execution"
-    },
-    "ids": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 128 },
-      "description": "Resource IDs for get action",
-      "minItems": 1,
-      "maxItems": 100
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_GET_EXECUTION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "missing", "executions"],
-  "properties": {
-    "count": { "type": "integer" },
-    "missing": { "type": "array", "items": { "type": "string" } },
-    "executions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "execution_id",
-          "command",
-          "exit_code",
-          "duration_ms",
-          "success",
-          "execution_type",
-          "coverage",
-          "files_affected",
-          "output_summary",
-          "warnings_count",
-          "errors_count",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "execution_id": { "type": "string" },
-          "command": { "type": "string" },
-          "exit_code": { "type": "integer" },
-          "duration_ms": { "type": "integer" },
-          "success": { "type": "boolean" },
-          "execution_type": { "type": "string" },
-          "coverage": { "type": ["number", "null"] },
-          "files_affected": { "type": "array", "items": { "type": "string" } },
-          "output_summary": { "type": ["string", "null"] },
-          "warnings_count": { "type": ["integer", "null"] },
-          "errors_count": { "type": ["integer", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "missing", "executions"],
-  "properties": {
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "missing": { "type": "array", "items": { "type": "string" } },
-    "executions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "execution_id",
-          "command",
-          "exit_code",
-          "duration_ms",
-          "success",
-          "execution_type",
-          "coverage",
-          "files_affected",
-          "output_summary",
-          "warnings_count",
-          "errors_count",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "execution_id": { "type": "string" },
-          "command": { "type": "string" },
-          "exit_code": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "duration_ms": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "success": { "type": "boolean" },
-          "execution_type": { "type": "string" },
-          "coverage": { "type": ["number", "null"] },
-          "files_affected": { "type": "array", "items": { "type": "string" } },
-          "output_summary": { "type": ["string", "null"] },
-          "warnings_count": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "errors_count": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_GET_OBSERVATION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["ids", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "observation"
-    },
-    "ids": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 128 },
-      "description": "Resource IDs for get action",
-      "minItems": 1,
-      "maxItems": 100
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_GET_OBSERVATION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "missing", "observations"],
-  "properties": {
-    "count": { "type": "integer" },
-    "missing": { "type": "array", "items": { "type": "string" } },
-    "observations": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "content",
-          "observation_type",
-          "tags",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "branch",
-          "commit",
-          "created_at",
-          "seq",
-          "content_hash",
-          "times_seen",
-          "last_seen_at",
-          "provenance"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "branch": { "type": ["string", "null"] },
-          "commit": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" },
-          "content_hash": { "type": "string" },
-          "times_seen": { "type": "integer" },
-          "last_seen_at": { "type": "integer" },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "missing", "observations"],
-  "properties": {
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "missing": { "type": "array", "items": { "type": "string" } },
-    "observations": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "content",
-          "observation_type",
-          "tags",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "branch",
-          "commit",
-          "created_at",
-          "seq",
-          "content_hash",
-          "times_seen",
-          "last_seen_at",
-          "provenance"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "project_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "branch": { "type": ["string", "null"] },
-          "commit": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "content_hash": { "type": "string" },
-          "times_seen": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "last_seen_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "provenance": { "type": ["object", "null"], "additionalProperties": true }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_GET_QUALITY_GATE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "quality_gate"
-    },
-    "ids": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 128 },
-      "description": "Resource IDs for get action",
-      "minItems": 1,
-      "maxItems": 100
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_GET_QUALITY_GATE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "missing", "quality_gates"],
-  "properties": {
-    "count": { "type": "integer" },
-    "missing": { "type": "array", "items": { "type": "string" } },
-    "quality_gates": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "gate_name",
-          "status",
-          "message",
-          "timestamp",
-          "execution_id",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "gate_name": { "type": "string" },
-          "status": { "type": "string" },
-          "message": { "type": ["string", "null"] },
-          "timestamp": { "type": "integer" },
-          "execution_id": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "missing", "quality_gates"],
-  "properties": {
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "missing": { "type": "array", "items": { "type": "string" } },
-    "quality_gates": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "gate_name",
-          "status",
-          "message",
-          "timestamp",
-          "execution_id",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "gate_name": { "type": "string" },
-          "status": { "type": "string" },
-          "message": { "type": ["string", "null"] },
-          "timestamp": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "execution_id": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_GET_SESSION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["session_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "session"
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_GET_SESSION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "summary_id",
-    "session_id",
-    "topics",
-    "decisions",
-    "next_steps",
-    "key_files",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "summary_id": { "type": "string" },
-    "session_id": { "type": "string" },
-    "topics": { "type": "array", "items": { "type": "string" } },
-    "decisions": { "type": "array", "items": { "type": "string" } },
-    "next_steps": { "type": "array", "items": { "type": "string" } },
-    "key_files": { "type": "array", "items": { "type": "string" } },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "summary_id",
-    "session_id",
-    "topics",
-    "decisions",
-    "next_steps",
-    "key_files",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "summary_id": { "type": "string" },
-    "session_id": { "type": "string" },
-    "topics": { "type": "array", "items": { "type": "string" } },
-    "decisions": { "type": "array", "items": { "type": "string" } },
-    "next_steps": { "type": "array", "items": { "type": "string" } },
-    "key_files": { "type": "array", "items": { "type": "string" } },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_INJECT_ERROR_PATTERN_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "inject"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "error_pattern"
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    },
-    "max_tokens": {
-      "type": "integer",
-      "description": "Maximum token budget for injected context",
-      "minimum": 1,
-      "maximum": 100000,
-      "default": 2000
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_INJECT_ERROR_PATTERN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "observation_count",
-    "observation_ids",
-    "context",
-    "estimated_tokens",
-    "truncated",
-    "vcs_context"
-  ],
-  "properties": {
-    "observation_count": { "type": "integer" },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": { "type": "integer" },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "required": ["branch", "commit"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "observation_count",
-    "observation_ids",
-    "context",
-    "estimated_tokens",
-    "truncated",
-    "vcs_context"
-  ],
-  "properties": {
-    "observation_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "required": ["branch", "commit"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_INJECT_EXECUTION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "inject"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "execution"
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    },
-    "max_tokens": {
-      "type": "integer",
-      "description": "Maximum token budget for injected context",
-      "minimum": 1,
-      "maximum": 100000,
-      "default": 2000
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_INJECT_EXECUTION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "observation_count",
-    "observation_ids",
-    "context",
-    "estimated_tokens",
-    "truncated",
-    "vcs_context"
-  ],
-  "properties": {
-    "observation_count": { "type": "integer" },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": { "type": "integer" },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "required": ["branch", "commit"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "observation_count",
-    "observation_ids",
-    "context",
-    "estimated_tokens",
-    "truncated",
-    "vcs_context"
-  ],
-  "properties": {
-    "observation_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "required": ["branch", "commit"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_INJECT_OBSERVATION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "inject"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "observation"
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    },
-    "max_tokens": {
-      "type": "integer",
-      "description": "Maximum token budget for injected context",
-      "minimum": 1,
-      "maximum": 100000,
-      "default": 2000
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    },
-    "observation_types": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "Observation types to include (inject)",
-      "minItems": 1,
-      "maxItems": 7
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "inject" },
-    "resource": { "type": "string", "const": "observation" },
-    "query": { "type": "string", "minLength": 1, "maxLength": 4000, "pattern": "\\S" },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-    "max_tokens": { "type": "integer", "minimum": 1, "maximum": 100000 },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "maxItems": 50
-    },
-    "observation_types": {
-      "type": "array",
-      "items": {
-        "type": "string",
-        "allOf": [
-          {
-            "enum": [
-              "code",
-              "decision",
-              "context",
-              "error",
-              "summary",
-              "execution",
-              "quality_gate",
-              "Code",
-              "Decision",
-              "Context",
-              "Error",
-              "Summary",
-              "Execution",
-              "QualityGate"
-            ]
-          }
-        ]
-      },
-      "minItems": 1,
-      "maxItems": 7
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/observation_types/items/allOf/0",
-                id: "observation_type",
-                message: "must be one of code, decision, context, error, summary, execution, quality_gate",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_INJECT_OBSERVATION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "observation_count",
-    "observation_ids",
-    "context",
-    "estimated_tokens",
-    "truncated",
-    "vcs_context"
-  ],
-  "properties": {
-    "observation_count": { "type": "integer" },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": { "type": "integer" },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "required": ["branch", "commit"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "observation_count",
-    "observation_ids",
-    "context",
-    "estimated_tokens",
-    "truncated",
-    "vcs_context"
-  ],
-  "properties": {
-    "observation_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "required": ["branch", "commit"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_INJECT_QUALITY_GATE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "inject"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "quality_gate"
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    },
-    "max_tokens": {
-      "type": "integer",
-      "description": "Maximum token budget for injected context",
-      "minimum": 1,
-      "maximum": 100000,
-      "default": 2000
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_INJECT_QUALITY_GATE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "observation_count",
-    "observation_ids",
-    "context",
-    "estimated_tokens",
-    "truncated",
-    "vcs_context"
-  ],
-  "properties": {
-    "observation_count": { "type": "integer" },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": { "type": "integer" },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "required": ["branch", "commit"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "observation_count",
-    "observation_ids",
-    "context",
-    "estimated_tokens",
-    "truncated",
-    "vcs_context"
-  ],
-  "properties": {
-    "observation_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "required": ["branch", "commit"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_INJECT_SESSION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "inject"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "session"
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    },
-    "max_tokens": {
-      "type": "integer",
-      "description": "Maximum token budget for injected context",
-      "minimum": 1,
-      "maximum": 100000,
-      "default": 2000
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_INJECT_SESSION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "observation_count",
-    "observation_ids",
-    "context",
-    "estimated_tokens",
-    "truncated",
-    "vcs_context"
-  ],
-  "properties": {
-    "observation_count": { "type": "integer" },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": { "type": "integer" },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "required": ["branch", "commit"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "observation_count",
-    "observation_ids",
-    "context",
-    "estimated_tokens",
-    "truncated",
-    "vcs_context"
-  ],
-  "properties": {
-    "observation_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "observation_ids": { "type": "array", "items": { "type": "string" } },
-    "context": { "type": "string" },
-    "estimated_tokens": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "truncated": { "type": "boolean" },
-    "vcs_context": {
-      "type": ["object", "null"],
-      "required": ["branch", "commit"],
-      "properties": {
-        "branch": { "type": ["string", "null"] },
-        "commit": { "type": ["string", "null"] }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_LIST_ERROR_PATTERN_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "error_pattern"
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_LIST_ERROR_PATTERN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "count", "total", "hint", "results"],
-  "properties": {
-    "query": { "type": ["string", "null"] },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "hint": { "type": "string" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "observation_type",
-          "relevance_score",
-          "tags",
-          "content_preview",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "created_at",
-          "seq",
-          "category",
-          "occurrence_count"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "relevance_score": { "type": "number" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "content_preview": { "type": "string" },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" },
-          "category": { "type": "string" },
-          "occurrence_count": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "count", "total", "hint", "results"],
-  "properties": {
-    "query": { "type": ["string", "null"] },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "hint": { "type": "string" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "observation_type",
-          "relevance_score",
-          "tags",
-          "content_preview",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "created_at",
-          "seq",
-          "category",
-          "occurrence_count"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "relevance_score": { "type": "number" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "content_preview": { "type": "string" },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "category": { "type": "string" },
-          "occurrence_count": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_LIST_EXECUTION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "execution"
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_LIST_EXECUTION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "count", "total", "hint", "results"],
-  "properties": {
-    "query": { "type": ["string", "null"] },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "hint": { "type": "string" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "observation_type",
-          "relevance_score",
-          "tags",
-          "content_preview",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "relevance_score": { "type": "number" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "content_preview": { "type": "string" },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "count", "total", "hint", "results"],
-  "properties": {
-    "query": { "type": ["string", "null"] },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "hint": { "type": "string" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "observation_type",
-          "relevance_score",
-          "tags",
-          "content_preview",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "relevance_score": { "type": "number" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "content_preview": { "type": "string" },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_LIST_OBSERVATION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "observation"
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_LIST_OBSERVATION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "count", "total", "hint", "results"],
-  "properties": {
-    "query": { "type": ["string", "null"] },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "hint": { "type": "string" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "observation_type",
-          "relevance_score",
-          "tags",
-          "content_preview",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "relevance_score": { "type": "number" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "content_preview": { "type": "string" },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "count", "total", "hint", "results"],
-  "properties": {
-    "query": { "type": ["string", "null"] },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "hint": { "type": "string" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "observation_type",
-          "relevance_score",
-          "tags",
-          "content_preview",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "relevance_score": { "type": "number" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "content_preview": { "type": "string" },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_LIST_QUALITY_GATE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "quality_gate"
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_LIST_QUALITY_GATE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "count", "total", "hint", "results"],
-  "properties": {
-    "query": { "type": ["string", "null"] },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "hint": { "type": "string" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "observation_type",
-          "relevance_score",
-          "tags",
-          "content_preview",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "relevance_score": { "type": "number" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "content_preview": { "type": "string" },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "count", "total", "hint", "results"],
-  "properties": {
-    "query": { "type": ["string", "null"] },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "hint": { "type": "string" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "observation_type",
-          "relevance_score",
-          "tags",
-          "content_preview",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "relevance_score": { "type": "number" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "content_preview": { "type": "string" },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_LIST_SESSION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "session"
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_LIST_SESSION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["query", "count", "total", "hint", "results"],
-  "properties": {
-    "query": { "type": ["string", "null"] },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "hint": { "type": "string" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "observation_type",
-          "relevance_score",
-          "tags",
-          "content_preview",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "relevance_score": { "type": "number" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "content_preview": { "type": "string" },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["query", "count", "total", "hint", "results"],
-  "properties": {
-    "query": { "type": ["string", "null"] },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "hint": { "type": "string" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "observation_type",
-          "relevance_score",
-          "tags",
-          "content_preview",
-          "session_id",
-          "repo_id",
-          "file_path",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "relevance_score": { "type": "number" },
-          "tags": { "type": "array", "items": { "type": "string" } },
-          "content_preview": { "type": "string" },
-          "session_id": { "type": ["string", "null"] },
-          "repo_id": { "type": ["string", "null"] },
-          "file_path": { "type": ["string", "null"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_STORE_ERROR_PATTERN_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "store"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "error_pattern"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for store action",
-      "required": ["pattern_signature", "description"],
-      "properties": {
-        "pattern_signature": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 2000,
-          "pattern": "\\S"
-        },
-        "description": { "type": "string", "minLength": 1, "maxLength": 65536, "pattern": "\\S" },
-        "category": { "type": "string" },
-        "solutions": {
-          "type": "array",
-          "maxItems": 200,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "affected_files": {
-          "type": "array",
-          "maxItems": 200,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "tags": {
-          "type": "array",
-          "maxItems": 200,
-          "items": { "type": "string", "minLength": 1, "maxLength": 100 }
-        },
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "store" },
-    "resource": { "type": "string", "const": "error_pattern" },
-    "data": {
-      "type": "object",
-      "required": ["pattern_signature", "description"],
-      "properties": {
-        "pattern_signature": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 2000,
-          "pattern": "\\S"
-        },
-        "description": { "type": "string", "minLength": 1, "maxLength": 65536, "pattern": "\\S" },
-        "category": {
-          "type": "string",
-          "allOf": [
-            {
-              "enum": [
-                "compilation",
-                "runtime",
-                "test",
-                "lint",
-                "build",
-                "config",
-                "network",
-                "other",
-                "Compilation",
-                "Runtime",
-                "Test",
-                "Lint",
-                "Build",
-                "Config",
-                "Network",
-                "Other"
-              ]
-            }
-          ]
-        },
-        "solutions": {
-          "type": "array",
-          "maxItems": 200,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "affected_files": {
-          "type": "array",
-          "maxItems": 200,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "tags": {
-          "type": "array",
-          "maxItems": 200,
-          "items": { "type": "string", "minLength": 1, "maxLength": 100 }
-        },
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/data/properties/category/allOf/0",
-                id: "category",
-                message: "must be one of compilation, runtime, test, lint, build, config, network, other",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_STORE_ERROR_PATTERN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "occurrence_count", "deduplicated"],
-  "properties": {
-    "id": { "type": "string" },
-    "occurrence_count": { "type": "integer" },
-    "deduplicated": { "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "occurrence_count", "deduplicated"],
-  "properties": {
-    "id": { "type": "string" },
-    "occurrence_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "deduplicated": { "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_STORE_EXECUTION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "store"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "execution"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for store action",
-      "required": ["command", "exit_code", "duration_ms", "success", "execution_type"],
-      "properties": {
-        "command": { "type": "string", "minLength": 1, "maxLength": 65536 },
-        "exit_code": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "duration_ms": { "type": "integer", "minimum": 0 },
-        "success": { "type": "boolean" },
-        "execution_type": { "type": "string" },
-        "coverage": { "type": ["number", "null"], "minimum": 0, "maximum": 100 },
-        "files_affected": {
-          "type": "array",
-          "maxItems": 1000,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "output_summary": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 },
-        "warnings_count": { "type": ["integer", "null"], "minimum": 0 },
-        "errors_count": { "type": ["integer", "null"], "minimum": 0 },
-        "execution_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "store" },
-    "resource": { "type": "string", "const": "execution" },
-    "data": {
-      "type": "object",
-      "required": ["command", "exit_code", "duration_ms", "success", "execution_type"],
-      "properties": {
-        "command": { "type": "string", "minLength": 1, "maxLength": 65536 },
-        "exit_code": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "success": { "type": "boolean" },
-        "execution_type": {
-          "type": "string",
-          "allOf": [{ "enum": ["test", "lint", "build", "ci", "Test", "Lint", "Build", "Ci"] }]
-        },
-        "coverage": { "type": ["number", "null"], "minimum": 0, "maximum": 100 },
-        "files_affected": {
-          "type": "array",
-          "maxItems": 1000,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "output_summary": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 },
-        "warnings_count": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "errors_count": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
-        "execution_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/data/properties/execution_type/allOf/0",
-                id: "execution_type",
-                message: "must be one of test, lint, build, ci",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_STORE_EXECUTION_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["observation_id", "execution_id", "deduplicated"],
-  "properties": {
-    "observation_id": { "type": "string" },
-    "execution_id": { "type": "string" },
-    "deduplicated": { "const": false, "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_STORE_OBSERVATION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "store"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "observation"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for store action",
-      "required": ["content", "observation_type"],
-      "properties": {
-        "content": { "type": "string", "minLength": 1, "maxLength": 1048576, "pattern": "\\S" },
-        "observation_type": { "type": "string" },
-        "tags": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "minLength": 1, "maxLength": 100 }
-        },
-        "file_path": { "type": ["string", "null"], "minLength": 1, "maxLength": 4096 },
-        "branch": { "type": ["string", "null"], "minLength": 1, "maxLength": 255 },
-        "commit": { "type": ["string", "null"], "minLength": 1, "maxLength": 255 },
-        "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "store" },
-    "resource": { "type": "string", "const": "observation" },
-    "data": {
-      "type": "object",
-      "required": ["content", "observation_type"],
-      "properties": {
-        "content": { "type": "string", "minLength": 1, "maxLength": 1048576, "pattern": "\\S" },
-        "observation_type": {
-          "type": "string",
-          "allOf": [
-            {
-              "enum": [
-                "code",
-                "decision",
-                "context",
-                "error",
-                "summary",
-                "execution",
-                "quality_gate",
-                "Code",
-                "Decision",
-                "Context",
-                "Error",
-                "Summary",
-                "Execution",
-                "QualityGate"
-              ]
-            },
-            { "not": { "enum": ["execution", "quality_gate", "Execution", "QualityGate"] } }
-          ]
-        },
-        "tags": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "minLength": 1, "maxLength": 100 }
-        },
-        "file_path": { "type": ["string", "null"], "minLength": 1, "maxLength": 4096 },
-        "branch": { "type": ["string", "null"], "minLength": 1, "maxLength": 255 },
-        "commit": { "type": ["string", "null"], "minLength": 1, "maxLength": 255 },
-        "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/data/properties/observation_type/allOf/0",
-                id: "observation_type",
-                message: "must be one of code, decision, context, error, summary, execution, quality_gate",
-            },
-            Rule {
-                at: "/properties/data/properties/observation_type/allOf/1",
-                id: "unsupported",
-                message: "executions and quality gates are stored by their own resources, which keep their data",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_STORE_OBSERVATION_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["observation_id", "deduplicated"],
-  "properties": { "observation_id": { "type": "string" }, "deduplicated": { "type": "boolean" } },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_STORE_QUALITY_GATE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "store"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "quality_gate"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for store action",
-      "required": ["gate_name", "status"],
-      "properties": {
-        "gate_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "status": { "type": "string" },
-        "message": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 },
-        "timestamp": { "type": "integer" },
-        "execution_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "store" },
-    "resource": { "type": "string", "const": "quality_gate" },
-    "data": {
-      "type": "object",
-      "required": ["gate_name", "status"],
-      "properties": {
-        "gate_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "status": {
-          "type": "string",
-          "allOf": [
-            {
-              "enum": [
-                "passed",
-                "failed",
-                "warning",
-                "skipped",
-                "Passed",
-                "Failed",
-                "Warning",
-                "Skipped"
-              ]
-            }
-          ]
-        },
-        "message": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 },
-        "timestamp": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "execution_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/data/properties/status/allOf/0",
-                id: "gate_status",
-                message: "must be one of passed, failed, warning, skipped",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_STORE_QUALITY_GATE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["observation_id", "deduplicated"],
-  "properties": {
-    "observation_id": { "type": "string" },
-    "deduplicated": { "const": false, "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_STORE_SESSION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "store"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "session"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for store action",
-      "properties": {
-        "topics": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "decisions": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "next_steps": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "key_files": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "session_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "store" },
-    "resource": { "type": "string", "const": "session" },
-    "data": {
-      "type": "object",
-      "properties": {
-        "topics": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "decisions": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "next_steps": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "key_files": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "session_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-  },
-  "additionalProperties": false,
-  "allOf": [
-    {
-      "anyOf": [
-        { "required": ["session_id"] },
-        { "properties": { "data": { "required": ["session_id"] } } }
-      ]
-    }
-  ]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "session_named",
-                message: "name the session: `session_id` as an argument or in `data`",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_STORE_SESSION_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["summary_id", "session_id"],
-  "properties": { "summary_id": { "type": "string" }, "session_id": { "type": "string" } },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static MEMORY_TIMELINE_ERROR_PATTERN_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "timeline"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "error_pattern"
-    },
-    "anchor_id": {
-      "type": "string",
-      "description": "Anchor observation ID (timeline)",
-      "minLength": 1,
-      "maxLength": 128
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "depth_before": {
-      "type": "integer",
-      "description": "Timeline depth before anchor",
-      "minimum": 0,
-      "maximum": 100,
-      "default": 5
-    },
-    "depth_after": {
-      "type": "integer",
-      "description": "Timeline depth after anchor",
-      "minimum": 0,
-      "maximum": 100,
-      "default": 5
-    },
-    "window_secs": {
-      "type": "integer",
-      "description": "Time window in seconds (timeline)",
-      "minimum": 0
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "timeline" },
-    "resource": { "type": "string", "const": "error_pattern" },
-    "anchor_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "query": { "type": "string", "minLength": 1, "maxLength": 4000, "pattern": "\\S" },
-    "depth_before": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "depth_after": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "window_secs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "maxItems": 50
-    }
-  },
-  "additionalProperties": false,
-  "allOf": [{ "oneOf": [{ "required": ["anchor_id"] }, { "required": ["query"] }] }]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "one_anchor",
-                message: "give `anchor_id` or `query`: one of them",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_TIMELINE_ERROR_PATTERN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["anchor_id", "count", "timeline"],
-  "properties": {
-    "anchor_id": { "type": "string" },
-    "count": { "type": "integer" },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" },
-          "offset": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["anchor_id", "count", "timeline"],
-  "properties": {
-    "anchor_id": { "type": "string" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "offset": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_TIMELINE_EXECUTION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "timeline"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "execution"
-    },
-    "anchor_id": {
-      "type": "string",
-      "description": "Anchor observation ID (timeline)",
-      "minLength": 1,
-      "maxLength": 128
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "depth_before": {
-      "type": "integer",
-      "description": "Timeline depth before anchor",
-      "minimum": 0,
-      "maximum": 100,
-      "default": 5
-    },
-    "depth_after": {
-      "type": "integer",
-      "description": "Timeline depth after anchor",
-      "minimum": 0,
-      "maximum": 100,
-      "default": 5
-    },
-    "window_secs": {
-      "type": "integer",
-      "description": "Time window in seconds (timeline)",
-      "minimum": 0
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "timeline" },
-    "resource": { "type": "string", "const": "execution" },
-    "anchor_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "query": { "type": "string", "minLength": 1, "maxLength": 4000, "pattern": "\\S" },
-    "depth_before": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "depth_after": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "window_secs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "maxItems": 50
-    }
-  },
-  "additionalProperties": false,
-  "allOf": [{ "oneOf": [{ "required": ["anchor_id"] }, { "required": ["query"] }] }]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "one_anchor",
-                message: "give `anchor_id` or `query`: one of them",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_TIMELINE_EXECUTION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["anchor_id", "count", "timeline"],
-  "properties": {
-    "anchor_id": { "type": "string" },
-    "count": { "type": "integer" },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" },
-          "offset": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["anchor_id", "count", "timeline"],
-  "properties": {
-    "anchor_id": { "type": "string" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "offset": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_TIMELINE_OBSERVATION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "timeline"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "observation"
-    },
-    "anchor_id": {
-      "type": "string",
-      "description": "Anchor observation ID (timeline)",
-      "minLength": 1,
-      "maxLength": 128
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "depth_before": {
-      "type": "integer",
-      "description": "Timeline depth before anchor",
-      "minimum": 0,
-      "maximum": 100,
-      "default": 5
-    },
-    "depth_after": {
-      "type": "integer",
-      "description": "Timeline depth after anchor",
-      "minimum": 0,
-      "maximum": 100,
-      "default": 5
-    },
-    "window_secs": {
-      "type": "integer",
-      "description": "Time window in seconds (timeline)",
-      "minimum": 0
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    },
-    "observation_types": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "Observation types to include (inject)",
-      "minItems": 1,
-      "maxItems": 7
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "timeline" },
-    "resource": { "type": "string", "const": "observation" },
-    "anchor_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "query": { "type": "string", "minLength": 1, "maxLength": 4000, "pattern": "\\S" },
-    "depth_before": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "depth_after": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "window_secs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "maxItems": 50
-    },
-    "observation_types": {
-      "type": "array",
-      "items": {
-        "type": "string",
-        "allOf": [
-          {
-            "enum": [
-              "code",
-              "decision",
-              "context",
-              "error",
-              "summary",
-              "execution",
-              "quality_gate",
-              "Code",
-              "Decision",
-              "Context",
-              "Error",
-              "Summary",
-              "Execution",
-              "QualityGate"
-            ]
-          }
-        ]
-      },
-      "minItems": 1,
-      "maxItems": 7
-    }
-  },
-  "additionalProperties": false,
-  "allOf": [{ "oneOf": [{ "required": ["anchor_id"] }, { "required": ["query"] }] }]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "one_anchor",
-                message: "give `anchor_id` or `query`: one of them",
-            },
-            Rule {
-                at: "/properties/observation_types/items/allOf/0",
-                id: "observation_type",
-                message: "must be one of code, decision, context, error, summary, execution, quality_gate",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_TIMELINE_OBSERVATION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["anchor_id", "count", "timeline"],
-  "properties": {
-    "anchor_id": { "type": "string" },
-    "count": { "type": "integer" },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" },
-          "offset": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["anchor_id", "count", "timeline"],
-  "properties": {
-    "anchor_id": { "type": "string" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "offset": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_TIMELINE_QUALITY_GATE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "timeline"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "quality_gate"
-    },
-    "anchor_id": {
-      "type": "string",
-      "description": "Anchor observation ID (timeline)",
-      "minLength": 1,
-      "maxLength": 128
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "depth_before": {
-      "type": "integer",
-      "description": "Timeline depth before anchor",
-      "minimum": 0,
-      "maximum": 100,
-      "default": 5
-    },
-    "depth_after": {
-      "type": "integer",
-      "description": "Timeline depth after anchor",
-      "minimum": 0,
-      "maximum": 100,
-      "default": 5
-    },
-    "window_secs": {
-      "type": "integer",
-      "description": "Time window in seconds (timeline)",
-      "minimum": 0
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "description": "Filter by tags",
-      "maxItems": 50
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "timeline" },
-    "resource": { "type": "string", "const": "quality_gate" },
-    "anchor_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "query": { "type": "string", "minLength": 1, "maxLength": 4000, "pattern": "\\S" },
-    "depth_before": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "depth_after": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "window_secs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "tags": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "maxItems": 50
-    }
-  },
-  "additionalProperties": false,
-  "allOf": [{ "oneOf": [{ "required": ["anchor_id"] }, { "required": ["query"] }] }]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "one_anchor",
-                message: "give `anchor_id` or `query`: one of them",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_TIMELINE_QUALITY_GATE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["anchor_id", "count", "timeline"],
-  "properties": {
-    "anchor_id": { "type": "string" },
-    "count": { "type": "integer" },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" },
-          "offset": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["anchor_id", "count", "timeline"],
-  "properties": {
-    "anchor_id": { "type": "string" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "offset": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static MEMORY_TIMELINE_SESSION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`store`, `get`, `list`, `timeline`, `inject`",
-      "const": "timeline"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`observation`, `execution`, `quality_gate`, `error_pattern`, `session`",
-      "const": "session"
-    },
-    "anchor_id": {
-      "type": "string",
-      "description": "Anchor observation ID (timeline)",
-      "minLength": 1,
-      "maxLength": 128
-    },
-    "query": {
-      "type": "string",
-      "description": "Query string for list/search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "depth_before": {
-      "type": "integer",
-      "description": "Timeline depth before anchor",
-      "minimum": 0,
-      "maximum": 100,
-      "default": 5
-    },
-    "depth_after": {
-      "type": "integer",
-      "description": "Timeline depth after anchor",
-      "minimum": 0,
-      "maximum": 100,
-      "default": 5
-    },
-    "window_secs": {
-      "type": "integer",
-      "description": "Time window in seconds (timeline)",
-      "minimum": 0
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Filter by repository ID",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Filter by session ID",
-      "minLength": 1,
-      "maxLength": 200
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "timeline" },
-    "resource": { "type": "string", "const": "session" },
-    "anchor_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "query": { "type": "string", "minLength": 1, "maxLength": 4000, "pattern": "\\S" },
-    "depth_before": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "depth_after": { "type": "integer", "minimum": 0, "maximum": 100 },
-    "window_secs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "repo_id": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "session_id": { "type": "string", "minLength": 1, "maxLength": 200 }
-  },
-  "additionalProperties": false,
-  "allOf": [{ "oneOf": [{ "required": ["anchor_id"] }, { "required": ["query"] }] }]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "one_anchor",
-                message: "give `anchor_id` or `query`: one of them",
-            },
-        ],
-    );
-
-    pub(super) static MEMORY_TIMELINE_SESSION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["anchor_id", "count", "timeline"],
-  "properties": {
-    "anchor_id": { "type": "string" },
-    "count": { "type": "integer" },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" },
-          "offset": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["anchor_id", "count", "timeline"],
-  "properties": {
-    "anchor_id": { "type": "string" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "timeline": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "observation_id",
-          "content",
-          "observation_type",
-          "created_at",
-          "seq",
-          "offset"
-        ],
-        "properties": {
-          "observation_id": { "type": "string" },
-          "content": { "type": "string" },
-          "observation_type": { "type": "string" },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "offset": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static SESSION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["create", "get", "update", "list", "summarize"],
-      "description": "`create`, `get`, `update`, `list`, `summarize`"
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Session ID (required for get/update/summarize)"
-    },
-    "data": { "type": "object", "description": "Data payload for create/update" },
-    "project_id": { "type": "string", "description": "Filter by project ID" },
-    "worktree_id": { "type": "string", "description": "Filter by worktree ID" },
-    "agent_type": { "type": "string", "description": "Filter by agent type" },
-    "status": { "type": "string", "description": "Filter by status" },
-    "limit": { "type": "integer", "description": "Maximum results for list" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action"],
-  "properties": {
-    "action": { "type": "string", "enum": ["create", "get", "update", "list", "summarize"] },
-    "session_id": { "type": "string" },
-    "data": { "type": "object" },
-    "project_id": { "type": "string" },
-    "worktree_id": { "type": "string" },
-    "agent_type": { "type": "string" },
-    "status": { "type": "string" },
-    "limit": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static SESSION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "session_id": { "type": "string" },
-    "agent_type": { "type": "string" },
-    "status": { "type": "string", "enum": ["active", "completed", "failed"] },
-    "id": { "type": "string" },
-    "session_summary_id": { "type": "string" },
-    "model": { "type": "string" },
-    "parent_session_id": { "type": ["string", "null"] },
-    "project_id": { "type": ["string", "null"] },
-    "worktree_id": { "type": ["string", "null"] },
-    "started_at": { "type": "integer" },
-    "ended_at": { "type": ["integer", "null"] },
-    "duration_ms": { "type": ["integer", "null"] },
-    "prompt_summary": { "type": ["string", "null"] },
-    "result_summary": { "type": ["string", "null"] },
-    "token_count": { "type": ["integer", "null"] },
-    "tool_calls_count": { "type": "integer" },
-    "delegations_count": { "type": "integer" },
-    "seq": { "type": "integer" },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "sessions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "parent_session_id": { "type": ["string", "null"] },
-          "agent_type": { "type": "string" },
-          "model": { "type": "string" },
-          "status": { "type": "string", "enum": ["active", "completed", "failed"] },
-          "project_id": { "type": ["string", "null"] },
-          "started_at": { "type": "integer" },
-          "ended_at": { "type": ["integer", "null"] },
-          "duration_ms": { "type": ["integer", "null"] },
-          "seq": { "type": "integer" }
-        }
-      }
-    },
-    "summary_id": { "type": "string" },
-    "topics": { "type": "array", "items": { "type": "string" } },
-    "decisions": { "type": "array", "items": { "type": "string" } },
-    "next_steps": { "type": "array", "items": { "type": "string" } },
-    "key_files": { "type": "array", "items": { "type": "string" } },
-    "created_at": { "type": "integer" },
-    "updated": { "enum": [true], "type": "boolean" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "session_id": { "type": "string" },
-    "agent_type": { "type": "string" },
-    "status": { "type": "string", "enum": ["active", "completed", "failed"] },
-    "id": { "type": "string" },
-    "session_summary_id": { "type": "string" },
-    "model": { "type": "string" },
-    "parent_session_id": { "type": ["string", "null"] },
-    "project_id": { "type": ["string", "null"] },
-    "worktree_id": { "type": ["string", "null"] },
-    "started_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "ended_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "duration_ms": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "prompt_summary": { "type": ["string", "null"] },
-    "result_summary": { "type": ["string", "null"] },
-    "token_count": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "tool_calls_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "delegations_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "sessions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "parent_session_id": { "type": ["string", "null"] },
-          "agent_type": { "type": "string" },
-          "model": { "type": "string" },
-          "status": { "type": "string", "enum": ["active", "completed", "failed"] },
-          "project_id": { "type": ["string", "null"] },
-          "started_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "ended_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "duration_ms": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        }
-      }
-    },
-    "summary_id": { "type": "string" },
-    "topics": { "type": "array", "items": { "type": "string" } },
-    "decisions": { "type": "array", "items": { "type": "string" } },
-    "next_steps": { "type": "array", "items": { "type": "string" } },
-    "key_files": { "type": "array", "items": { "type": "string" } },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated": { "enum": [true], "type": "boolean" }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static SESSION_CREATE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `summarize`",
-      "const": "create"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["model"],
-      "properties": {
-        "model": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "agent_type": { "type": "string", "minLength": 1, "maxLength": 64 },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "worktree_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "session_summary_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "parent_session_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "prompt_summary": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "worktree_id": {
-      "type": "string",
-      "description": "Filter by worktree ID",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "agent_type": {
-      "type": "string",
-      "description": "Filter by agent type",
-      "minLength": 1,
-      "maxLength": 64
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action"],
-  "properties": {
-    "action": { "type": "string", "const": "create" },
-    "data": {
-      "type": "object",
-      "required": ["model"],
-      "properties": {
-        "model": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "agent_type": { "type": "string", "minLength": 1, "maxLength": 64 },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "worktree_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "session_summary_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "parent_session_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "prompt_summary": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 }
-      },
-      "additionalProperties": false
-    },
-    "project_id": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "worktree_id": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "agent_type": { "type": "string", "minLength": 1, "maxLength": 64 }
-  },
-  "additionalProperties": false,
-  "allOf": [
-    {
-      "anyOf": [
-        { "required": ["agent_type"] },
-        { "properties": { "data": { "required": ["agent_type"] } } }
-      ]
-    }
-  ]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "agent_type_given",
-                message: "say what kind of agent it is: `agent_type` as an argument or in `data`",
-            },
-        ],
-    );
-
-    pub(super) static SESSION_CREATE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["session_id", "agent_type", "status"],
-  "properties": {
-    "session_id": { "type": "string" },
-    "agent_type": { "type": "string" },
-    "status": { "type": "string", "enum": ["active", "completed", "failed"] }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static SESSION_GET_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["session_id", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `summarize`",
-      "const": "get"
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Session ID (required for get/update/summarize)",
-      "minLength": 1,
-      "maxLength": 128
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 128
-    },
-    "worktree_id": {
-      "type": "string",
-      "description": "Filter by worktree ID",
-      "minLength": 1,
-      "maxLength": 128
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static SESSION_GET_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "session_summary_id",
-    "agent_type",
-    "model",
-    "parent_session_id",
-    "project_id",
-    "worktree_id",
-    "started_at",
-    "ended_at",
-    "duration_ms",
-    "status",
-    "prompt_summary",
-    "result_summary",
-    "token_count",
-    "tool_calls_count",
-    "delegations_count",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string" },
-    "session_summary_id": { "type": "string" },
-    "agent_type": { "type": "string" },
-    "model": { "type": "string" },
-    "parent_session_id": { "type": ["string", "null"] },
-    "project_id": { "type": ["string", "null"] },
-    "worktree_id": { "type": ["string", "null"] },
-    "started_at": { "type": "integer" },
-    "ended_at": { "type": ["integer", "null"] },
-    "duration_ms": { "type": ["integer", "null"] },
-    "status": { "type": "string", "enum": ["active", "completed", "failed"] },
-    "prompt_summary": { "type": ["string", "null"] },
-    "result_summary": { "type": ["string", "null"] },
-    "token_count": { "type": ["integer", "null"] },
-    "tool_calls_count": { "type": "integer" },
-    "delegations_count": { "type": "integer" },
-    "seq": { "type": "integer" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "session_summary_id",
-    "agent_type",
-    "model",
-    "parent_session_id",
-    "project_id",
-    "worktree_id",
-    "started_at",
-    "ended_at",
-    "duration_ms",
-    "status",
-    "prompt_summary",
-    "result_summary",
-    "token_count",
-    "tool_calls_count",
-    "delegations_count",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string" },
-    "session_summary_id": { "type": "string" },
-    "agent_type": { "type": "string" },
-    "model": { "type": "string" },
-    "parent_session_id": { "type": ["string", "null"] },
-    "project_id": { "type": ["string", "null"] },
-    "worktree_id": { "type": ["string", "null"] },
-    "started_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "ended_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "duration_ms": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "status": { "type": "string", "enum": ["active", "completed", "failed"] },
-    "prompt_summary": { "type": ["string", "null"] },
-    "result_summary": { "type": ["string", "null"] },
-    "token_count": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "tool_calls_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "delegations_count": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static SESSION_LIST_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `summarize`",
-      "const": "list"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 128
-    },
-    "worktree_id": {
-      "type": "string",
-      "description": "Filter by worktree ID",
-      "minLength": 1,
-      "maxLength": 128
-    },
-    "agent_type": {
-      "type": "string",
-      "description": "Filter by agent type",
-      "minLength": 1,
-      "maxLength": 64
-    },
-    "status": { "type": "string", "description": "Filter by status" },
-    "limit": {
-      "type": "integer",
-      "description": "Maximum results for list",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action"],
-  "properties": {
-    "action": { "type": "string", "const": "list" },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "agent_type": { "type": "string", "minLength": 1, "maxLength": 64 },
-    "status": {
-      "type": "string",
-      "allOf": [{ "enum": ["active", "completed", "failed", "Active", "Completed", "Failed"] }]
-    },
-    "limit": { "type": "integer", "minimum": 1, "maximum": 1000 }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/status/allOf/0",
-                id: "session_status",
-                message: "must be one of active, completed, failed",
-            },
-        ],
-    );
-
-    pub(super) static SESSION_LIST_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "sessions"],
-  "properties": {
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "sessions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "parent_session_id",
-          "agent_type",
-          "model",
-          "status",
-          "project_id",
-          "started_at",
-          "ended_at",
-          "duration_ms",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "parent_session_id": { "type": ["string", "null"] },
-          "agent_type": { "type": "string" },
-          "model": { "type": "string" },
-          "status": { "type": "string", "enum": ["active", "completed", "failed"] },
-          "project_id": { "type": ["string", "null"] },
-          "started_at": { "type": "integer" },
-          "ended_at": { "type": ["integer", "null"] },
-          "duration_ms": { "type": ["integer", "null"] },
-          "seq": { "type": "integer" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "sessions"],
-  "properties": {
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "sessions": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "parent_session_id",
-          "agent_type",
-          "model",
-          "status",
-          "project_id",
-          "started_at",
-          "ended_at",
-          "duration_ms",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string" },
-          "parent_session_id": { "type": ["string", "null"] },
-          "agent_type": { "type": "string" },
-          "model": { "type": "string" },
-          "status": { "type": "string", "enum": ["active", "completed", "failed"] },
-          "project_id": { "type": ["string", "null"] },
-          "started_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "ended_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "duration_ms": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static SESSION_READ_SUMMARY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["session_id", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `summarize`",
-      "const": "summarize"
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Session ID (required for get/update/summarize)",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static SESSION_READ_SUMMARY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "summary_id",
-    "session_id",
-    "topics",
-    "decisions",
-    "next_steps",
-    "key_files",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "summary_id": { "type": "string" },
-    "session_id": { "type": "string" },
-    "topics": { "type": "array", "items": { "type": "string" } },
-    "decisions": { "type": "array", "items": { "type": "string" } },
-    "next_steps": { "type": "array", "items": { "type": "string" } },
-    "key_files": { "type": "array", "items": { "type": "string" } },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "summary_id",
-    "session_id",
-    "topics",
-    "decisions",
-    "next_steps",
-    "key_files",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "summary_id": { "type": "string" },
-    "session_id": { "type": "string" },
-    "topics": { "type": "array", "items": { "type": "string" } },
-    "decisions": { "type": "array", "items": { "type": "string" } },
-    "next_steps": { "type": "array", "items": { "type": "string" } },
-    "key_files": { "type": "array", "items": { "type": "string" } },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static SESSION_SUMMARIZE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["session_id", "data", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `summarize`",
-      "const": "summarize"
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Session ID (required for get/update/summarize)",
-      "minLength": 1,
-      "maxLength": 200
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "properties": {
-        "topics": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "decisions": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "next_steps": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        },
-        "key_files": {
-          "type": "array",
-          "maxItems": 500,
-          "items": { "type": "string", "minLength": 1, "maxLength": 4096 }
-        }
-      },
-      "additionalProperties": false
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Filter by project ID",
-      "minLength": 1,
-      "maxLength": 200
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static SESSION_SUMMARIZE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["summary_id", "session_id"],
-  "properties": { "summary_id": { "type": "string" }, "session_id": { "type": "string" } },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static SESSION_UPDATE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["session_id", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `summarize`",
-      "const": "update"
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Session ID (required for get/update/summarize)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "properties": {
-        "status": { "type": "string" },
-        "result_summary": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 },
-        "token_count": { "type": ["integer", "null"], "minimum": 0 },
-        "tool_calls_count": { "type": ["integer", "null"], "minimum": 0 },
-        "delegations_count": { "type": ["integer", "null"], "minimum": 0 },
-        "project_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "worktree_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "id": { "description": "Only with the value that it has" },
-        "session_summary_id": { "description": "Only with the value that it has" },
-        "agent_type": { "description": "Only with the value that it has" },
-        "model": { "description": "Only with the value that it has" },
-        "parent_session_id": { "description": "Only with the value that it has" },
-        "started_at": { "description": "Only with the value that it has" },
-        "ended_at": { "description": "Only with the value that it has" },
-        "duration_ms": { "description": "Only with the value that it has" },
-        "prompt_summary": { "description": "Only with the value that it has" },
-        "seq": { "description": "Only with the value that it has" }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "status": { "type": "string", "description": "Filter by status" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["session_id", "action"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "session_id": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "properties": {
-        "status": {
-          "type": "string",
-          "allOf": [
-            { "enum": ["active", "completed", "failed", "Active", "Completed", "Failed"] }
-          ]
-        },
-        "result_summary": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 },
-        "token_count": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
-        "tool_calls_count": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "delegations_count": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "project_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "worktree_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "id": {},
-        "session_summary_id": {},
-        "agent_type": {},
-        "model": {},
-        "parent_session_id": {},
-        "started_at": {},
-        "ended_at": {},
-        "duration_ms": {},
-        "prompt_summary": {},
-        "seq": {}
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "status": {
-      "type": "string",
-      "allOf": [{ "enum": ["active", "completed", "failed", "Active", "Completed", "Failed"] }]
-    }
-  },
-  "additionalProperties": false,
-  "allOf": [{ "anyOf": [{ "required": ["data"] }, { "required": ["status"] }] }]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "something_to_change",
-                message: "give `data`, `status` or both: what is to change",
-            },
-            Rule {
-                at: "/properties/data/properties/status/allOf/0",
-                id: "session_status",
-                message: "must be one of active, completed, failed",
-            },
-            Rule {
-                at: "/properties/status/allOf/0",
-                id: "session_status",
-                message: "must be one of active, completed, failed",
-            },
-        ],
-    );
-
-    pub(super) static SESSION_UPDATE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "status", "updated"],
-  "properties": {
-    "id": { "type": "string" },
-    "status": { "type": "string", "enum": ["active", "completed", "failed"] },
-    "updated": { "const": true, "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static AGENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "session_id", "data"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["log_tool", "log_delegation"],
-      "description": "`log_tool`, `log_delegation`"
-    },
-    "session_id": { "type": "string", "description": "Session ID for the agent" },
-    "data": { "type": "object", "description": "Activity data payload" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static AGENT_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "properties": {
-    "delegation_id": { "type": "string" },
-    "parent_session_id": { "type": "string" },
-    "child_session_id": { "type": "string" },
-    "tool_call_id": { "type": "string" },
-    "session_id": { "type": "string" },
-    "tool_name": { "type": "string" }
-  }
-}"#,
-    );
-
-    pub(super) static AGENT_LOG_DELEGATION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["session_id", "data", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`log_tool`, `log_delegation`",
-      "const": "log_delegation"
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Session ID for the agent",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "Activity data payload",
-      "required": ["child_session_id"],
-      "properties": {
-        "child_session_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "prompt": { "type": "string", "minLength": 0, "maxLength": 1048576 },
-        "prompt_embedding_id": { "type": ["string", "null"], "minLength": 0, "maxLength": 200 },
-        "result": { "type": ["string", "null"], "minLength": 0, "maxLength": 1048576 },
-        "success": { "type": "boolean" },
-        "duration_ms": { "type": ["integer", "null"], "minimum": 0 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["session_id", "data", "action"],
-  "properties": {
-    "action": { "type": "string", "const": "log_delegation" },
-    "session_id": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "required": ["child_session_id"],
-      "properties": {
-        "child_session_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "prompt": { "type": "string", "minLength": 0, "maxLength": 1048576 },
-        "prompt_embedding_id": { "type": ["string", "null"], "minLength": 0, "maxLength": 200 },
-        "result": { "type": ["string", "null"], "minLength": 0, "maxLength": 1048576 },
-        "success": { "type": "boolean" },
-        "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static AGENT_LOG_DELEGATION_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["delegation_id", "parent_session_id", "child_session_id"],
-  "properties": {
-    "delegation_id": { "type": "string" },
-    "parent_session_id": { "type": "string" },
-    "child_session_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static AGENT_LOG_TOOL_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["session_id", "data", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`log_tool`, `log_delegation`",
-      "const": "log_tool"
-    },
-    "session_id": {
-      "type": "string",
-      "description": "Session ID for the agent",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "Activity data payload",
-      "required": ["tool_name"],
-      "properties": {
-        "tool_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "success": { "type": "boolean" },
-        "params_summary": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 },
-        "error_message": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 },
-        "duration_ms": { "type": ["integer", "null"], "minimum": 0 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["session_id", "data", "action"],
-  "properties": {
-    "action": { "type": "string", "const": "log_tool" },
-    "session_id": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "required": ["tool_name"],
-      "properties": {
-        "tool_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "success": { "type": "boolean" },
-        "params_summary": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 },
-        "error_message": { "type": ["string", "null"], "minLength": 0, "maxLength": 65536 },
-        "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static AGENT_LOG_TOOL_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["tool_call_id", "session_id", "tool_name"],
-  "properties": {
-    "tool_call_id": { "type": "string" },
-    "session_id": { "type": "string" },
-    "tool_name": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource", "project_id"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["create", "get", "update", "list", "delete"],
-      "description": "`create`, `get`, `update`, `list`, `delete`"
-    },
-    "resource": {
-      "type": "string",
-      "enum": ["project", "phase", "issue", "dependency", "decision"],
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": { "type": "object", "description": "Data payload for create/update" },
-    "filters": { "type": "object", "description": "Additional filters for list" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "id": { "type": "string" },
-    "project_id": { "type": "string" },
-    "issue_id": { "type": ["string", "null"] },
-    "title": { "type": "string" },
-    "context": { "type": "string" },
-    "decision": { "type": "string" },
-    "consequences": { "type": "string" },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer" },
-    "from_issue_id": { "type": "string" },
-    "to_issue_id": { "type": "string" },
-    "dependency_type": {
-      "type": "string",
-      "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-    },
-    "org_id": { "type": "string" },
-    "created_by": { "type": "string" },
-    "phase_id": { "type": ["string", "null"] },
-    "description": { "type": "string" },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": [
-        "open",
-        "in_progress",
-        "blocked",
-        "resolved",
-        "closed",
-        "planned",
-        "completed",
-        "skipped"
-      ]
-    },
-    "priority": { "type": "integer" },
-    "assignee": { "type": ["string", "null"] },
-    "labels": { "type": "array", "items": { "type": "string" } },
-    "estimated_minutes": { "type": ["integer", "null"] },
-    "actual_minutes": { "type": ["integer", "null"] },
-    "notes": { "type": "string" },
-    "design": { "type": "string" },
-    "parent_issue_id": { "type": ["string", "null"] },
-    "updated_at": { "type": "integer" },
-    "closed_at": { "type": ["integer", "null"] },
-    "closed_reason": { "type": "string" },
-    "name": { "type": "string" },
-    "sequence": { "type": "integer" },
-    "started_at": { "type": ["integer", "null"] },
-    "completed_at": { "type": ["integer", "null"] },
-    "path": { "type": "string" },
-    "deleted": { "type": "boolean" },
-    "resource": { "enum": ["decision", "dependency", "issue", "phase", "project"] },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "items": { "type": "array", "items": { "type": "object" } }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "id": { "type": "string" },
-    "project_id": { "type": "string" },
-    "issue_id": { "type": ["string", "null"] },
-    "title": { "type": "string" },
-    "context": { "type": "string" },
-    "decision": { "type": "string" },
-    "consequences": { "type": "string" },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "from_issue_id": { "type": "string" },
-    "to_issue_id": { "type": "string" },
-    "dependency_type": {
-      "type": "string",
-      "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-    },
-    "org_id": { "type": "string" },
-    "created_by": { "type": "string" },
-    "phase_id": { "type": ["string", "null"] },
-    "description": { "type": "string" },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": [
-        "open",
-        "in_progress",
-        "blocked",
-        "resolved",
-        "closed",
-        "planned",
-        "completed",
-        "skipped"
-      ]
-    },
-    "priority": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "assignee": { "type": ["string", "null"] },
-    "labels": { "type": "array", "items": { "type": "string" } },
-    "estimated_minutes": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "actual_minutes": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "notes": { "type": "string" },
-    "design": { "type": "string" },
-    "parent_issue_id": { "type": ["string", "null"] },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "closed_reason": { "type": "string" },
-    "name": { "type": "string" },
-    "sequence": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "started_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "completed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "path": { "type": "string" },
-    "deleted": { "type": "boolean" },
-    "resource": { "enum": ["decision", "dependency", "issue", "phase", "project"] },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "items": { "type": "array", "items": { "type": "object" } }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_CREATE_DECISION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "decision"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Project ID",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["title", "decision"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "context": { "type": "string", "maxLength": 1048576 },
-        "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-        "consequences": { "type": "string", "maxLength": 1048576 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_CREATE_DECISION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "issue_id",
-    "title",
-    "context",
-    "decision",
-    "consequences",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "context": { "type": "string", "maxLength": 1048576 },
-    "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "consequences": { "type": "string", "maxLength": 1048576 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "issue_id",
-    "title",
-    "context",
-    "decision",
-    "consequences",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "context": { "type": "string", "maxLength": 1048576 },
-    "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "consequences": { "type": "string", "maxLength": 1048576 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_CREATE_DEPENDENCY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "dependency"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Project ID",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["from_issue_id", "to_issue_id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "from_issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "to_issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "dependency_type": {
-          "type": "string",
-          "enum": [
-            "blocks",
-            "relates_to",
-            "duplicate_of",
-            "parent_of",
-            "Blocks",
-            "RelatesTo",
-            "DuplicateOf",
-            "ParentOf"
-          ]
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_CREATE_DEPENDENCY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "dependency_type": {
-      "type": "string",
-      "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-    },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "dependency_type": {
-      "type": "string",
-      "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_CREATE_ISSUE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "issue"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Project ID",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["title"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "phase_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 1048576 },
-        "issue_type": {
-          "type": "string",
-          "enum": [
-            "task",
-            "bug",
-            "feature",
-            "enhancement",
-            "documentation",
-            "Task",
-            "Bug",
-            "Feature",
-            "Enhancement",
-            "Documentation"
-          ]
-        },
-        "status": {
-          "type": "string",
-          "enum": [
-            "open",
-            "in_progress",
-            "blocked",
-            "resolved",
-            "closed",
-            "Open",
-            "InProgress",
-            "Blocked",
-            "Resolved",
-            "Closed"
-          ]
-        },
-        "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "assignee": { "type": ["string", "null"], "maxLength": 200 },
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 200 }
-        },
-        "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-        "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-        "notes": { "type": "string", "maxLength": 1048576 },
-        "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "closed_reason": { "type": "string", "maxLength": 2000 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "create" },
-    "resource": { "type": "string", "const": "issue" },
-    "project_id": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "required": ["title"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "phase_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 1048576 },
-        "issue_type": {
-          "type": "string",
-          "enum": [
-            "task",
-            "bug",
-            "feature",
-            "enhancement",
-            "documentation",
-            "Task",
-            "Bug",
-            "Feature",
-            "Enhancement",
-            "Documentation"
-          ]
-        },
-        "status": {
-          "type": "string",
-          "enum": [
-            "open",
-            "in_progress",
-            "blocked",
-            "resolved",
-            "closed",
-            "Open",
-            "InProgress",
-            "Blocked",
-            "Resolved",
-            "Closed"
-          ]
-        },
-        "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "assignee": { "type": ["string", "null"], "maxLength": 200 },
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 200 }
-        },
-        "estimated_minutes": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "actual_minutes": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "notes": { "type": "string", "maxLength": 1048576 },
-        "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "closed_reason": { "type": "string", "maxLength": 2000 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_CREATE_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "closed_at": { "type": ["integer", "null"] },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": {
-      "type": ["integer", "null"],
-      "minimum": 0,
-      "maximum": 9007199254740991
-    },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_CREATE_PHASE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "phase"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Project ID",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "description": { "type": "string", "maxLength": 65536 },
-        "sequence": { "type": "integer", "minimum": 0 },
-        "status": {
-          "type": "string",
-          "enum": [
-            "planned",
-            "in_progress",
-            "blocked",
-            "completed",
-            "skipped",
-            "Planned",
-            "InProgress",
-            "Blocked",
-            "Completed",
-            "Skipped"
-          ]
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "create" },
-    "resource": { "type": "string", "const": "phase" },
-    "project_id": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "description": { "type": "string", "maxLength": 65536 },
-        "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "status": {
-          "type": "string",
-          "enum": [
-            "planned",
-            "in_progress",
-            "blocked",
-            "completed",
-            "skipped",
-            "Planned",
-            "InProgress",
-            "Blocked",
-            "Completed",
-            "Skipped"
-          ]
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_CREATE_PHASE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "name",
-    "description",
-    "sequence",
-    "status",
-    "started_at",
-    "completed_at",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "sequence": { "type": "integer", "minimum": 0 },
-    "status": {
-      "type": "string",
-      "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-    },
-    "started_at": { "type": ["integer", "null"] },
-    "completed_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "name",
-    "description",
-    "sequence",
-    "status",
-    "started_at",
-    "completed_at",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "status": {
-      "type": "string",
-      "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-    },
-    "started_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "completed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_CREATE_PROJECT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "project"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Project ID",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["name", "path"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "path": { "type": "string", "minLength": 1, "maxLength": 4096 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_CREATE_PROJECT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_DELETE_DECISION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "decision"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_DELETE_DECISION_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "decision" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static PROJECT_DELETE_DEPENDENCY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "dependency"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_DELETE_DEPENDENCY_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "dependency" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static PROJECT_DELETE_ISSUE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "issue"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_DELETE_ISSUE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "issue" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static PROJECT_DELETE_PHASE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "phase"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_DELETE_PHASE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "phase" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static PROJECT_DELETE_PROJECT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "project"
-    },
-    "project_id": { "type": "string", "description": "Project ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_DELETE_PROJECT_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "project" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static PROJECT_GET_DECISION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "decision"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_GET_DECISION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "issue_id",
-    "title",
-    "context",
-    "decision",
-    "consequences",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "context": { "type": "string", "maxLength": 1048576 },
-    "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "consequences": { "type": "string", "maxLength": 1048576 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "issue_id",
-    "title",
-    "context",
-    "decision",
-    "consequences",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "context": { "type": "string", "maxLength": 1048576 },
-    "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "consequences": { "type": "string", "maxLength": 1048576 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_GET_DEPENDENCY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "dependency"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_GET_DEPENDENCY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "dependency_type": {
-      "type": "string",
-      "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-    },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "dependency_type": {
-      "type": "string",
-      "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_GET_ISSUE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "issue"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_GET_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "closed_at": { "type": ["integer", "null"] },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": {
-      "type": ["integer", "null"],
-      "minimum": 0,
-      "maximum": 9007199254740991
-    },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_GET_PHASE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "phase"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_GET_PHASE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "name",
-    "description",
-    "sequence",
-    "status",
-    "started_at",
-    "completed_at",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "sequence": { "type": "integer", "minimum": 0 },
-    "status": {
-      "type": "string",
-      "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-    },
-    "started_at": { "type": ["integer", "null"] },
-    "completed_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "name",
-    "description",
-    "sequence",
-    "status",
-    "started_at",
-    "completed_at",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "status": {
-      "type": "string",
-      "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-    },
-    "started_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "completed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_GET_PROJECT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "project"
-    },
-    "project_id": { "type": "string", "description": "Project ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static PROJECT_GET_PROJECT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_LIST_DECISION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "decision"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "filters": {
-      "type": "object",
-      "description": "Additional filters for list",
-      "properties": {
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-        "after": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "list" },
-    "resource": { "type": "string", "const": "decision" },
-    "project_id": { "type": "string" },
-    "filters": {
-      "type": "object",
-      "properties": {
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-        "after": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_LIST_DECISION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "decision" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "issue_id",
-          "title",
-          "context",
-          "decision",
-          "consequences",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "context": { "type": "string", "maxLength": 1048576 },
-          "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-          "consequences": { "type": "string", "maxLength": 1048576 },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "decision" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "issue_id",
-          "title",
-          "context",
-          "decision",
-          "consequences",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "context": { "type": "string", "maxLength": 1048576 },
-          "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-          "consequences": { "type": "string", "maxLength": 1048576 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_LIST_DEPENDENCY_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "dependency"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "filters": {
-      "type": "object",
-      "description": "Additional filters for list",
-      "properties": {
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "dependency_type": {
-          "type": "string",
-          "enum": [
-            "blocks",
-            "relates_to",
-            "duplicate_of",
-            "parent_of",
-            "Blocks",
-            "RelatesTo",
-            "DuplicateOf",
-            "ParentOf"
-          ]
-        },
-        "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-        "after": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "list" },
-    "resource": { "type": "string", "const": "dependency" },
-    "project_id": { "type": "string" },
-    "filters": {
-      "type": "object",
-      "properties": {
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "dependency_type": {
-          "type": "string",
-          "enum": [
-            "blocks",
-            "relates_to",
-            "duplicate_of",
-            "parent_of",
-            "Blocks",
-            "RelatesTo",
-            "DuplicateOf",
-            "ParentOf"
-          ]
-        },
-        "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-        "after": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_LIST_DEPENDENCY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "dependency" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "dependency_type": {
-            "type": "string",
-            "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-          },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "dependency" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "dependency_type": {
-            "type": "string",
-            "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-          },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_LIST_ISSUE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "issue"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "filters": {
-      "type": "object",
-      "description": "Additional filters for list",
-      "properties": {
-        "phase_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_type": {
-          "type": "string",
-          "enum": [
-            "task",
-            "bug",
-            "feature",
-            "enhancement",
-            "documentation",
-            "Task",
-            "Bug",
-            "Feature",
-            "Enhancement",
-            "Documentation"
-          ]
-        },
-        "status": {
-          "type": "string",
-          "enum": [
-            "open",
-            "in_progress",
-            "blocked",
-            "resolved",
-            "closed",
-            "Open",
-            "InProgress",
-            "Blocked",
-            "Resolved",
-            "Closed"
-          ]
-        },
-        "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "assignee": { "type": "string", "maxLength": 200 },
-        "label": { "type": "string" },
-        "parent_issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "query": { "type": "string", "minLength": 1, "pattern": "\\S" },
-        "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-        "after": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "list" },
-    "resource": { "type": "string", "const": "issue" },
-    "project_id": { "type": "string" },
-    "filters": {
-      "type": "object",
-      "properties": {
-        "phase_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_type": {
-          "type": "string",
-          "enum": [
-            "task",
-            "bug",
-            "feature",
-            "enhancement",
-            "documentation",
-            "Task",
-            "Bug",
-            "Feature",
-            "Enhancement",
-            "Documentation"
-          ]
-        },
-        "status": {
-          "type": "string",
-          "enum": [
-            "open",
-            "in_progress",
-            "blocked",
-            "resolved",
-            "closed",
-            "Open",
-            "InProgress",
-            "Blocked",
-            "Resolved",
-            "Closed"
-          ]
-        },
-        "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "assignee": { "type": "string", "maxLength": 200 },
-        "label": { "type": "string" },
-        "parent_issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "query": { "type": "string", "minLength": 1, "pattern": "\\S" },
-        "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-        "after": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_LIST_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "issue" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "project_id",
-          "created_by",
-          "phase_id",
-          "title",
-          "description",
-          "issue_type",
-          "status",
-          "priority",
-          "assignee",
-          "labels",
-          "estimated_minutes",
-          "actual_minutes",
-          "notes",
-          "design",
-          "parent_issue_id",
-          "created_at",
-          "updated_at",
-          "closed_at",
-          "closed_reason",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "description": { "type": "string", "maxLength": 1048576 },
-          "issue_type": {
-            "type": "string",
-            "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-          },
-          "status": {
-            "type": "string",
-            "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-          },
-          "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-          "assignee": { "type": ["string", "null"], "maxLength": 200 },
-          "labels": {
-            "type": "array",
-            "maxItems": 50,
-            "items": { "type": "string", "maxLength": 200 }
-          },
-          "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-          "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-          "notes": { "type": "string", "maxLength": 1048576 },
-          "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" },
-          "closed_at": { "type": ["integer", "null"] },
-          "closed_reason": { "type": "string", "maxLength": 2000 },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "issue" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "project_id",
-          "created_by",
-          "phase_id",
-          "title",
-          "description",
-          "issue_type",
-          "status",
-          "priority",
-          "assignee",
-          "labels",
-          "estimated_minutes",
-          "actual_minutes",
-          "notes",
-          "design",
-          "parent_issue_id",
-          "created_at",
-          "updated_at",
-          "closed_at",
-          "closed_reason",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "description": { "type": "string", "maxLength": 1048576 },
-          "issue_type": {
-            "type": "string",
-            "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-          },
-          "status": {
-            "type": "string",
-            "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-          },
-          "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-          "assignee": { "type": ["string", "null"], "maxLength": 200 },
-          "labels": {
-            "type": "array",
-            "maxItems": 50,
-            "items": { "type": "string", "maxLength": 200 }
-          },
-          "estimated_minutes": {
-            "type": ["integer", "null"],
-            "minimum": 0,
-            "maximum": 9007199254740991
-          },
-          "actual_minutes": {
-            "type": ["integer", "null"],
-            "minimum": 0,
-            "maximum": 9007199254740991
-          },
-          "notes": { "type": "string", "maxLength": 1048576 },
-          "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "closed_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "closed_reason": { "type": "string", "maxLength": 2000 },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_LIST_PHASE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "phase"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "filters": {
-      "type": "object",
-      "description": "Additional filters for list",
-      "properties": {
-        "status": {
-          "type": "string",
-          "enum": [
-            "planned",
-            "in_progress",
-            "blocked",
-            "completed",
-            "skipped",
-            "Planned",
-            "InProgress",
-            "Blocked",
-            "Completed",
-            "Skipped"
-          ]
-        },
-        "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-        "after": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "list" },
-    "resource": { "type": "string", "const": "phase" },
-    "project_id": { "type": "string" },
-    "filters": {
-      "type": "object",
-      "properties": {
-        "status": {
-          "type": "string",
-          "enum": [
-            "planned",
-            "in_progress",
-            "blocked",
-            "completed",
-            "skipped",
-            "Planned",
-            "InProgress",
-            "Blocked",
-            "Completed",
-            "Skipped"
-          ]
-        },
-        "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-        "after": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_LIST_PHASE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "phase" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "name",
-          "description",
-          "sequence",
-          "status",
-          "started_at",
-          "completed_at",
-          "created_at",
-          "updated_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "description": { "type": "string", "maxLength": 65536 },
-          "sequence": { "type": "integer", "minimum": 0 },
-          "status": {
-            "type": "string",
-            "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-          },
-          "started_at": { "type": ["integer", "null"] },
-          "completed_at": { "type": ["integer", "null"] },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "phase" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "project_id",
-          "name",
-          "description",
-          "sequence",
-          "status",
-          "started_at",
-          "completed_at",
-          "created_at",
-          "updated_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "description": { "type": "string", "maxLength": 65536 },
-          "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "status": {
-            "type": "string",
-            "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-          },
-          "started_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "completed_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_LIST_PROJECT_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "project"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "filters": {
-      "type": "object",
-      "description": "Additional filters for list",
-      "properties": {
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-        "after": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "list" },
-    "resource": { "type": "string", "const": "project" },
-    "project_id": { "type": "string" },
-    "filters": {
-      "type": "object",
-      "properties": {
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "limit": { "type": "integer", "minimum": 1, "maximum": 1000 },
-        "after": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_LIST_PROJECT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "project" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "project" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_UPDATE_DECISION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "update"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "decision"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "context": { "type": "string", "maxLength": 1048576 },
-        "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-        "consequences": { "type": "string", "maxLength": 1048576 },
-        "created_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 2
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "decision" },
-    "project_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "context": { "type": "string", "maxLength": 1048576 },
-        "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-        "consequences": { "type": "string", "maxLength": 1048576 },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 2
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_UPDATE_DECISION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "issue_id",
-    "title",
-    "context",
-    "decision",
-    "consequences",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "context": { "type": "string", "maxLength": 1048576 },
-    "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "consequences": { "type": "string", "maxLength": 1048576 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "issue_id",
-    "title",
-    "context",
-    "decision",
-    "consequences",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "context": { "type": "string", "maxLength": 1048576 },
-    "decision": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "consequences": { "type": "string", "maxLength": 1048576 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_UPDATE_DEPENDENCY_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "update"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "dependency"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "from_issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "to_issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "dependency_type": {
-          "type": "string",
-          "enum": [
-            "blocks",
-            "relates_to",
-            "duplicate_of",
-            "parent_of",
-            "Blocks",
-            "RelatesTo",
-            "DuplicateOf",
-            "ParentOf"
-          ]
-        },
-        "created_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 2
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "dependency" },
-    "project_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "from_issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "to_issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "dependency_type": {
-          "type": "string",
-          "enum": [
-            "blocks",
-            "relates_to",
-            "duplicate_of",
-            "parent_of",
-            "Blocks",
-            "RelatesTo",
-            "DuplicateOf",
-            "ParentOf"
-          ]
-        },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 2
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_UPDATE_DEPENDENCY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "dependency_type": {
-      "type": "string",
-      "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-    },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "from_issue_id", "to_issue_id", "dependency_type", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "from_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "to_issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "dependency_type": {
-      "type": "string",
-      "enum": ["blocks", "relates_to", "duplicate_of", "parent_of"]
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_UPDATE_ISSUE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "update"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "issue"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "phase_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 1048576 },
-        "issue_type": {
-          "type": "string",
-          "enum": [
-            "task",
-            "bug",
-            "feature",
-            "enhancement",
-            "documentation",
-            "Task",
-            "Bug",
-            "Feature",
-            "Enhancement",
-            "Documentation"
-          ]
-        },
-        "status": {
-          "type": "string",
-          "enum": [
-            "open",
-            "in_progress",
-            "blocked",
-            "resolved",
-            "closed",
-            "Open",
-            "InProgress",
-            "Blocked",
-            "Resolved",
-            "Closed"
-          ]
-        },
-        "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "assignee": { "type": ["string", "null"], "maxLength": 200 },
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 200 }
-        },
-        "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-        "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-        "notes": { "type": "string", "maxLength": 1048576 },
-        "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" },
-        "closed_at": { "type": ["integer", "null"] },
-        "closed_reason": { "type": "string", "maxLength": 2000 },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 2
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "issue" },
-    "project_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "phase_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 1048576 },
-        "issue_type": {
-          "type": "string",
-          "enum": [
-            "task",
-            "bug",
-            "feature",
-            "enhancement",
-            "documentation",
-            "Task",
-            "Bug",
-            "Feature",
-            "Enhancement",
-            "Documentation"
-          ]
-        },
-        "status": {
-          "type": "string",
-          "enum": [
-            "open",
-            "in_progress",
-            "blocked",
-            "resolved",
-            "closed",
-            "Open",
-            "InProgress",
-            "Blocked",
-            "Resolved",
-            "Closed"
-          ]
-        },
-        "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "assignee": { "type": ["string", "null"], "maxLength": 200 },
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 200 }
-        },
-        "estimated_minutes": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "actual_minutes": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "notes": { "type": "string", "maxLength": 1048576 },
-        "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "closed_at": {
-          "type": ["integer", "null"],
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "closed_reason": { "type": "string", "maxLength": 2000 },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 2
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_UPDATE_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "closed_at": { "type": ["integer", "null"] },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": {
-      "type": ["integer", "null"],
-      "minimum": 0,
-      "maximum": 9007199254740991
-    },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_UPDATE_PHASE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "update"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "phase"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "description": { "type": "string", "maxLength": 65536 },
-        "sequence": { "type": "integer", "minimum": 0 },
-        "status": {
-          "type": "string",
-          "enum": [
-            "planned",
-            "in_progress",
-            "blocked",
-            "completed",
-            "skipped",
-            "Planned",
-            "InProgress",
-            "Blocked",
-            "Completed",
-            "Skipped"
-          ]
-        },
-        "started_at": { "type": ["integer", "null"] },
-        "completed_at": { "type": ["integer", "null"] },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 2
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "phase" },
-    "project_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": ["id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "description": { "type": "string", "maxLength": 65536 },
-        "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "status": {
-          "type": "string",
-          "enum": [
-            "planned",
-            "in_progress",
-            "blocked",
-            "completed",
-            "skipped",
-            "Planned",
-            "InProgress",
-            "Blocked",
-            "Completed",
-            "Skipped"
-          ]
-        },
-        "started_at": {
-          "type": ["integer", "null"],
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "completed_at": {
-          "type": ["integer", "null"],
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 2
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_UPDATE_PHASE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "name",
-    "description",
-    "sequence",
-    "status",
-    "started_at",
-    "completed_at",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "sequence": { "type": "integer", "minimum": 0 },
-    "status": {
-      "type": "string",
-      "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-    },
-    "started_at": { "type": ["integer", "null"] },
-    "completed_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "project_id",
-    "name",
-    "description",
-    "sequence",
-    "status",
-    "started_at",
-    "completed_at",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "sequence": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "status": {
-      "type": "string",
-      "enum": ["planned", "in_progress", "blocked", "completed", "skipped"]
-    },
-    "started_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "completed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_UPDATE_PROJECT_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`",
-      "const": "update"
-    },
-    "resource": {
-      "type": "string",
-      "description": "`project`, `phase`, `issue`, `dependency`, `decision`",
-      "const": "project"
-    },
-    "project_id": { "type": "string", "description": "Project ID" },
-    "data": {
-      "type": "object",
-      "description": "Data payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["project_id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "project" },
-    "project_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static PROJECT_UPDATE_PROJECT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "path", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static VCS_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "repo_id", "repo_path"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": [
-        "list_repositories",
-        "index_repository",
-        "compare_branches",
-        "search_branch",
-        "analyze_impact"
-      ],
-      "description": "`list_repositories`, `index_repository`, `compare_branches`, `search_branch`, `analyze_impact`"
-    },
-    "repo_id": { "type": "string", "description": "Repository identifier" },
-    "repo_path": { "type": "string", "description": "Repository path on disk" },
-    "base_branch": { "type": "string", "description": "Base branch name" },
-    "target_branch": { "type": "string", "description": "Compare/target branch name" },
-    "query": { "type": "string", "description": "Search query for branch search" },
-    "branches": {
-      "type": "array",
-      "items": { "type": "string" },
-      "description": "Branches to index"
-    },
-    "include_commits": {
-      "type": "boolean",
-      "description": "Include commit history when indexing"
-    },
-    "depth": { "type": "integer", "description": "Commit history depth" },
-    "limit": { "type": "integer", "description": "Limit for search or list actions" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "repo_id", "repo_path"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": [
-        "list_repositories",
-        "index_repository",
-        "compare_branches",
-        "search_branch",
-        "analyze_impact"
-      ]
-    },
-    "repo_id": { "type": "string" },
-    "repo_path": { "type": "string" },
-    "base_branch": { "type": "string" },
-    "target_branch": { "type": "string" },
-    "query": { "type": "string" },
-    "branches": { "type": "array", "items": { "type": "string" } },
-    "include_commits": { "type": "boolean" },
-    "depth": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "limit": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static VCS_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "base_ref": { "type": "string" },
-    "head_ref": { "type": "string" },
-    "impact_score": { "type": "number" },
-    "summary": {
-      "type": "object",
-      "properties": {
-        "total_files": { "type": "integer" },
-        "added": { "type": "integer" },
-        "modified": { "type": "integer" },
-        "deleted": { "type": "integer" },
-        "renamed": { "type": "integer" },
-        "total_changes": { "type": "integer" }
-      }
-    },
-    "impacted_files": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "path": { "type": "string" },
-          "status": { "type": "string", "enum": ["added", "modified", "deleted", "renamed"] },
-          "impact": { "type": "integer" },
-          "additions": { "type": "integer" },
-          "deletions": { "type": "integer" },
-          "symbols": { "type": "array", "items": { "type": "string" } },
-          "dependents": {
-            "type": "array",
-            "items": {
-              "type": "object",
-              "properties": {
-                "path": { "type": "string" },
-                "symbol": { "type": "string" },
-                "line": { "type": "integer" }
-              }
-            }
-          }
-        }
-      }
-    },
-    "base_branch": { "type": "string" },
-    "head_branch": { "type": "string" },
-    "merge_base": { "type": ["string", "null"] },
-    "files_changed": { "type": "integer" },
-    "additions": { "type": "integer" },
-    "deletions": { "type": "integer" },
-    "files": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "path": { "type": "string" },
-          "old_path": { "type": ["string", "null"] },
-          "status": { "type": "string", "enum": ["added", "modified", "deleted", "renamed"] },
-          "additions": { "type": "integer" },
-          "deletions": { "type": "integer" },
-          "binary": { "type": "boolean" }
-        }
-      }
-    },
-    "operation_id": { "type": "string" },
-    "repository_id": { "type": "string" },
-    "path": { "type": "string" },
-    "default_branch": { "type": ["string", "null"] },
-    "branches_found": { "type": "array", "items": { "type": "string" } },
-    "branches": { "type": "array", "items": { "type": "string" } },
-    "total_files": { "type": "integer" },
-    "commits_indexed": { "type": "integer" },
-    "state": { "enum": ["indexing"], "type": "string" },
-    "count": { "type": "integer" },
-    "repositories": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "path": { "type": "string" },
-          "default_branch": { "type": ["string", "null"] },
-          "head": { "type": ["string", "null"] }
-        }
-      }
-    },
-    "branch": { "type": "string" },
-    "query": { "type": "string" },
-    "total": { "type": "integer" },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "path": { "type": "string" },
-          "line": { "type": "integer" },
-          "snippet": { "type": "string" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "base_ref": { "type": "string" },
-    "head_ref": { "type": "string" },
-    "impact_score": { "type": "number" },
-    "summary": {
-      "type": "object",
-      "properties": {
-        "total_files": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "added": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-        "modified": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "deleted": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "renamed": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "total_changes": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        }
-      }
-    },
-    "impacted_files": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "path": { "type": "string" },
-          "status": { "type": "string", "enum": ["added", "modified", "deleted", "renamed"] },
-          "impact": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "additions": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "deletions": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "symbols": { "type": "array", "items": { "type": "string" } },
-          "dependents": {
-            "type": "array",
-            "items": {
-              "type": "object",
-              "properties": {
-                "path": { "type": "string" },
-                "symbol": { "type": "string" },
-                "line": {
-                  "type": "integer",
-                  "minimum": -9007199254740991,
-                  "maximum": 9007199254740991
-                }
-              }
-            }
-          }
-        }
-      }
-    },
-    "base_branch": { "type": "string" },
-    "head_branch": { "type": "string" },
-    "merge_base": { "type": ["string", "null"] },
-    "files_changed": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "additions": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "deletions": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "files": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "path": { "type": "string" },
-          "old_path": { "type": ["string", "null"] },
-          "status": { "type": "string", "enum": ["added", "modified", "deleted", "renamed"] },
-          "additions": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "deletions": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "binary": { "type": "boolean" }
-        }
-      }
-    },
-    "operation_id": { "type": "string" },
-    "repository_id": { "type": "string" },
-    "path": { "type": "string" },
-    "default_branch": { "type": ["string", "null"] },
-    "branches_found": { "type": "array", "items": { "type": "string" } },
-    "branches": { "type": "array", "items": { "type": "string" } },
-    "total_files": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "commits_indexed": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "state": { "enum": ["indexing"], "type": "string" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "repositories": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "path": { "type": "string" },
-          "default_branch": { "type": ["string", "null"] },
-          "head": { "type": ["string", "null"] }
-        }
-      }
-    },
-    "branch": { "type": "string" },
-    "query": { "type": "string" },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "path": { "type": "string" },
-          "line": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-          "snippet": { "type": "string" }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static VCS_ANALYZE_IMPACT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["repo_id", "repo_path", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`list_repositories`, `index_repository`, `compare_branches`, `search_branch`, `analyze_impact`",
-      "const": "analyze_impact"
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Repository identifier",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "\\S"
-    },
-    "repo_path": {
-      "type": "string",
-      "description": "Repository path on disk",
-      "minLength": 1,
-      "maxLength": 4096,
-      "pattern": "\\S"
-    },
-    "base_branch": {
-      "type": "string",
-      "description": "Base branch name",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "\\S"
-    },
-    "target_branch": {
-      "type": "string",
-      "description": "Compare/target branch name",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "\\S"
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Limit for search or list actions",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static VCS_ANALYZE_IMPACT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["base_ref", "head_ref", "impact_score", "summary", "impacted_files"],
-  "properties": {
-    "base_ref": { "type": "string" },
-    "head_ref": { "type": "string" },
-    "impact_score": { "type": "number", "minimum": 0, "maximum": 100 },
-    "summary": {
-      "type": "object",
-      "required": ["total_files", "added", "modified", "deleted", "renamed", "total_changes"],
-      "properties": {
-        "total_files": { "type": "integer", "minimum": 0 },
-        "added": { "type": "integer", "minimum": 0 },
-        "modified": { "type": "integer", "minimum": 0 },
-        "deleted": { "type": "integer", "minimum": 0 },
-        "renamed": { "type": "integer", "minimum": 0 },
-        "total_changes": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false
-    },
-    "impacted_files": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "path",
-          "status",
-          "impact",
-          "additions",
-          "deletions",
-          "symbols",
-          "dependents"
-        ],
-        "properties": {
-          "path": { "type": "string" },
-          "status": { "type": "string", "enum": ["added", "modified", "deleted", "renamed"] },
-          "impact": { "type": "integer", "minimum": 0 },
-          "additions": { "type": "integer", "minimum": 0 },
-          "deletions": { "type": "integer", "minimum": 0 },
-          "symbols": { "type": "array", "items": { "type": "string" } },
-          "dependents": {
-            "type": "array",
-            "items": {
-              "type": "object",
-              "required": ["path", "symbol", "line"],
-              "properties": {
-                "path": { "type": "string" },
-                "symbol": { "type": "string" },
-                "line": { "type": "integer", "minimum": 1 }
-              },
-              "additionalProperties": false
-            }
-          }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["base_ref", "head_ref", "impact_score", "summary", "impacted_files"],
-  "properties": {
-    "base_ref": { "type": "string" },
-    "head_ref": { "type": "string" },
-    "impact_score": { "type": "number", "minimum": 0, "maximum": 100 },
-    "summary": {
-      "type": "object",
-      "required": ["total_files", "added", "modified", "deleted", "renamed", "total_changes"],
-      "properties": {
-        "total_files": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "added": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "modified": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "deleted": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "renamed": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "total_changes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false
-    },
-    "impacted_files": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "path",
-          "status",
-          "impact",
-          "additions",
-          "deletions",
-          "symbols",
-          "dependents"
-        ],
-        "properties": {
-          "path": { "type": "string" },
-          "status": { "type": "string", "enum": ["added", "modified", "deleted", "renamed"] },
-          "impact": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "additions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "deletions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "symbols": { "type": "array", "items": { "type": "string" } },
-          "dependents": {
-            "type": "array",
-            "items": {
-              "type": "object",
-              "required": ["path", "symbol", "line"],
-              "properties": {
-                "path": { "type": "string" },
-                "symbol": { "type": "string" },
-                "line": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }
-              },
-              "additionalProperties": false
-            }
-          }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static VCS_COMPARE_BRANCHES_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["repo_id", "repo_path", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`list_repositories`, `index_repository`, `compare_branches`, `search_branch`, `analyze_impact`",
-      "const": "compare_branches"
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Repository identifier",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "\\S"
-    },
-    "repo_path": {
-      "type": "string",
-      "description": "Repository path on disk",
-      "minLength": 1,
-      "maxLength": 4096,
-      "pattern": "\\S"
-    },
-    "base_branch": {
-      "type": "string",
-      "description": "Base branch name",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "\\S"
-    },
-    "target_branch": {
-      "type": "string",
-      "description": "Compare/target branch name",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "\\S"
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Limit for search or list actions",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static VCS_COMPARE_BRANCHES_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "base_branch",
-    "head_branch",
-    "merge_base",
-    "files_changed",
-    "additions",
-    "deletions",
-    "files"
-  ],
-  "properties": {
-    "base_branch": { "type": "string" },
-    "head_branch": { "type": "string" },
-    "merge_base": { "type": ["string", "null"] },
-    "files_changed": { "type": "integer", "minimum": 0 },
-    "additions": { "type": "integer", "minimum": 0 },
-    "deletions": { "type": "integer", "minimum": 0 },
-    "files": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["path", "old_path", "status", "additions", "deletions", "binary"],
-        "properties": {
-          "path": { "type": "string" },
-          "old_path": { "type": ["string", "null"] },
-          "status": { "type": "string", "enum": ["added", "modified", "deleted", "renamed"] },
-          "additions": { "type": "integer", "minimum": 0 },
-          "deletions": { "type": "integer", "minimum": 0 },
-          "binary": { "type": "boolean" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "base_branch",
-    "head_branch",
-    "merge_base",
-    "files_changed",
-    "additions",
-    "deletions",
-    "files"
-  ],
-  "properties": {
-    "base_branch": { "type": "string" },
-    "head_branch": { "type": "string" },
-    "merge_base": { "type": ["string", "null"] },
-    "files_changed": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "additions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "deletions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "files": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["path", "old_path", "status", "additions", "deletions", "binary"],
-        "properties": {
-          "path": { "type": "string" },
-          "old_path": { "type": ["string", "null"] },
-          "status": { "type": "string", "enum": ["added", "modified", "deleted", "renamed"] },
-          "additions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "deletions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "binary": { "type": "boolean" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static VCS_INDEX_REPOSITORY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["repo_id", "repo_path", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`list_repositories`, `index_repository`, `compare_branches`, `search_branch`, `analyze_impact`",
-      "const": "index_repository"
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Repository identifier",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "\\S"
-    },
-    "repo_path": {
-      "type": "string",
-      "description": "Repository path on disk",
-      "minLength": 1,
-      "maxLength": 4096,
-      "pattern": "\\S"
-    },
-    "branches": {
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "\\S" },
-      "description": "Branches to index",
-      "maxItems": 100
-    },
-    "include_commits": {
-      "type": "boolean",
-      "description": "Include commit history when indexing",
-      "default": false
-    },
-    "depth": {
-      "type": "integer",
-      "description": "Commit history depth",
-      "minimum": 1,
-      "maximum": 10000
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static VCS_INDEX_REPOSITORY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "operation_id",
-    "repository_id",
-    "path",
-    "default_branch",
-    "branches_found",
-    "branches",
-    "total_files",
-    "commits_indexed",
-    "state"
-  ],
-  "properties": {
-    "operation_id": { "type": "string" },
-    "repository_id": { "type": "string" },
-    "path": { "type": "string" },
-    "default_branch": { "type": ["string", "null"] },
-    "branches_found": { "type": "array", "items": { "type": "string" } },
-    "branches": { "type": "array", "items": { "type": "string" } },
-    "total_files": { "type": "integer", "minimum": 0 },
-    "commits_indexed": { "type": "integer", "minimum": 0 },
-    "state": { "const": "indexing", "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "operation_id",
-    "repository_id",
-    "path",
-    "default_branch",
-    "branches_found",
-    "branches",
-    "total_files",
-    "commits_indexed",
-    "state"
-  ],
-  "properties": {
-    "operation_id": { "type": "string" },
-    "repository_id": { "type": "string" },
-    "path": { "type": "string" },
-    "default_branch": { "type": ["string", "null"] },
-    "branches_found": { "type": "array", "items": { "type": "string" } },
-    "branches": { "type": "array", "items": { "type": "string" } },
-    "total_files": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "commits_indexed": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "state": { "const": "indexing", "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static VCS_LIST_REPOSITORIES_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["repo_id", "repo_path", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`list_repositories`, `index_repository`, `compare_branches`, `search_branch`, `analyze_impact`",
-      "const": "list_repositories"
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Repository identifier",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "\\S"
-    },
-    "repo_path": {
-      "type": "string",
-      "description": "Repository path on disk",
-      "minLength": 1,
-      "maxLength": 4096,
-      "pattern": "\\S"
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Limit for search or list actions",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 10
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static VCS_LIST_REPOSITORIES_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "repositories"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "repositories": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "path", "default_branch", "head"],
-        "properties": {
-          "id": { "type": "string" },
-          "path": { "type": "string" },
-          "default_branch": { "type": ["string", "null"] },
-          "head": { "type": ["string", "null"] }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "repositories"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "repositories": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "path", "default_branch", "head"],
-        "properties": {
-          "id": { "type": "string" },
-          "path": { "type": "string" },
-          "default_branch": { "type": ["string", "null"] },
-          "head": { "type": ["string", "null"] }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static VCS_SEARCH_BRANCH_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["repo_id", "repo_path", "query", "action"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`list_repositories`, `index_repository`, `compare_branches`, `search_branch`, `analyze_impact`",
-      "const": "search_branch"
-    },
-    "repo_id": {
-      "type": "string",
-      "description": "Repository identifier",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "\\S"
-    },
-    "repo_path": {
-      "type": "string",
-      "description": "Repository path on disk",
-      "minLength": 1,
-      "maxLength": 4096,
-      "pattern": "\\S"
-    },
-    "query": {
-      "type": "string",
-      "description": "Search query for branch search",
-      "minLength": 1,
-      "maxLength": 4000,
-      "pattern": "\\S"
-    },
-    "base_branch": {
-      "type": "string",
-      "description": "Base branch name",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "\\S"
-    },
-    "target_branch": {
-      "type": "string",
-      "description": "Compare/target branch name",
-      "minLength": 1,
-      "maxLength": 255,
-      "pattern": "\\S"
-    },
-    "limit": {
-      "type": "integer",
-      "description": "Limit for search or list actions",
-      "minimum": 1,
-      "maximum": 1000,
-      "default": 20
-    }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static VCS_SEARCH_BRANCH_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["repository_id", "branch", "query", "count", "total", "results"],
-  "properties": {
-    "repository_id": { "type": "string" },
-    "branch": { "type": "string" },
-    "query": { "type": "string" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["path", "line", "snippet"],
-        "properties": {
-          "path": { "type": "string" },
-          "line": { "type": "integer", "minimum": 1 },
-          "snippet": { "type": "string" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["repository_id", "branch", "query", "count", "total", "results"],
-  "properties": {
-    "repository_id": { "type": "string" },
-    "branch": { "type": "string" },
-    "query": { "type": "string" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "results": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["path", "line", "snippet"],
-        "properties": {
-          "path": { "type": "string" },
-          "line": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 },
-          "snippet": { "type": "string" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["create", "get", "update", "list", "delete", "release"],
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`"
-    },
-    "resource": {
-      "type": "string",
-      "enum": [
-        "repository",
-        "branch",
-        "worktree",
-        "assignment",
-        "plan",
-        "version",
-        "review",
-        "issue",
-        "comment",
-        "label",
-        "label_assignment",
-        "org",
-        "user",
-        "team",
-        "team_member",
-        "api_key"
-      ],
-      "description": "See resources list above"
-    },
-    "data": { "type": "object", "description": "JSON payload for create/update" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "org_id": { "type": "string", "description": "Organization ID" },
-    "repository_id": { "type": "string", "description": "Repository ID (branch/worktree list)" },
-    "plan_id": { "type": "string", "description": "Plan ID (version list)" },
-    "plan_version_id": { "type": "string", "description": "Plan version ID (review list)" },
-    "issue_id": { "type": "string", "description": "Issue ID (comment/label operations)" },
-    "label_id": { "type": "string", "description": "Label ID (label unassignment)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "team_id": { "type": "string", "description": "Team ID (team member list)" },
-    "user_id": { "type": "string", "description": "User ID (team member delete)" },
-    "worktree_id": { "type": "string", "description": "Worktree ID (assignment list)" },
-    "email": { "type": "string", "description": "User email (lookup operations)" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "id": { "type": "string" },
-    "user_id": { "type": "string" },
-    "org_id": { "type": "string" },
-    "name": { "type": "string" },
-    "scopes_json": { "type": "string" },
-    "expires_at": { "type": ["integer", "null"] },
-    "revoked_at": { "type": ["integer", "null"] },
-    "secret": { "type": ["string", "null"] },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer" },
-    "agent_session_id": { "type": "string" },
-    "worktree_id": { "type": "string" },
-    "assigned_at": { "type": "integer" },
-    "released_at": { "type": ["integer", "null"] },
-    "repository_id": { "type": "string" },
-    "is_default": { "type": "boolean" },
-    "head_commit": { "type": ["string", "null"] },
-    "upstream": { "type": ["string", "null"] },
-    "issue_id": { "type": "string" },
-    "author_id": { "type": "string" },
-    "content": { "type": "string" },
-    "project_id": { "type": "string" },
-    "created_by": { "type": "string" },
-    "phase_id": { "type": ["string", "null"] },
-    "title": { "type": "string" },
-    "description": { "type": "string" },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": [
-        "open",
-        "in_progress",
-        "blocked",
-        "resolved",
-        "closed",
-        "draft",
-        "active",
-        "executing",
-        "completed",
-        "archived",
-        "in_use",
-        "pruned"
-      ]
-    },
-    "priority": { "type": "integer" },
-    "assignee": { "type": ["string", "null"] },
-    "labels": { "type": "array", "items": { "type": "string" } },
-    "estimated_minutes": { "type": ["integer", "null"] },
-    "actual_minutes": { "type": ["integer", "null"] },
-    "notes": { "type": "string" },
-    "design": { "type": "string" },
-    "parent_issue_id": { "type": ["string", "null"] },
-    "updated_at": { "type": "integer" },
-    "closed_at": { "type": ["integer", "null"] },
-    "closed_reason": { "type": "string" },
-    "color": { "type": "string" },
-    "label_id": { "type": "string" },
-    "slug": { "type": "string" },
-    "settings_json": { "type": "string" },
-    "url": { "type": ["string", "null"] },
-    "local_path": { "type": ["string", "null"] },
-    "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "plan_version_id": { "type": "string" },
-    "reviewer_id": { "type": "string" },
-    "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-    "feedback": { "type": "string" },
-    "team_id": { "type": "string" },
-    "role": { "type": "string", "enum": ["lead", "member", "admin", "viewer", "service"] },
-    "joined_at": { "type": "integer" },
-    "email": { "type": "string", "format": "email" },
-    "display_name": { "type": "string" },
-    "plan_id": { "type": "string" },
-    "version_number": { "type": "integer" },
-    "content_json": { "type": "string" },
-    "change_summary": { "type": "string" },
-    "branch_id": { "type": "string" },
-    "path": { "type": "string" },
-    "assigned_agent_id": { "type": ["string", "null"] },
-    "deleted": { "type": "boolean" },
-    "resource": {
-      "enum": [
-        "api_key",
-        "assignment",
-        "branch",
-        "comment",
-        "issue",
-        "label",
-        "label_assignment",
-        "org",
-        "plan",
-        "repository",
-        "team",
-        "team_member",
-        "user",
-        "worktree",
-        "review",
-        "version"
-      ]
-    },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "items": { "type": "array", "items": { "type": "object" } }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "id": { "type": "string" },
-    "user_id": { "type": "string" },
-    "org_id": { "type": "string" },
-    "name": { "type": "string" },
-    "scopes_json": { "type": "string" },
-    "expires_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "revoked_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "secret": { "type": ["string", "null"] },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "agent_session_id": { "type": "string" },
-    "worktree_id": { "type": "string" },
-    "assigned_at": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "released_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "repository_id": { "type": "string" },
-    "is_default": { "type": "boolean" },
-    "head_commit": { "type": ["string", "null"] },
-    "upstream": { "type": ["string", "null"] },
-    "issue_id": { "type": "string" },
-    "author_id": { "type": "string" },
-    "content": { "type": "string" },
-    "project_id": { "type": "string" },
-    "created_by": { "type": "string" },
-    "phase_id": { "type": ["string", "null"] },
-    "title": { "type": "string" },
-    "description": { "type": "string" },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": [
-        "open",
-        "in_progress",
-        "blocked",
-        "resolved",
-        "closed",
-        "draft",
-        "active",
-        "executing",
-        "completed",
-        "archived",
-        "in_use",
-        "pruned"
-      ]
-    },
-    "priority": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "assignee": { "type": ["string", "null"] },
-    "labels": { "type": "array", "items": { "type": "string" } },
-    "estimated_minutes": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "actual_minutes": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "notes": { "type": "string" },
-    "design": { "type": "string" },
-    "parent_issue_id": { "type": ["string", "null"] },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "closed_reason": { "type": "string" },
-    "color": { "type": "string" },
-    "label_id": { "type": "string" },
-    "slug": { "type": "string" },
-    "settings_json": { "type": "string" },
-    "url": { "type": ["string", "null"] },
-    "local_path": { "type": ["string", "null"] },
-    "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "plan_version_id": { "type": "string" },
-    "reviewer_id": { "type": "string" },
-    "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-    "feedback": { "type": "string" },
-    "team_id": { "type": "string" },
-    "role": { "type": "string", "enum": ["lead", "member", "admin", "viewer", "service"] },
-    "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "email": { "type": "string", "format": "email" },
-    "display_name": { "type": "string" },
-    "plan_id": { "type": "string" },
-    "version_number": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "content_json": { "type": "string" },
-    "change_summary": { "type": "string" },
-    "branch_id": { "type": "string" },
-    "path": { "type": "string" },
-    "assigned_agent_id": { "type": ["string", "null"] },
-    "deleted": { "type": "boolean" },
-    "resource": {
-      "enum": [
-        "api_key",
-        "assignment",
-        "branch",
-        "comment",
-        "issue",
-        "label",
-        "label_assignment",
-        "org",
-        "plan",
-        "repository",
-        "team",
-        "team_member",
-        "user",
-        "worktree",
-        "review",
-        "version"
-      ]
-    },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "items": { "type": "array", "items": { "type": "object" } }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_API_KEY_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "api_key"
-    },
-    "user_id": {
-      "type": "string",
-      "description": "User ID (team member delete)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "user_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "scopes_json": { "type": "string", "maxLength": 65536 },
-        "expires_at": { "type": ["integer", "null"] }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "create" },
-    "resource": { "type": "string", "const": "api_key" },
-    "user_id": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "user_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "scopes_json": { "type": "string", "maxLength": 65536 },
-        "expires_at": {
-          "type": ["integer", "null"],
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_API_KEY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "user_id",
-    "org_id",
-    "name",
-    "scopes_json",
-    "expires_at",
-    "revoked_at",
-    "secret",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "scopes_json": { "type": "string", "maxLength": 65536 },
-    "expires_at": { "type": ["integer", "null"] },
-    "revoked_at": { "type": ["integer", "null"] },
-    "secret": { "type": ["string", "null"] },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "user_id",
-    "org_id",
-    "name",
-    "scopes_json",
-    "expires_at",
-    "revoked_at",
-    "secret",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "scopes_json": { "type": "string", "maxLength": 65536 },
-    "expires_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "revoked_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "secret": { "type": ["string", "null"] },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_ASSIGNMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "assignment"
-    },
-    "worktree_id": {
-      "type": "string",
-      "description": "Worktree ID (assignment list)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["agent_session_id"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "agent_session_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "worktree_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_ASSIGNMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "assigned_at": { "type": "integer" },
-    "released_at": { "type": ["integer", "null"] },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "assigned_at": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "released_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_BRANCH_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "branch" },
-    "repository_id": {
-      "type": "string",
-      "description": "Repository ID (branch/worktree list)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "repository_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-        "is_default": { "type": "boolean" },
-        "head_commit": {
-          "type": ["string", "null"],
-          "maxLength": 64,
-          "pattern": "^[0-9a-f]{7,64}$"
-        },
-        "upstream": { "type": ["string", "null"], "maxLength": 255 }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_BRANCH_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "repository_id",
-    "name",
-    "is_default",
-    "head_commit",
-    "upstream",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-    "is_default": { "type": "boolean" },
-    "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
-    "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "repository_id",
-    "name",
-    "is_default",
-    "head_commit",
-    "upstream",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-    "is_default": { "type": "boolean" },
-    "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
-    "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_COMMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "comment"
-    },
-    "issue_id": {
-      "type": "string",
-      "description": "Issue ID (comment/label operations)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["content"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "author_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "content": { "type": "string", "minLength": 1, "maxLength": 1048576 }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_COMMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_ISSUE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "issue" },
-    "project_id": {
-      "type": "string",
-      "description": "Project ID (project-scoped list)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["title"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "phase_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 1048576 },
-        "issue_type": {
-          "type": "string",
-          "enum": [
-            "task",
-            "bug",
-            "feature",
-            "enhancement",
-            "documentation",
-            "Task",
-            "Bug",
-            "Feature",
-            "Enhancement",
-            "Documentation"
-          ]
-        },
-        "status": {
-          "type": "string",
-          "enum": [
-            "open",
-            "in_progress",
-            "blocked",
-            "resolved",
-            "closed",
-            "Open",
-            "InProgress",
-            "Blocked",
-            "Resolved",
-            "Closed"
-          ]
-        },
-        "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "assignee": { "type": ["string", "null"], "maxLength": 200 },
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 200 }
-        },
-        "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-        "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-        "notes": { "type": "string", "maxLength": 1048576 },
-        "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "closed_reason": { "type": "string", "maxLength": 2000 }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "create" },
-    "resource": { "type": "string", "const": "issue" },
-    "project_id": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "required": ["title"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "phase_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 1048576 },
-        "issue_type": {
-          "type": "string",
-          "enum": [
-            "task",
-            "bug",
-            "feature",
-            "enhancement",
-            "documentation",
-            "Task",
-            "Bug",
-            "Feature",
-            "Enhancement",
-            "Documentation"
-          ]
-        },
-        "status": {
-          "type": "string",
-          "enum": [
-            "open",
-            "in_progress",
-            "blocked",
-            "resolved",
-            "closed",
-            "Open",
-            "InProgress",
-            "Blocked",
-            "Resolved",
-            "Closed"
-          ]
-        },
-        "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "assignee": { "type": ["string", "null"], "maxLength": 200 },
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 200 }
-        },
-        "estimated_minutes": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "actual_minutes": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "notes": { "type": "string", "maxLength": 1048576 },
-        "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "closed_reason": { "type": "string", "maxLength": 2000 }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "closed_at": { "type": ["integer", "null"] },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": {
-      "type": ["integer", "null"],
-      "minimum": 0,
-      "maximum": 9007199254740991
-    },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_LABEL_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "label" },
-    "project_id": {
-      "type": "string",
-      "description": "Project ID (project-scoped list)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-        "color": { "type": "string", "minLength": 1, "maxLength": 32 }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_LABEL_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_LABEL_ASSIGNMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "label_assignment"
-    },
-    "issue_id": {
-      "type": "string",
-      "description": "Issue ID (comment/label operations)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "label_id": {
-      "type": "string",
-      "description": "Label ID (label unassignment)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "label_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
-  "properties": {
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
-  "properties": {
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_ORG_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "org" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-        "settings_json": { "type": "string", "maxLength": 65536 }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_ORG_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-    "settings_json": { "type": "string", "maxLength": 65536 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-    "settings_json": { "type": "string", "maxLength": 65536 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_PLAN_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "plan" },
-    "project_id": {
-      "type": "string",
-      "description": "Project ID (project-scoped list)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["title"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 65536 },
-        "status": {
-          "type": "string",
-          "enum": [
-            "draft",
-            "active",
-            "executing",
-            "completed",
-            "archived",
-            "Draft",
-            "Active",
-            "Executing",
-            "Completed",
-            "Archived"
-          ]
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_PLAN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "title",
-    "description",
-    "status",
-    "created_by",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "status": {
-      "type": "string",
-      "enum": ["draft", "active", "executing", "completed", "archived"]
-    },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "title",
-    "description",
-    "status",
-    "created_by",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "status": {
-      "type": "string",
-      "enum": ["draft", "active", "executing", "completed", "archived"]
-    },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_REPOSITORY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "repository"
-    },
-    "project_id": {
-      "type": "string",
-      "description": "Project ID (project-scoped list)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "url": { "type": ["string", "null"], "maxLength": 2000 },
-        "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-        "vcs_type": {
-          "type": "string",
-          "enum": ["git", "mercurial", "svn", "Git", "Mercurial", "Svn"]
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_REPOSITORY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "name",
-    "url",
-    "local_path",
-    "vcs_type",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "url": { "type": ["string", "null"], "maxLength": 2000 },
-    "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-    "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "name",
-    "url",
-    "local_path",
-    "vcs_type",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "url": { "type": ["string", "null"], "maxLength": 2000 },
-    "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-    "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_REVIEW_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "review" },
-    "plan_version_id": {
-      "type": "string",
-      "description": "Plan version ID (review list)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["verdict"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "plan_version_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "reviewer_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "verdict": {
-          "type": "string",
-          "enum": [
-            "approved",
-            "rejected",
-            "needs_revision",
-            "Approved",
-            "Rejected",
-            "NeedsRevision"
-          ]
-        },
-        "feedback": { "type": "string", "maxLength": 65536 }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_REVIEW_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "plan_version_id",
-    "reviewer_id",
-    "verdict",
-    "feedback",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-    "feedback": { "type": "string", "maxLength": 65536 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "plan_version_id",
-    "reviewer_id",
-    "verdict",
-    "feedback",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-    "feedback": { "type": "string", "maxLength": 65536 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_TEAM_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "team" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_TEAM_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_TEAM_MEMBER_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "team_member"
-    },
-    "team_id": {
-      "type": "string",
-      "description": "Team ID (team member list)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "user_id": {
-      "type": "string",
-      "description": "User ID (team member delete)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "team_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "user_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "role": { "type": "string", "enum": ["lead", "member", "Lead", "Member"] }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_TEAM_MEMBER_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["team_id", "user_id", "role", "joined_at", "seq"],
-  "properties": {
-    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "role": { "type": "string", "enum": ["lead", "member"] },
-    "joined_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["team_id", "user_id", "role", "joined_at", "seq"],
-  "properties": {
-    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "role": { "type": "string", "enum": ["lead", "member"] },
-    "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_USER_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "user" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["email", "display_name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-        "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "role": {
-          "type": "string",
-          "enum": ["admin", "member", "viewer", "service", "Admin", "Member", "Viewer", "Service"]
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_USER_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-    "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-    "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_VERSION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "version"
-    },
-    "plan_id": {
-      "type": "string",
-      "description": "Plan ID (version list)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["content_json"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "plan_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "version_number": { "type": "integer", "minimum": 0 },
-        "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-        "change_summary": { "type": "string", "maxLength": 65536 },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "create" },
-    "resource": { "type": "string", "const": "version" },
-    "plan_id": {
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "required": ["content_json"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "plan_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-        "change_summary": { "type": "string", "maxLength": 65536 },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_VERSION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "plan_id",
-    "version_number",
-    "content_json",
-    "change_summary",
-    "created_by",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "version_number": { "type": "integer", "minimum": 0 },
-    "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "plan_id",
-    "version_number",
-    "content_json",
-    "change_summary",
-    "created_by",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_CREATE_WORKTREE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "create"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "worktree"
-    },
-    "repository_id": {
-      "type": "string",
-      "description": "Repository ID (branch/worktree list)",
-      "minLength": 1,
-      "maxLength": 128,
-      "pattern": "^[A-Za-z0-9._:-]*$"
-    },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": ["branch_id", "path"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "repository_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "branch_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-        "status": {
-          "type": "string",
-          "enum": ["active", "in_use", "pruned", "Active", "InUse", "Pruned"]
-        },
-        "assigned_agent_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_CREATE_WORKTREE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "repository_id",
-    "branch_id",
-    "path",
-    "status",
-    "assigned_agent_id",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "repository_id",
-    "branch_id",
-    "path",
-    "status",
-    "assigned_agent_id",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_DELETE_API_KEY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "api_key"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "user_id": { "type": "string", "description": "User ID (team member delete)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_API_KEY_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "api_key" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_ASSIGNMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "assignment"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "worktree_id": { "type": "string", "description": "Worktree ID (assignment list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_ASSIGNMENT_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "assignment" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_BRANCH_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "branch" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "repository_id": { "type": "string", "description": "Repository ID (branch/worktree list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_BRANCH_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "branch" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_COMMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "comment"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "issue_id": { "type": "string", "description": "Issue ID (comment/label operations)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_COMMENT_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "comment" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_ISSUE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "issue" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_ISSUE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "issue" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_LABEL_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "label" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_LABEL_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "label" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_LABEL_ASSIGNMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["issue_id", "label_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "label_assignment"
-    },
-    "issue_id": { "type": "string", "description": "Issue ID (comment/label operations)" },
-    "label_id": { "type": "string", "description": "Label ID (label unassignment)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "issue_id", "label_id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "label_assignment" },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_ORG_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "org" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_ORG_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "org" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_PLAN_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "plan" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_PLAN_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "plan" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_REPOSITORY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "repository"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_REPOSITORY_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "repository" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_TEAM_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "team" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_TEAM_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "team" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_TEAM_MEMBER_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["team_id", "user_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "team_member"
-    },
-    "team_id": { "type": "string", "description": "Team ID (team member list)" },
-    "user_id": { "type": "string", "description": "User ID (team member delete)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_TEAM_MEMBER_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "team_id", "user_id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "team_member" },
-    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_USER_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "user" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_USER_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "user" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_WORKTREE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "delete"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "worktree"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "repository_id": { "type": "string", "description": "Repository ID (branch/worktree list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_DELETE_WORKTREE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "resource", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "resource": { "const": "worktree" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_API_KEY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "api_key"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "user_id": { "type": "string", "description": "User ID (team member delete)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_API_KEY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "user_id",
-    "org_id",
-    "name",
-    "scopes_json",
-    "expires_at",
-    "revoked_at",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "scopes_json": { "type": "string", "maxLength": 65536 },
-    "expires_at": { "type": ["integer", "null"] },
-    "revoked_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "user_id",
-    "org_id",
-    "name",
-    "scopes_json",
-    "expires_at",
-    "revoked_at",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "scopes_json": { "type": "string", "maxLength": 65536 },
-    "expires_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "revoked_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_ASSIGNMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "assignment"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "worktree_id": { "type": "string", "description": "Worktree ID (assignment list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_ASSIGNMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "assigned_at": { "type": "integer" },
-    "released_at": { "type": ["integer", "null"] },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "assigned_at": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "released_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_BRANCH_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "branch" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "repository_id": { "type": "string", "description": "Repository ID (branch/worktree list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_BRANCH_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "repository_id",
-    "name",
-    "is_default",
-    "head_commit",
-    "upstream",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-    "is_default": { "type": "boolean" },
-    "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
-    "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "repository_id",
-    "name",
-    "is_default",
-    "head_commit",
-    "upstream",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-    "is_default": { "type": "boolean" },
-    "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
-    "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_COMMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "comment"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "issue_id": { "type": "string", "description": "Issue ID (comment/label operations)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_COMMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_ISSUE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "issue" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "closed_at": { "type": ["integer", "null"] },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": {
-      "type": ["integer", "null"],
-      "minimum": 0,
-      "maximum": 9007199254740991
-    },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_LABEL_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "label" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_LABEL_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_LABEL_ASSIGNMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["issue_id", "label_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "label_assignment"
-    },
-    "issue_id": { "type": "string", "description": "Issue ID (comment/label operations)" },
-    "label_id": { "type": "string", "description": "Label ID (label unassignment)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
-  "properties": {
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
-  "properties": {
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_ORG_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "org" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_ORG_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-    "settings_json": { "type": "string", "maxLength": 65536 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-    "settings_json": { "type": "string", "maxLength": 65536 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_PLAN_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "plan" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_PLAN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "title",
-    "description",
-    "status",
-    "created_by",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "status": {
-      "type": "string",
-      "enum": ["draft", "active", "executing", "completed", "archived"]
-    },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "title",
-    "description",
-    "status",
-    "created_by",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "status": {
-      "type": "string",
-      "enum": ["draft", "active", "executing", "completed", "archived"]
-    },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_REPOSITORY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "repository"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_REPOSITORY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "name",
-    "url",
-    "local_path",
-    "vcs_type",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "url": { "type": ["string", "null"], "maxLength": 2000 },
-    "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-    "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "name",
-    "url",
-    "local_path",
-    "vcs_type",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "url": { "type": ["string", "null"], "maxLength": 2000 },
-    "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-    "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_REVIEW_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "review" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "plan_version_id": { "type": "string", "description": "Plan version ID (review list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_REVIEW_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "plan_version_id",
-    "reviewer_id",
-    "verdict",
-    "feedback",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-    "feedback": { "type": "string", "maxLength": 65536 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "plan_version_id",
-    "reviewer_id",
-    "verdict",
-    "feedback",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-    "feedback": { "type": "string", "maxLength": 65536 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_TEAM_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "team" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_TEAM_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_TEAM_MEMBER_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["team_id", "user_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "team_member"
-    },
-    "team_id": { "type": "string", "description": "Team ID (team member list)" },
-    "user_id": { "type": "string", "description": "User ID (team member delete)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_TEAM_MEMBER_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["team_id", "user_id", "role", "joined_at", "seq"],
-  "properties": {
-    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "role": { "type": "string", "enum": ["lead", "member"] },
-    "joined_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["team_id", "user_id", "role", "joined_at", "seq"],
-  "properties": {
-    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "role": { "type": "string", "enum": ["lead", "member"] },
-    "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_USER_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "user" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "email": { "type": "string", "description": "User email (lookup operations)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_USER_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-    "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-    "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_VERSION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "version"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "plan_id": { "type": "string", "description": "Plan ID (version list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_VERSION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "plan_id",
-    "version_number",
-    "content_json",
-    "change_summary",
-    "created_by",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "version_number": { "type": "integer", "minimum": 0 },
-    "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "plan_id",
-    "version_number",
-    "content_json",
-    "change_summary",
-    "created_by",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "change_summary": { "type": "string", "maxLength": 65536 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_GET_WORKTREE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "get"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "worktree"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "repository_id": { "type": "string", "description": "Repository ID (branch/worktree list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_GET_WORKTREE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "repository_id",
-    "branch_id",
-    "path",
-    "status",
-    "assigned_agent_id",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "repository_id",
-    "branch_id",
-    "path",
-    "status",
-    "assigned_agent_id",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_API_KEY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "api_key"
-    },
-    "user_id": { "type": "string", "description": "User ID (team member delete)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_API_KEY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "api_key" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "user_id",
-          "org_id",
-          "name",
-          "scopes_json",
-          "expires_at",
-          "revoked_at",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "scopes_json": { "type": "string", "maxLength": 65536 },
-          "expires_at": { "type": ["integer", "null"] },
-          "revoked_at": { "type": ["integer", "null"] },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "api_key" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "user_id",
-          "org_id",
-          "name",
-          "scopes_json",
-          "expires_at",
-          "revoked_at",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "scopes_json": { "type": "string", "maxLength": 65536 },
-          "expires_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "revoked_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_ASSIGNMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["worktree_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "assignment"
-    },
-    "worktree_id": { "type": "string", "description": "Worktree ID (assignment list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_ASSIGNMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "assignment" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "assigned_at": { "type": "integer" },
-          "released_at": { "type": ["integer", "null"] },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "assignment" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "assigned_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "released_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_BRANCH_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["repository_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "branch" },
-    "repository_id": { "type": "string", "description": "Repository ID (branch/worktree list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_BRANCH_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "branch" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "repository_id",
-          "name",
-          "is_default",
-          "head_commit",
-          "upstream",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-          "is_default": { "type": "boolean" },
-          "head_commit": {
-            "type": ["string", "null"],
-            "maxLength": 64,
-            "pattern": "^[0-9a-f]{7,64}$"
-          },
-          "upstream": { "type": ["string", "null"], "maxLength": 255 },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "branch" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "repository_id",
-          "name",
-          "is_default",
-          "head_commit",
-          "upstream",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-          "is_default": { "type": "boolean" },
-          "head_commit": {
-            "type": ["string", "null"],
-            "maxLength": 64,
-            "pattern": "^[0-9a-f]{7,64}$"
-          },
-          "upstream": { "type": ["string", "null"], "maxLength": 255 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_COMMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["issue_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "comment"
-    },
-    "issue_id": { "type": "string", "description": "Issue ID (comment/label operations)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_COMMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "comment" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "comment" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_ISSUE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "issue" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "issue" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "project_id",
-          "created_by",
-          "phase_id",
-          "title",
-          "description",
-          "issue_type",
-          "status",
-          "priority",
-          "assignee",
-          "labels",
-          "estimated_minutes",
-          "actual_minutes",
-          "notes",
-          "design",
-          "parent_issue_id",
-          "created_at",
-          "updated_at",
-          "closed_at",
-          "closed_reason",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "description": { "type": "string", "maxLength": 1048576 },
-          "issue_type": {
-            "type": "string",
-            "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-          },
-          "status": {
-            "type": "string",
-            "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-          },
-          "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-          "assignee": { "type": ["string", "null"], "maxLength": 200 },
-          "labels": {
-            "type": "array",
-            "maxItems": 50,
-            "items": { "type": "string", "maxLength": 200 }
-          },
-          "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-          "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-          "notes": { "type": "string", "maxLength": 1048576 },
-          "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" },
-          "closed_at": { "type": ["integer", "null"] },
-          "closed_reason": { "type": "string", "maxLength": 2000 },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "issue" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "project_id",
-          "created_by",
-          "phase_id",
-          "title",
-          "description",
-          "issue_type",
-          "status",
-          "priority",
-          "assignee",
-          "labels",
-          "estimated_minutes",
-          "actual_minutes",
-          "notes",
-          "design",
-          "parent_issue_id",
-          "created_at",
-          "updated_at",
-          "closed_at",
-          "closed_reason",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "description": { "type": "string", "maxLength": 1048576 },
-          "issue_type": {
-            "type": "string",
-            "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-          },
-          "status": {
-            "type": "string",
-            "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-          },
-          "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-          "assignee": { "type": ["string", "null"], "maxLength": 200 },
-          "labels": {
-            "type": "array",
-            "maxItems": 50,
-            "items": { "type": "string", "maxLength": 200 }
-          },
-          "estimated_minutes": {
-            "type": ["integer", "null"],
-            "minimum": 0,
-            "maximum": 9007199254740991
-          },
-          "actual_minutes": {
-            "type": ["integer", "null"],
-            "minimum": 0,
-            "maximum": 9007199254740991
-          },
-          "notes": { "type": "string", "maxLength": 1048576 },
-          "design": { "type": "string", "maxLength": 1048576 },
-          "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "closed_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "closed_reason": { "type": "string", "maxLength": 2000 },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_LABEL_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "label" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_LABEL_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "label" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "label" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_LABEL_ASSIGNMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["issue_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "label_assignment"
-    },
-    "issue_id": { "type": "string", "description": "Issue ID (comment/label operations)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "label_assignment" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
-        "properties": {
-          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "color": { "type": "string", "minLength": 1, "maxLength": 32 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "label_assignment" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["issue_id", "label_id", "created_at", "seq", "name", "color"],
-        "properties": {
-          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "label_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "color": { "type": "string", "minLength": 1, "maxLength": 32 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_ORG_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "org" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_ORG_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "org" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-          "settings_json": { "type": "string", "maxLength": 65536 },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "org" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-          "settings_json": { "type": "string", "maxLength": 65536 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_PLAN_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "plan" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_PLAN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "plan" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "project_id",
-          "title",
-          "description",
-          "status",
-          "created_by",
-          "created_at",
-          "updated_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "description": { "type": "string", "maxLength": 65536 },
-          "status": {
-            "type": "string",
-            "enum": ["draft", "active", "executing", "completed", "archived"]
-          },
-          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "plan" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "project_id",
-          "title",
-          "description",
-          "status",
-          "created_by",
-          "created_at",
-          "updated_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "description": { "type": "string", "maxLength": 65536 },
-          "status": {
-            "type": "string",
-            "enum": ["draft", "active", "executing", "completed", "archived"]
-          },
-          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_REPOSITORY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["project_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "repository"
-    },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_REPOSITORY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "repository" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "project_id",
-          "name",
-          "url",
-          "local_path",
-          "vcs_type",
-          "created_at",
-          "updated_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "url": { "type": ["string", "null"], "maxLength": 2000 },
-          "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-          "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "repository" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "project_id",
-          "name",
-          "url",
-          "local_path",
-          "vcs_type",
-          "created_at",
-          "updated_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "url": { "type": ["string", "null"], "maxLength": 2000 },
-          "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-          "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_REVIEW_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["plan_version_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "review" },
-    "plan_version_id": { "type": "string", "description": "Plan version ID (review list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_REVIEW_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "review" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "plan_version_id",
-          "reviewer_id",
-          "verdict",
-          "feedback",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-          "feedback": { "type": "string", "maxLength": 65536 },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "review" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "plan_version_id",
-          "reviewer_id",
-          "verdict",
-          "feedback",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "plan_version_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "reviewer_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "verdict": { "type": "string", "enum": ["approved", "rejected", "needs_revision"] },
-          "feedback": { "type": "string", "maxLength": 65536 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_TEAM_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "team" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_TEAM_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "team" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "name", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "team" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "name", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_TEAM_MEMBER_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["team_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "team_member"
-    },
-    "team_id": { "type": "string", "description": "Team ID (team member list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_TEAM_MEMBER_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "team_member" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["team_id", "user_id", "role", "joined_at", "seq"],
-        "properties": {
-          "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "role": { "type": "string", "enum": ["lead", "member"] },
-          "joined_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "team_member" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["team_id", "user_id", "role", "joined_at", "seq"],
-        "properties": {
-          "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "role": { "type": "string", "enum": ["lead", "member"] },
-          "joined_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_USER_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "user" },
-    "email": {
-      "type": "string",
-      "description": "User email (lookup operations)",
-      "minLength": 3,
-      "maxLength": 254,
-      "format": "email"
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_USER_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "user" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "email",
-          "display_name",
-          "role",
-          "created_at",
-          "updated_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-          "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "user" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "email",
-          "display_name",
-          "role",
-          "created_at",
-          "updated_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-          "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_VERSION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["plan_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "version"
-    },
-    "plan_id": { "type": "string", "description": "Plan ID (version list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_VERSION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "version" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "plan_id",
-          "version_number",
-          "content_json",
-          "change_summary",
-          "created_by",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "version_number": { "type": "integer", "minimum": 0 },
-          "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-          "change_summary": { "type": "string", "maxLength": 65536 },
-          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "version" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "plan_id",
-          "version_number",
-          "content_json",
-          "change_summary",
-          "created_by",
-          "created_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "plan_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "version_number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "content_json": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-          "change_summary": { "type": "string", "maxLength": 65536 },
-          "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_LIST_WORKTREE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["repository_id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "list"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "worktree"
-    },
-    "repository_id": { "type": "string", "description": "Repository ID (branch/worktree list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_LIST_WORKTREE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "worktree" },
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "repository_id",
-          "branch_id",
-          "path",
-          "status",
-          "assigned_agent_id",
-          "created_at",
-          "updated_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-          "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-          "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["resource", "count", "total", "items"],
-  "properties": {
-    "resource": { "const": "worktree" },
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "repository_id",
-          "branch_id",
-          "path",
-          "status",
-          "assigned_agent_id",
-          "created_at",
-          "updated_at",
-          "seq"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-          "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-          "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_RELEASE_ASSIGNMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "release"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "assignment"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "worktree_id": { "type": "string", "description": "Worktree ID (assignment list)" },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-    );
-
-    pub(super) static ENTITY_RELEASE_ASSIGNMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "assigned_at": { "type": "integer" },
-    "released_at": { "type": ["integer", "null"] },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "agent_session_id", "worktree_id", "assigned_at", "released_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "agent_session_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worktree_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "assigned_at": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "released_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_API_KEY_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "api_key"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "user_id": { "type": "string", "description": "User ID (team member delete)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": { "revoked_at": { "type": "integer" } },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "api_key" },
-    "id": { "type": "string" },
-    "user_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "revoked_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_API_KEY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "user_id",
-    "org_id",
-    "name",
-    "scopes_json",
-    "expires_at",
-    "revoked_at",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "scopes_json": { "type": "string", "maxLength": 65536 },
-    "expires_at": { "type": ["integer", "null"] },
-    "revoked_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "user_id",
-    "org_id",
-    "name",
-    "scopes_json",
-    "expires_at",
-    "revoked_at",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "scopes_json": { "type": "string", "maxLength": 65536 },
-    "expires_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "revoked_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_BRANCH_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "branch" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "repository_id": { "type": "string", "description": "Repository ID (branch/worktree list)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "repository_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-        "is_default": { "type": "boolean" },
-        "head_commit": {
-          "type": ["string", "null"],
-          "maxLength": 64,
-          "pattern": "^[0-9a-f]{7,64}$"
-        },
-        "upstream": { "type": ["string", "null"], "maxLength": 255 },
-        "created_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "branch" },
-    "id": { "type": "string" },
-    "repository_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "repository_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-        "is_default": { "type": "boolean" },
-        "head_commit": {
-          "type": ["string", "null"],
-          "maxLength": 64,
-          "pattern": "^[0-9a-f]{7,64}$"
-        },
-        "upstream": { "type": ["string", "null"], "maxLength": 255 },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_BRANCH_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "repository_id",
-    "name",
-    "is_default",
-    "head_commit",
-    "upstream",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-    "is_default": { "type": "boolean" },
-    "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
-    "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "repository_id",
-    "name",
-    "is_default",
-    "head_commit",
-    "upstream",
-    "created_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 255 },
-    "is_default": { "type": "boolean" },
-    "head_commit": { "type": ["string", "null"], "maxLength": 64, "pattern": "^[0-9a-f]{7,64}$" },
-    "upstream": { "type": ["string", "null"], "maxLength": 255 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_COMMENT_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "comment"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "issue_id": { "type": "string", "description": "Issue ID (comment/label operations)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "author_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-        "created_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "comment" },
-    "id": { "type": "string" },
-    "issue_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "author_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_COMMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "issue_id", "author_id", "content", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "author_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "content": { "type": "string", "minLength": 1, "maxLength": 1048576 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_ISSUE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "issue" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "phase_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 1048576 },
-        "issue_type": {
-          "type": "string",
-          "enum": [
-            "task",
-            "bug",
-            "feature",
-            "enhancement",
-            "documentation",
-            "Task",
-            "Bug",
-            "Feature",
-            "Enhancement",
-            "Documentation"
-          ]
-        },
-        "status": {
-          "type": "string",
-          "enum": [
-            "open",
-            "in_progress",
-            "blocked",
-            "resolved",
-            "closed",
-            "Open",
-            "InProgress",
-            "Blocked",
-            "Resolved",
-            "Closed"
-          ]
-        },
-        "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "assignee": { "type": ["string", "null"], "maxLength": 200 },
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 200 }
-        },
-        "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-        "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-        "notes": { "type": "string", "maxLength": 1048576 },
-        "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" },
-        "closed_at": { "type": ["integer", "null"] },
-        "closed_reason": { "type": "string", "maxLength": 2000 },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "issue" },
-    "id": { "type": "string" },
-    "project_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "phase_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 1048576 },
-        "issue_type": {
-          "type": "string",
-          "enum": [
-            "task",
-            "bug",
-            "feature",
-            "enhancement",
-            "documentation",
-            "Task",
-            "Bug",
-            "Feature",
-            "Enhancement",
-            "Documentation"
-          ]
-        },
-        "status": {
-          "type": "string",
-          "enum": [
-            "open",
-            "in_progress",
-            "blocked",
-            "resolved",
-            "closed",
-            "Open",
-            "InProgress",
-            "Blocked",
-            "Resolved",
-            "Closed"
-          ]
-        },
-        "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-        "assignee": { "type": ["string", "null"], "maxLength": 200 },
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 200 }
-        },
-        "estimated_minutes": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "actual_minutes": {
-          "type": ["integer", "null"],
-          "minimum": 0,
-          "maximum": 9007199254740991
-        },
-        "notes": { "type": "string", "maxLength": 1048576 },
-        "design": { "type": "string", "maxLength": 1048576 },
-        "parent_issue_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "closed_at": {
-          "type": ["integer", "null"],
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "closed_reason": { "type": "string", "maxLength": 2000 },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "closed_at": { "type": ["integer", "null"] },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "created_by",
-    "phase_id",
-    "title",
-    "description",
-    "issue_type",
-    "status",
-    "priority",
-    "assignee",
-    "labels",
-    "estimated_minutes",
-    "actual_minutes",
-    "notes",
-    "design",
-    "parent_issue_id",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "closed_reason",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "phase_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 1048576 },
-    "issue_type": {
-      "type": "string",
-      "enum": ["task", "bug", "feature", "enhancement", "documentation"]
-    },
-    "status": {
-      "type": "string",
-      "enum": ["open", "in_progress", "blocked", "resolved", "closed"]
-    },
-    "priority": { "type": "integer", "minimum": -2147483648, "maximum": 2147483647 },
-    "assignee": { "type": ["string", "null"], "maxLength": 200 },
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 200 } },
-    "estimated_minutes": {
-      "type": ["integer", "null"],
-      "minimum": 0,
-      "maximum": 9007199254740991
-    },
-    "actual_minutes": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 },
-    "notes": { "type": "string", "maxLength": 1048576 },
-    "design": { "type": "string", "maxLength": 1048576 },
-    "parent_issue_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "closed_reason": { "type": "string", "maxLength": 2000 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_LABEL_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "label" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-        "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-        "created_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "label" },
-    "id": { "type": "string" },
-    "project_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-        "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_LABEL_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "project_id", "name", "color", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "color": { "type": "string", "minLength": 1, "maxLength": 32 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_ORG_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "org" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-        "settings_json": { "type": "string", "maxLength": 65536 },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "org" },
-    "id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-        "settings_json": { "type": "string", "maxLength": 65536 },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_ORG_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-    "settings_json": { "type": "string", "maxLength": 65536 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "slug", "settings_json", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "slug": { "type": "string", "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]{0,62})$" },
-    "settings_json": { "type": "string", "maxLength": 65536 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_PLAN_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "plan" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 65536 },
-        "status": {
-          "type": "string",
-          "enum": [
-            "draft",
-            "active",
-            "executing",
-            "completed",
-            "archived",
-            "Draft",
-            "Active",
-            "Executing",
-            "Completed",
-            "Archived"
-          ]
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "plan" },
-    "id": { "type": "string" },
-    "project_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "description": { "type": "string", "maxLength": 65536 },
-        "status": {
-          "type": "string",
-          "enum": [
-            "draft",
-            "active",
-            "executing",
-            "completed",
-            "archived",
-            "Draft",
-            "Active",
-            "Executing",
-            "Completed",
-            "Archived"
-          ]
-        },
-        "created_by": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_PLAN_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "title",
-    "description",
-    "status",
-    "created_by",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "status": {
-      "type": "string",
-      "enum": ["draft", "active", "executing", "completed", "archived"]
-    },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "title",
-    "description",
-    "status",
-    "created_by",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "description": { "type": "string", "maxLength": 65536 },
-    "status": {
-      "type": "string",
-      "enum": ["draft", "active", "executing", "completed", "archived"]
-    },
-    "created_by": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_REPOSITORY_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "repository"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "project_id": { "type": "string", "description": "Project ID (project-scoped list)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "url": { "type": ["string", "null"], "maxLength": 2000 },
-        "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-        "vcs_type": {
-          "type": "string",
-          "enum": ["git", "mercurial", "svn", "Git", "Mercurial", "Svn"]
-        },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "repository" },
-    "id": { "type": "string" },
-    "project_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "url": { "type": ["string", "null"], "maxLength": 2000 },
-        "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-        "vcs_type": {
-          "type": "string",
-          "enum": ["git", "mercurial", "svn", "Git", "Mercurial", "Svn"]
-        },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_REPOSITORY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "name",
-    "url",
-    "local_path",
-    "vcs_type",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "url": { "type": ["string", "null"], "maxLength": 2000 },
-    "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-    "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "name",
-    "url",
-    "local_path",
-    "vcs_type",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "url": { "type": ["string", "null"], "maxLength": 2000 },
-    "local_path": { "type": ["string", "null"], "maxLength": 4096 },
-    "vcs_type": { "type": "string", "enum": ["git", "mercurial", "svn"] },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_TEAM_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "team" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "created_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "team" },
-    "id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_TEAM_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_TEAM_MEMBER_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["team_id", "user_id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "team_member"
-    },
-    "team_id": { "type": "string", "description": "Team ID (team member list)" },
-    "user_id": { "type": "string", "description": "User ID (team member delete)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "team_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "user_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "role": { "type": "string", "enum": ["lead", "member", "Lead", "Member"] },
-        "joined_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["team_id", "user_id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "team_member" },
-    "team_id": { "type": "string" },
-    "user_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "team_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "user_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "role": { "type": "string", "enum": ["lead", "member", "Lead", "Member"] },
-        "joined_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_TEAM_MEMBER_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["team_id", "user_id", "role", "joined_at", "seq"],
-  "properties": {
-    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "role": { "type": "string", "enum": ["lead", "member"] },
-    "joined_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["team_id", "user_id", "role", "joined_at", "seq"],
-  "properties": {
-    "team_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "user_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "role": { "type": "string", "enum": ["lead", "member"] },
-    "joined_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_USER_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": { "type": "string", "description": "See resources list above", "const": "user" },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-        "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "role": {
-          "type": "string",
-          "enum": ["admin", "member", "viewer", "service", "Admin", "Member", "Viewer", "Service"]
-        },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "user" },
-    "id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-        "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "role": {
-          "type": "string",
-          "enum": ["admin", "member", "viewer", "service", "Admin", "Member", "Viewer", "Service"]
-        },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_USER_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-    "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "email", "display_name", "role", "created_at", "updated_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "email": { "type": "string", "minLength": 3, "maxLength": 254, "format": "email" },
-    "display_name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "role": { "type": "string", "enum": ["admin", "member", "viewer", "service"] },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_WORKTREE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "description": "`create`, `get`, `update`, `list`, `delete`, `release`",
-      "const": "update"
-    },
-    "resource": {
-      "type": "string",
-      "description": "See resources list above",
-      "const": "worktree"
-    },
-    "id": { "type": "string", "description": "Resource ID (for get/update/delete/release)" },
-    "repository_id": { "type": "string", "description": "Repository ID (branch/worktree list)" },
-    "data": {
-      "type": "object",
-      "description": "JSON payload for create/update",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "repository_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "branch_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-        "status": {
-          "type": "string",
-          "enum": ["active", "in_use", "pruned", "Active", "InUse", "Pruned"]
-        },
-        "assigned_agent_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" },
-        "seq": { "type": "integer", "minimum": 0 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "Organization ID" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "worktree" },
-    "id": { "type": "string" },
-    "repository_id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "repository_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "branch_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-        "status": {
-          "type": "string",
-          "enum": ["active", "in_use", "pruned", "Active", "InUse", "Pruned"]
-        },
-        "assigned_agent_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
-    );
-
-    pub(super) static ENTITY_UPDATE_WORKTREE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "repository_id",
-    "branch_id",
-    "path",
-    "status",
-    "assigned_agent_id",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "repository_id",
-    "branch_id",
-    "path",
-    "status",
-    "assigned_agent_id",
-    "created_at",
-    "updated_at",
-    "seq"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "repository_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "branch_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
-    "status": { "type": "string", "enum": ["active", "in_use", "pruned"] },
-    "assigned_agent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    use super::{Schema, TEXTS, Text};
+
+    pub(super) static INDEX_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "index_input"),
+    );
+
+    pub(super) static INDEX_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "index_output"),
+    );
+
+    pub(super) static INDEX_CLEAR_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "index_clear_input"),
+    );
+
+    pub(super) static INDEX_CLEAR_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "index_clear_output"),
+    );
+
+    pub(super) static INDEX_GIT_INDEX_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "index_git_index_input"),
+    );
+
+    pub(super) static INDEX_GIT_INDEX_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "index_git_index_output"),
+    );
+
+    pub(super) static INDEX_START_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "index_start_input"),
+    );
+
+    pub(super) static INDEX_START_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "index_start_output"),
+    );
+
+    pub(super) static INDEX_STATUS_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "index_status_input"),
+    );
+
+    pub(super) static INDEX_STATUS_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "index_status_output"),
+    );
+
+    pub(super) static SEARCH_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "search_input"),
+    );
+
+    pub(super) static SEARCH_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "search_output"),
+    );
+
+    pub(super) static SEARCH_CODE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "search_code_input"),
+    );
+
+    pub(super) static SEARCH_CODE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "search_code_output"),
+    );
+
+    pub(super) static SEARCH_CONTEXT_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "search_context_input"),
+    );
+
+    pub(super) static SEARCH_CONTEXT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "search_context_output"),
+    );
+
+    pub(super) static SEARCH_MEMORY_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "search_memory_input"),
+    );
+
+    pub(super) static SEARCH_MEMORY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "search_memory_output"),
+    );
+
+    pub(super) static VALIDATE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "validate_input"),
+    );
+
+    pub(super) static VALIDATE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "validate_output"),
+    );
+
+    pub(super) static VALIDATE_ANALYZE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "validate_analyze_input"),
+    );
+
+    pub(super) static VALIDATE_ANALYZE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "validate_analyze_output"),
+    );
+
+    pub(super) static VALIDATE_LIST_RULES_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "validate_list_rules_input"),
+    );
+
+    pub(super) static VALIDATE_LIST_RULES_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "validate_list_rules_output"),
+    );
+
+    pub(super) static VALIDATE_RUN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "validate_run_input"),
+    );
+
+    pub(super) static VALIDATE_RUN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "validate_run_output"),
+    );
+
+    pub(super) static MEMORY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_input"),
+    );
+
+    pub(super) static MEMORY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_output"),
+    );
+
+    pub(super) static MEMORY_GET_ERROR_PATTERN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_get_error_pattern_input"),
+    );
+
+    pub(super) static MEMORY_GET_ERROR_PATTERN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_get_error_pattern_output"),
+    );
+
+    pub(super) static MEMORY_GET_EXECUTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_get_execution_input"),
+    );
+
+    pub(super) static MEMORY_GET_EXECUTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_get_execution_output"),
+    );
+
+    pub(super) static MEMORY_GET_OBSERVATION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_get_observation_input"),
+    );
+
+    pub(super) static MEMORY_GET_OBSERVATION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_get_observation_output"),
+    );
+
+    pub(super) static MEMORY_GET_QUALITY_GATE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_get_quality_gate_input"),
+    );
+
+    pub(super) static MEMORY_GET_QUALITY_GATE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_get_quality_gate_output"),
+    );
+
+    pub(super) static MEMORY_GET_SESSION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_get_session_input"),
+    );
+
+    pub(super) static MEMORY_GET_SESSION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_get_session_output"),
+    );
+
+    pub(super) static MEMORY_INJECT_ERROR_PATTERN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_inject_error_pattern_input"),
+    );
+
+    pub(super) static MEMORY_INJECT_ERROR_PATTERN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_inject_error_pattern_output"),
+    );
+
+    pub(super) static MEMORY_INJECT_EXECUTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_inject_execution_input"),
+    );
+
+    pub(super) static MEMORY_INJECT_EXECUTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_inject_execution_output"),
+    );
+
+    pub(super) static MEMORY_INJECT_OBSERVATION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_inject_observation_input"),
+    );
+
+    pub(super) static MEMORY_INJECT_OBSERVATION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_inject_observation_output"),
+    );
+
+    pub(super) static MEMORY_INJECT_QUALITY_GATE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_inject_quality_gate_input"),
+    );
+
+    pub(super) static MEMORY_INJECT_QUALITY_GATE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_inject_quality_gate_output"),
+    );
+
+    pub(super) static MEMORY_INJECT_SESSION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_inject_session_input"),
+    );
+
+    pub(super) static MEMORY_INJECT_SESSION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_inject_session_output"),
+    );
+
+    pub(super) static MEMORY_LIST_ERROR_PATTERN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_list_error_pattern_input"),
+    );
+
+    pub(super) static MEMORY_LIST_ERROR_PATTERN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_list_error_pattern_output"),
+    );
+
+    pub(super) static MEMORY_LIST_EXECUTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_list_execution_input"),
+    );
+
+    pub(super) static MEMORY_LIST_EXECUTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_list_execution_output"),
+    );
+
+    pub(super) static MEMORY_LIST_OBSERVATION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_list_observation_input"),
+    );
+
+    pub(super) static MEMORY_LIST_OBSERVATION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_list_observation_output"),
+    );
+
+    pub(super) static MEMORY_LIST_QUALITY_GATE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_list_quality_gate_input"),
+    );
+
+    pub(super) static MEMORY_LIST_QUALITY_GATE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_list_quality_gate_output"),
+    );
+
+    pub(super) static MEMORY_LIST_SESSION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_list_session_input"),
+    );
+
+    pub(super) static MEMORY_LIST_SESSION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_list_session_output"),
+    );
+
+    pub(super) static MEMORY_STORE_ERROR_PATTERN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_store_error_pattern_input"),
+    );
+
+    pub(super) static MEMORY_STORE_ERROR_PATTERN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_store_error_pattern_output"),
+    );
+
+    pub(super) static MEMORY_STORE_EXECUTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_store_execution_input"),
+    );
+
+    pub(super) static MEMORY_STORE_EXECUTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_store_execution_output"),
+    );
+
+    pub(super) static MEMORY_STORE_OBSERVATION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_store_observation_input"),
+    );
+
+    pub(super) static MEMORY_STORE_OBSERVATION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_store_observation_output"),
+    );
+
+    pub(super) static MEMORY_STORE_QUALITY_GATE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_store_quality_gate_input"),
+    );
+
+    pub(super) static MEMORY_STORE_QUALITY_GATE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_store_quality_gate_output"),
+    );
+
+    pub(super) static MEMORY_STORE_SESSION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_store_session_input"),
+    );
+
+    pub(super) static MEMORY_STORE_SESSION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_store_session_output"),
+    );
+
+    pub(super) static MEMORY_TIMELINE_ERROR_PATTERN_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_timeline_error_pattern_input"),
+    );
+
+    pub(super) static MEMORY_TIMELINE_ERROR_PATTERN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_timeline_error_pattern_output"),
+    );
+
+    pub(super) static MEMORY_TIMELINE_EXECUTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_timeline_execution_input"),
+    );
+
+    pub(super) static MEMORY_TIMELINE_EXECUTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_timeline_execution_output"),
+    );
+
+    pub(super) static MEMORY_TIMELINE_OBSERVATION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_timeline_observation_input"),
+    );
+
+    pub(super) static MEMORY_TIMELINE_OBSERVATION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_timeline_observation_output"),
+    );
+
+    pub(super) static MEMORY_TIMELINE_QUALITY_GATE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_timeline_quality_gate_input"),
+    );
+
+    pub(super) static MEMORY_TIMELINE_QUALITY_GATE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_timeline_quality_gate_output"),
+    );
+
+    pub(super) static MEMORY_TIMELINE_SESSION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "memory_timeline_session_input"),
+    );
+
+    pub(super) static MEMORY_TIMELINE_SESSION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "memory_timeline_session_output"),
+    );
+
+    pub(super) static SESSION_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "session_input"),
+    );
+
+    pub(super) static SESSION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "session_output"),
+    );
+
+    pub(super) static SESSION_CREATE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "session_create_input"),
+    );
+
+    pub(super) static SESSION_CREATE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "session_create_output"),
+    );
+
+    pub(super) static SESSION_GET_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "session_get_input"),
+    );
+
+    pub(super) static SESSION_GET_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "session_get_output"),
+    );
+
+    pub(super) static SESSION_LIST_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "session_list_input"),
+    );
+
+    pub(super) static SESSION_LIST_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "session_list_output"),
+    );
+
+    pub(super) static SESSION_READ_SUMMARY_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "session_read_summary_input"),
+    );
+
+    pub(super) static SESSION_READ_SUMMARY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "session_read_summary_output"),
+    );
+
+    pub(super) static SESSION_SUMMARIZE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "session_summarize_input"),
+    );
+
+    pub(super) static SESSION_SUMMARIZE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "session_summarize_output"),
+    );
+
+    pub(super) static SESSION_UPDATE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "session_update_input"),
+    );
+
+    pub(super) static SESSION_UPDATE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "session_update_output"),
+    );
+
+    pub(super) static AGENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "agent_input"),
+    );
+
+    pub(super) static AGENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "agent_output"),
+    );
+
+    pub(super) static AGENT_LOG_DELEGATION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "agent_log_delegation_input"),
+    );
+
+    pub(super) static AGENT_LOG_DELEGATION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "agent_log_delegation_output"),
+    );
+
+    pub(super) static AGENT_LOG_TOOL_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "agent_log_tool_input"),
+    );
+
+    pub(super) static AGENT_LOG_TOOL_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "agent_log_tool_output"),
+    );
+
+    pub(super) static PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_input"),
+    );
+
+    pub(super) static PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_output"),
+    );
+
+    pub(super) static PROJECT_CREATE_DECISION_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_create_decision_input"),
+    );
+
+    pub(super) static PROJECT_CREATE_DECISION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_create_decision_output"),
+    );
+
+    pub(super) static PROJECT_CREATE_DEPENDENCY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_create_dependency_input"),
+    );
+
+    pub(super) static PROJECT_CREATE_DEPENDENCY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_create_dependency_output"),
+    );
+
+    pub(super) static PROJECT_CREATE_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_create_issue_input"),
+    );
+
+    pub(super) static PROJECT_CREATE_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_create_issue_output"),
+    );
+
+    pub(super) static PROJECT_CREATE_PHASE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_create_phase_input"),
+    );
+
+    pub(super) static PROJECT_CREATE_PHASE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_create_phase_output"),
+    );
+
+    pub(super) static PROJECT_CREATE_PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_create_project_input"),
+    );
+
+    pub(super) static PROJECT_CREATE_PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_create_project_output"),
+    );
+
+    pub(super) static PROJECT_DELETE_DECISION_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_delete_decision_input"),
+    );
+
+    pub(super) static PROJECT_DELETE_DECISION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_delete_decision_output"),
+    );
+
+    pub(super) static PROJECT_DELETE_DEPENDENCY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_delete_dependency_input"),
+    );
+
+    pub(super) static PROJECT_DELETE_DEPENDENCY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_delete_dependency_output"),
+    );
+
+    pub(super) static PROJECT_DELETE_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_delete_issue_input"),
+    );
+
+    pub(super) static PROJECT_DELETE_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_delete_issue_output"),
+    );
+
+    pub(super) static PROJECT_DELETE_PHASE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_delete_phase_input"),
+    );
+
+    pub(super) static PROJECT_DELETE_PHASE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_delete_phase_output"),
+    );
+
+    pub(super) static PROJECT_DELETE_PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_delete_project_input"),
+    );
+
+    pub(super) static PROJECT_DELETE_PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_delete_project_output"),
+    );
+
+    pub(super) static PROJECT_GET_DECISION_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_get_decision_input"),
+    );
+
+    pub(super) static PROJECT_GET_DECISION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_get_decision_output"),
+    );
+
+    pub(super) static PROJECT_GET_DEPENDENCY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_get_dependency_input"),
+    );
+
+    pub(super) static PROJECT_GET_DEPENDENCY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_get_dependency_output"),
+    );
+
+    pub(super) static PROJECT_GET_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_get_issue_input"),
+    );
+
+    pub(super) static PROJECT_GET_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_get_issue_output"),
+    );
+
+    pub(super) static PROJECT_GET_PHASE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_get_phase_input"),
+    );
+
+    pub(super) static PROJECT_GET_PHASE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_get_phase_output"),
+    );
+
+    pub(super) static PROJECT_GET_PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_get_project_input"),
+    );
+
+    pub(super) static PROJECT_GET_PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_get_project_output"),
+    );
+
+    pub(super) static PROJECT_LIST_DECISION_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_list_decision_input"),
+    );
+
+    pub(super) static PROJECT_LIST_DECISION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_list_decision_output"),
+    );
+
+    pub(super) static PROJECT_LIST_DEPENDENCY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_list_dependency_input"),
+    );
+
+    pub(super) static PROJECT_LIST_DEPENDENCY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_list_dependency_output"),
+    );
+
+    pub(super) static PROJECT_LIST_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_list_issue_input"),
+    );
+
+    pub(super) static PROJECT_LIST_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_list_issue_output"),
+    );
+
+    pub(super) static PROJECT_LIST_PHASE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_list_phase_input"),
+    );
+
+    pub(super) static PROJECT_LIST_PHASE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_list_phase_output"),
+    );
+
+    pub(super) static PROJECT_LIST_PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_list_project_input"),
+    );
+
+    pub(super) static PROJECT_LIST_PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_list_project_output"),
+    );
+
+    pub(super) static PROJECT_UPDATE_DECISION_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_update_decision_input"),
+    );
+
+    pub(super) static PROJECT_UPDATE_DECISION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_update_decision_output"),
+    );
+
+    pub(super) static PROJECT_UPDATE_DEPENDENCY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_update_dependency_input"),
+    );
+
+    pub(super) static PROJECT_UPDATE_DEPENDENCY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_update_dependency_output"),
+    );
+
+    pub(super) static PROJECT_UPDATE_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_update_issue_input"),
+    );
+
+    pub(super) static PROJECT_UPDATE_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_update_issue_output"),
+    );
+
+    pub(super) static PROJECT_UPDATE_PHASE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_update_phase_input"),
+    );
+
+    pub(super) static PROJECT_UPDATE_PHASE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_update_phase_output"),
+    );
+
+    pub(super) static PROJECT_UPDATE_PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_update_project_input"),
+    );
+
+    pub(super) static PROJECT_UPDATE_PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "project_update_project_output"),
+    );
+
+    pub(super) static VCS_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "vcs_input"),
+    );
+
+    pub(super) static VCS_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "vcs_output"),
+    );
+
+    pub(super) static VCS_ANALYZE_IMPACT_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "vcs_analyze_impact_input"),
+    );
+
+    pub(super) static VCS_ANALYZE_IMPACT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "vcs_analyze_impact_output"),
+    );
+
+    pub(super) static VCS_COMPARE_BRANCHES_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "vcs_compare_branches_input"),
+    );
+
+    pub(super) static VCS_COMPARE_BRANCHES_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "vcs_compare_branches_output"),
+    );
+
+    pub(super) static VCS_INDEX_REPOSITORY_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "vcs_index_repository_input"),
+    );
+
+    pub(super) static VCS_INDEX_REPOSITORY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "vcs_index_repository_output"),
+    );
+
+    pub(super) static VCS_LIST_REPOSITORIES_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "vcs_list_repositories_input"),
+    );
+
+    pub(super) static VCS_LIST_REPOSITORIES_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "vcs_list_repositories_output"),
+    );
+
+    pub(super) static VCS_SEARCH_BRANCH_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "vcs_search_branch_input"),
+    );
+
+    pub(super) static VCS_SEARCH_BRANCH_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "vcs_search_branch_output"),
+    );
+
+    pub(super) static ENTITY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_input"),
+    );
+
+    pub(super) static ENTITY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_API_KEY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_api_key_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_API_KEY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_api_key_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_ASSIGNMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_assignment_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_assignment_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_BRANCH_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_branch_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_BRANCH_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_branch_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_COMMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_comment_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_COMMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_comment_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_issue_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_issue_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_LABEL_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_label_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_LABEL_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_label_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_LABEL_ASSIGNMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_label_assignment_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_label_assignment_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_ORG_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_org_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_ORG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_org_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_PLAN_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_plan_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_PLAN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_plan_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_REPOSITORY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_repository_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_REPOSITORY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_repository_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_REVIEW_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_review_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_REVIEW_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_review_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_TEAM_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_team_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_TEAM_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_team_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_TEAM_MEMBER_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_team_member_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_TEAM_MEMBER_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_team_member_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_USER_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_user_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_USER_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_user_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_VERSION_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_version_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_VERSION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_version_output"),
+    );
+
+    pub(super) static ENTITY_CREATE_WORKTREE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_worktree_input"),
+    );
+
+    pub(super) static ENTITY_CREATE_WORKTREE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_create_worktree_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_API_KEY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_api_key_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_API_KEY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_api_key_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_ASSIGNMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_assignment_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_assignment_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_BRANCH_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_branch_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_BRANCH_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_branch_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_COMMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_comment_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_COMMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_comment_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_issue_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_issue_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_LABEL_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_label_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_LABEL_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_label_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_LABEL_ASSIGNMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_label_assignment_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_label_assignment_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_ORG_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_org_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_ORG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_org_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_PLAN_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_plan_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_PLAN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_plan_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_REPOSITORY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_repository_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_REPOSITORY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_repository_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_TEAM_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_team_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_TEAM_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_team_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_TEAM_MEMBER_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_team_member_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_TEAM_MEMBER_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_team_member_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_USER_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_user_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_USER_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_user_output"),
+    );
+
+    pub(super) static ENTITY_DELETE_WORKTREE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_worktree_input"),
+    );
+
+    pub(super) static ENTITY_DELETE_WORKTREE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_delete_worktree_output"),
+    );
+
+    pub(super) static ENTITY_GET_API_KEY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_api_key_input"),
+    );
+
+    pub(super) static ENTITY_GET_API_KEY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_api_key_output"),
+    );
+
+    pub(super) static ENTITY_GET_ASSIGNMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_assignment_input"),
+    );
+
+    pub(super) static ENTITY_GET_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_assignment_output"),
+    );
+
+    pub(super) static ENTITY_GET_BRANCH_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_branch_input"),
+    );
+
+    pub(super) static ENTITY_GET_BRANCH_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_branch_output"),
+    );
+
+    pub(super) static ENTITY_GET_COMMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_comment_input"),
+    );
+
+    pub(super) static ENTITY_GET_COMMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_comment_output"),
+    );
+
+    pub(super) static ENTITY_GET_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_issue_input"),
+    );
+
+    pub(super) static ENTITY_GET_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_issue_output"),
+    );
+
+    pub(super) static ENTITY_GET_LABEL_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_label_input"),
+    );
+
+    pub(super) static ENTITY_GET_LABEL_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_label_output"),
+    );
+
+    pub(super) static ENTITY_GET_LABEL_ASSIGNMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_label_assignment_input"),
+    );
+
+    pub(super) static ENTITY_GET_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_label_assignment_output"),
+    );
+
+    pub(super) static ENTITY_GET_ORG_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_org_input"),
+    );
+
+    pub(super) static ENTITY_GET_ORG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_org_output"),
+    );
+
+    pub(super) static ENTITY_GET_PLAN_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_plan_input"),
+    );
+
+    pub(super) static ENTITY_GET_PLAN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_plan_output"),
+    );
+
+    pub(super) static ENTITY_GET_REPOSITORY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_repository_input"),
+    );
+
+    pub(super) static ENTITY_GET_REPOSITORY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_repository_output"),
+    );
+
+    pub(super) static ENTITY_GET_REVIEW_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_review_input"),
+    );
+
+    pub(super) static ENTITY_GET_REVIEW_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_review_output"),
+    );
+
+    pub(super) static ENTITY_GET_TEAM_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_team_input"),
+    );
+
+    pub(super) static ENTITY_GET_TEAM_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_team_output"),
+    );
+
+    pub(super) static ENTITY_GET_TEAM_MEMBER_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_team_member_input"),
+    );
+
+    pub(super) static ENTITY_GET_TEAM_MEMBER_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_team_member_output"),
+    );
+
+    pub(super) static ENTITY_GET_USER_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_user_input"),
+    );
+
+    pub(super) static ENTITY_GET_USER_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_user_output"),
+    );
+
+    pub(super) static ENTITY_GET_VERSION_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_version_input"),
+    );
+
+    pub(super) static ENTITY_GET_VERSION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_version_output"),
+    );
+
+    pub(super) static ENTITY_GET_WORKTREE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_worktree_input"),
+    );
+
+    pub(super) static ENTITY_GET_WORKTREE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_get_worktree_output"),
+    );
+
+    pub(super) static ENTITY_LIST_API_KEY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_api_key_input"),
+    );
+
+    pub(super) static ENTITY_LIST_API_KEY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_api_key_output"),
+    );
+
+    pub(super) static ENTITY_LIST_ASSIGNMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_assignment_input"),
+    );
+
+    pub(super) static ENTITY_LIST_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_assignment_output"),
+    );
+
+    pub(super) static ENTITY_LIST_BRANCH_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_branch_input"),
+    );
+
+    pub(super) static ENTITY_LIST_BRANCH_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_branch_output"),
+    );
+
+    pub(super) static ENTITY_LIST_COMMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_comment_input"),
+    );
+
+    pub(super) static ENTITY_LIST_COMMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_comment_output"),
+    );
+
+    pub(super) static ENTITY_LIST_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_issue_input"),
+    );
+
+    pub(super) static ENTITY_LIST_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_issue_output"),
+    );
+
+    pub(super) static ENTITY_LIST_LABEL_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_label_input"),
+    );
+
+    pub(super) static ENTITY_LIST_LABEL_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_label_output"),
+    );
+
+    pub(super) static ENTITY_LIST_LABEL_ASSIGNMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_label_assignment_input"),
+    );
+
+    pub(super) static ENTITY_LIST_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_label_assignment_output"),
+    );
+
+    pub(super) static ENTITY_LIST_ORG_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_org_input"),
+    );
+
+    pub(super) static ENTITY_LIST_ORG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_org_output"),
+    );
+
+    pub(super) static ENTITY_LIST_PLAN_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_plan_input"),
+    );
+
+    pub(super) static ENTITY_LIST_PLAN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_plan_output"),
+    );
+
+    pub(super) static ENTITY_LIST_REPOSITORY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_repository_input"),
+    );
+
+    pub(super) static ENTITY_LIST_REPOSITORY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_repository_output"),
+    );
+
+    pub(super) static ENTITY_LIST_REVIEW_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_review_input"),
+    );
+
+    pub(super) static ENTITY_LIST_REVIEW_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_review_output"),
+    );
+
+    pub(super) static ENTITY_LIST_TEAM_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_team_input"),
+    );
+
+    pub(super) static ENTITY_LIST_TEAM_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_team_output"),
+    );
+
+    pub(super) static ENTITY_LIST_TEAM_MEMBER_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_team_member_input"),
+    );
+
+    pub(super) static ENTITY_LIST_TEAM_MEMBER_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_team_member_output"),
+    );
+
+    pub(super) static ENTITY_LIST_USER_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_user_input"),
+    );
+
+    pub(super) static ENTITY_LIST_USER_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_user_output"),
+    );
+
+    pub(super) static ENTITY_LIST_VERSION_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_version_input"),
+    );
+
+    pub(super) static ENTITY_LIST_VERSION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_version_output"),
+    );
+
+    pub(super) static ENTITY_LIST_WORKTREE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_worktree_input"),
+    );
+
+    pub(super) static ENTITY_LIST_WORKTREE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_list_worktree_output"),
+    );
+
+    pub(super) static ENTITY_RELEASE_ASSIGNMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_release_assignment_input"),
+    );
+
+    pub(super) static ENTITY_RELEASE_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_release_assignment_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_API_KEY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_api_key_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_API_KEY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_api_key_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_BRANCH_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_branch_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_BRANCH_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_branch_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_COMMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_comment_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_COMMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_comment_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_issue_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_issue_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_LABEL_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_label_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_LABEL_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_label_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_ORG_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_org_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_ORG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_org_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_PLAN_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_plan_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_PLAN_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_plan_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_REPOSITORY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_repository_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_REPOSITORY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_repository_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_TEAM_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_team_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_TEAM_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_team_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_TEAM_MEMBER_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_team_member_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_TEAM_MEMBER_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_team_member_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_USER_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_user_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_USER_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_user_output"),
+    );
+
+    pub(super) static ENTITY_UPDATE_WORKTREE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_worktree_input"),
+    );
+
+    pub(super) static ENTITY_UPDATE_WORKTREE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "entity_update_worktree_output"),
     );
 }

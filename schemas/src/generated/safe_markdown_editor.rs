@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
-    WriteCx, dispatch, resources_and_prompts, spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
+    Texts, ToolSpec, WriteCx, dispatch, resources_and_prompts, spec,
 };
 
 /// SafeMarkdownEditor: the tools, one method each. Implementors write `async fn`.
@@ -862,6 +862,9 @@ pub struct GenerateOutlineValues {
     pub document: String,
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("safe_markdown_editor.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "safe-markdown-editor",
@@ -992,71 +995,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: Some("/position"),
             },
         ],
-        examples: &[
-            spec::Example {
-                name: "an introduction",
-                json: r#"{ "heading": "Introduction", "content": "This is the intro.", "position": 0 }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a heading that says its level",
-                json: r####"{ "heading": "### Details", "content": "", "position": 4 }"####,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a heading of two lines",
-                json: r#"{ "heading": "A\n# B", "content": "x", "position": 0 }"#,
-                valid: false,
-                at: Some("/heading"),
-                rule: Some("heading_one_line"),
-            },
-            spec::Example {
-                name: "a heading without text",
-                json: r###"{ "heading": "## ", "content": "x", "position": 0 }"###,
-                valid: false,
-                at: Some("/heading"),
-                rule: Some("heading_present"),
-            },
-            spec::Example {
-                name: "an empty heading",
-                json: r#"{ "heading": "", "content": "x", "position": 0 }"#,
-                valid: false,
-                at: Some("/heading"),
-                rule: Some("heading_present"),
-            },
-            spec::Example {
-                name: "before the beginning",
-                json: r#"{ "heading": "A", "content": "x", "position": -1 }"#,
-                valid: false,
-                at: Some("/position"),
-                rule: Some("position_from_0"),
-            },
-            spec::Example {
-                name: "half a position",
-                json: r#"{ "heading": "A", "content": "x", "position": 0.5 }"#,
-                valid: false,
-                at: Some("/position"),
-                rule: Some("type"),
-            },
-            spec::Example {
-                name: "no position",
-                json: r#"{ "heading": "A", "content": "x" }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("required"),
-            },
-            spec::Example {
-                name: "unknown argument",
-                json: r#"{ "heading": "A", "content": "x", "position": 0, "level": 2 }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "insert_section_examples"),
         ..ToolSpec::new(&schema::INSERT_SECTION_INPUT, &schema::INSERT_SECTION_OUTPUT)
     },
     ToolSpec {
@@ -1080,43 +1019,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: &[
-            spec::Example {
-                name: "by id",
-                json: r#"{ "section_id": "abc123" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "by heading",
-                json: r#"{ "heading": "Introduction" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "by both",
-                json: r#"{ "section_id": "abc123", "heading": "Introduction" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "neither",
-                json: r#"{}"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("section_named"),
-            },
-            spec::Example {
-                name: "unknown argument",
-                json: r#"{ "section_id": "abc123", "position": 1 }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "delete_section_examples"),
         ..ToolSpec::new(&schema::DELETE_SECTION_INPUT, &schema::DELETE_SECTION_OUTPUT)
     },
     ToolSpec {
@@ -1140,36 +1043,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: &[
-            spec::Example {
-                name: "another text",
-                json: r#"{ "section_id": "abc123", "content": "This is the intro.\n" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "no text",
-                json: r#"{ "section_id": "abc123", "content": "" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "no id",
-                json: r#"{ "content": "x" }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("required"),
-            },
-            spec::Example {
-                name: "an id that is no string",
-                json: r#"{ "section_id": 1, "content": "x" }"#,
-                valid: false,
-                at: Some("/section_id"),
-                rule: Some("type"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "update_section_examples"),
         ..ToolSpec::new(&schema::UPDATE_SECTION_INPUT, &schema::UPDATE_SECTION_OUTPUT)
     },
     ToolSpec {
@@ -1193,29 +1067,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: Some("/new_position"),
             },
         ],
-        examples: &[
-            spec::Example {
-                name: "to the beginning",
-                json: r#"{ "section_id": "abc123", "new_position": 0 }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "before the beginning",
-                json: r#"{ "section_id": "abc123", "new_position": -1 }"#,
-                valid: false,
-                at: Some("/new_position"),
-                rule: Some("position_from_0"),
-            },
-            spec::Example {
-                name: "no position",
-                json: r#"{ "section_id": "abc123" }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("required"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "move_section_examples"),
         ..ToolSpec::new(&schema::MOVE_SECTION_INPUT, &schema::MOVE_SECTION_OUTPUT)
     },
     ToolSpec {
@@ -1239,22 +1091,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: &[
-            spec::Example {
-                name: "by id",
-                json: r#"{ "section_id": "abc123" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "no id",
-                json: r#"{}"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("required"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "get_section_examples"),
         ..ToolSpec::new(&schema::GET_SECTION_INPUT, &schema::GET_SECTION_OUTPUT)
     },
     ToolSpec {
@@ -1268,22 +1105,7 @@ pub static TOOLS: [ToolSpec; 9] = [
         },
         mutating: false,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
-        examples: &[
-            spec::Example {
-                name: "all",
-                json: r#"{}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "unknown argument",
-                json: r#"{ "level": 1 }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "list_sections_examples"),
         ..ToolSpec::new(&schema::LIST_SECTIONS_INPUT, &schema::LIST_SECTIONS_OUTPUT)
     },
     ToolSpec {
@@ -1307,22 +1129,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: &[
-            spec::Example {
-                name: "the last one",
-                json: r#"{}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "unknown argument",
-                json: r#"{ "steps": 2 }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "undo_examples"),
         ..ToolSpec::new(&schema::UNDO_INPUT, &schema::UNDO_OUTPUT)
     },
     ToolSpec {
@@ -1346,22 +1153,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: &[
-            spec::Example {
-                name: "the last one",
-                json: r#"{}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "unknown argument",
-                json: r#"{ "steps": 2 }"#,
-                valid: false,
-                at: Some(""),
-                rule: Some("additionalProperties"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "redo_examples"),
         ..ToolSpec::new(&schema::REDO_INPUT, &schema::REDO_OUTPUT)
     },
     ToolSpec {
@@ -1385,15 +1177,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: &[
-            spec::Example {
-                name: "all of it",
-                json: r#"{}"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "get_document_examples"),
         ..ToolSpec::new(&schema::GET_DOCUMENT_INPUT, &schema::GET_DOCUMENT_OUTPUT)
     },
 ];
@@ -1462,306 +1246,91 @@ pub static PROMPTS: [spec::PromptSpec; 3] = [
     },
 ];
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::{Rule, Schema};
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static INSERT_SECTION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["heading", "content", "position"],
-  "properties": {
-    "heading": { "type": "string" },
-    "content": { "type": "string" },
-    "position": { "type": "integer", "description": "0-based index" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["heading", "content", "position"],
-  "properties": {
-    "heading": {
-      "type": "string",
-      "allOf": [{ "not": { "pattern": "[\\r\\n]" } }, { "pattern": "[^#\\s]" }]
-    },
-    "content": { "type": "string" },
-    "position": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991,
-      "allOf": [{ "minimum": 0 }]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/heading/allOf/0",
-                id: "heading_one_line",
-                message: "`heading` must be one line: put what follows it into `content`",
-            },
-            Rule {
-                at: "/properties/heading/allOf/1",
-                id: "heading_present",
-                message: "`heading` must have text, like `Scope` or `## Scope`",
-            },
-            Rule {
-                at: "/properties/position/allOf/0",
-                id: "position_from_0",
-                message: "positions count from 0",
-            },
-        ],
+    pub(super) static INSERT_SECTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "insert_section_input"),
     );
 
-    pub(super) static INSERT_SECTION_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["section_id", "message"],
-  "properties": { "section_id": { "type": "string" }, "message": { "type": "string" } }
-}"#,
+    pub(super) static INSERT_SECTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "insert_section_output"),
     );
 
-    pub(super) static DELETE_SECTION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": { "section_id": { "type": "string" }, "heading": { "type": "string" } },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "properties": { "section_id": { "type": "string" }, "heading": { "type": "string" } },
-  "additionalProperties": false,
-  "allOf": [{ "anyOf": [{ "required": ["section_id"] }, { "required": ["heading"] }] }]
-}"#,
-        &[
-            Rule {
-                at: "/allOf/0",
-                id: "section_named",
-                message: "name the section: give `section_id`, or `heading` where only one section has it",
-            },
-        ],
+    pub(super) static DELETE_SECTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "delete_section_input"),
     );
 
-    pub(super) static DELETE_SECTION_OUTPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#,
+    pub(super) static DELETE_SECTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "delete_section_output"),
     );
 
-    pub(super) static UPDATE_SECTION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["section_id", "content"],
-  "properties": { "section_id": { "type": "string" }, "content": { "type": "string" } },
-  "additionalProperties": false
-}"#,
+    pub(super) static UPDATE_SECTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "update_section_input"),
     );
 
-    pub(super) static UPDATE_SECTION_OUTPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#,
+    pub(super) static UPDATE_SECTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "update_section_output"),
     );
 
-    pub(super) static MOVE_SECTION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["section_id", "new_position"],
-  "properties": { "section_id": { "type": "string" }, "new_position": { "type": "integer" } },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["section_id", "new_position"],
-  "properties": {
-    "section_id": { "type": "string" },
-    "new_position": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991,
-      "allOf": [{ "minimum": 0 }]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/new_position/allOf/0",
-                id: "position_from_0",
-                message: "positions count from 0",
-            },
-        ],
+    pub(super) static MOVE_SECTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "move_section_input"),
     );
 
-    pub(super) static MOVE_SECTION_OUTPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#,
+    pub(super) static MOVE_SECTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "move_section_output"),
     );
 
-    pub(super) static GET_SECTION_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["section_id"],
-  "properties": { "section_id": { "type": "string" } },
-  "additionalProperties": false
-}"#,
+    pub(super) static GET_SECTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "get_section_input"),
     );
 
-    pub(super) static GET_SECTION_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["heading", "content", "position"],
-  "properties": {
-    "heading": { "type": "string" },
-    "content": { "type": "string" },
-    "position": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["heading", "content", "position"],
-  "properties": {
-    "heading": { "type": "string" },
-    "content": { "type": "string" },
-    "position": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991,
-      "allOf": [{ "minimum": 0 }]
-    }
-  }
-}"#,
-        &[
-            Rule {
-                at: "/properties/position/allOf/0",
-                id: "position_from_0",
-                message: "positions count from 0",
-            },
-        ],
+    pub(super) static GET_SECTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "get_section_output"),
     );
 
-    pub(super) static LIST_SECTIONS_INPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+    pub(super) static LIST_SECTIONS_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "list_sections_input"),
     );
 
-    pub(super) static LIST_SECTIONS_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["sections"],
-  "properties": {
-    "sections": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["section_id", "heading", "position"],
-        "properties": {
-          "section_id": { "type": "string" },
-          "heading": { "type": "string" },
-          "position": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["sections"],
-  "properties": {
-    "sections": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["section_id", "heading", "position"],
-        "properties": {
-          "section_id": { "type": "string" },
-          "heading": { "type": "string" },
-          "position": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991,
-            "allOf": [{ "minimum": 0 }]
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[
-            Rule {
-                at: "/properties/sections/items/properties/position/allOf/0",
-                id: "position_from_0",
-                message: "positions count from 0",
-            },
-        ],
+    pub(super) static LIST_SECTIONS_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "list_sections_output"),
     );
 
-    pub(super) static UNDO_INPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+    pub(super) static UNDO_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "undo_input"),
     );
 
-    pub(super) static UNDO_OUTPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#,
+    pub(super) static UNDO_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "undo_output"),
     );
 
-    pub(super) static REDO_INPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+    pub(super) static REDO_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "redo_input"),
     );
 
-    pub(super) static REDO_OUTPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "required": ["message"], "properties": { "message": { "type": "string" } } }"#,
+    pub(super) static REDO_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "redo_output"),
     );
 
-    pub(super) static GET_DOCUMENT_INPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+    pub(super) static GET_DOCUMENT_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "get_document_input"),
     );
 
-    pub(super) static GET_DOCUMENT_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["document"],
-  "properties": { "document": { "type": "string", "description": "full markdown" } }
-}"#,
+    pub(super) static GET_DOCUMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "get_document_output"),
     );
 
-    pub(super) static DOCUMENT_RESOURCE: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["document"],
-  "properties": { "document": { "type": "string", "description": "full markdown" } },
-  "additionalProperties": false
-}"#,
+    pub(super) static DOCUMENT_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "document_resource"),
     );
 
-    pub(super) static HISTORY_RESOURCE: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["history"],
-  "properties": {
-    "history": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["operation", "timestamp", "details"],
-        "properties": {
-          "operation": { "type": "string" },
-          "timestamp": { "type": "string", "format": "date-time" },
-          "details": { "type": "object" }
-        },
-        "additionalProperties": false
-      }
-    }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static HISTORY_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "history_resource"),
     );
 
-    pub(super) static METADATA_RESOURCE: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["title", "author", "created", "modified"],
-  "properties": {
-    "title": { "type": "string" },
-    "author": { "type": "string" },
-    "created": { "type": "string", "format": "date-time" },
-    "modified": { "type": "string", "format": "date-time" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static METADATA_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "metadata_resource"),
     );
 }

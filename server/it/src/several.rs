@@ -46,8 +46,8 @@ static TOOLS: [ToolSpec; 1] = [ToolSpec {
     ],
     ..ToolSpec::new(&REQUEST, &RESPONSE)
 }];
-static REQUEST: Schema = Schema::new(INPUT, INPUT, &[]);
-static RESPONSE: Schema = Schema::new(OUTPUT, OUTPUT, &[]);
+static REQUEST: Schema = Schema::plain(INPUT);
+static RESPONSE: Schema = Schema::plain(OUTPUT);
 
 static CONTRACT: ContractSpec = ContractSpec {
     id: "several-documents",

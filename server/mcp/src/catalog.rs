@@ -479,5 +479,8 @@ fn listed_prompt(spec: &PromptSpec) -> Prompt {
 }
 
 fn object(schema: &Schema) -> Arc<JsonObject> {
-    Arc::new(serde_json::from_str(schema.wire).expect("generated schemas are JSON objects"))
+    match schema.wire() {
+        Value::Object(schema) => Arc::new(schema),
+        other => unreachable!("schemas of tools are objects: {other}"),
+    }
 }

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
-    WriteCx, dispatch, spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
+    Texts, ToolSpec, WriteCx, dispatch, spec,
 };
 
 /// Bulletin board: the tools, one method each. Implementors write `async fn`.
@@ -381,6 +381,9 @@ pub struct RemoveNoticeResponse {
     pub path: Option<String>,
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("bulletin.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "bulletin",
@@ -563,22 +566,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         roles: &["owner", "reviewer", "reader", "agent"],
         gates: &[&GATE_DISCRETION],
         tags: &["notices", "reading"],
-        examples: &[
-            spec::Example {
-                name: "by name",
-                json: r#"{ "path": "tea.md" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "another name",
-                json: r#"{ "path": "Tea" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("a_notice"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "read_notice_examples"),
         ..ToolSpec::new(&schema::READ_NOTICE_INPUT, &schema::READ_NOTICE_OUTPUT)
     },
     ToolSpec {
@@ -603,22 +591,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         roles: &["owner", "agent"],
         gates: &[&GATE_ACCOUNTABILITY, &GATE_MANNERS],
         tags: &["notices"],
-        examples: &[
-            spec::Example {
-                name: "with a reason",
-                json: r#"{ "path": "tea.md", "text": "Tea at five.", "reason": "Ada asked" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "another name",
-                json: r#"{ "path": "../tea.md", "text": "Tea." }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("a_notice"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "post_notice_examples"),
         ..ToolSpec::new(&schema::POST_NOTICE_INPUT, &schema::POST_NOTICE_OUTPUT)
     },
     ToolSpec {
@@ -643,22 +616,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         roles: &["owner", "agent"],
         gates: &[&GATE_MANNERS],
         rate_limit: Some("removals"),
-        examples: &[
-            spec::Example {
-                name: "by name",
-                json: r#"{ "path": "tea.md" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "another name",
-                json: r#"{ "path": "Tea" }"#,
-                valid: false,
-                at: Some("/path"),
-                rule: Some("a_notice"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "remove_notice_examples"),
         ..ToolSpec::new(&schema::REMOVE_NOTICE_INPUT, &schema::REMOVE_NOTICE_OUTPUT)
     },
 ];
@@ -692,71 +650,30 @@ pub static AUTH: spec::AuthSpec = spec::AuthSpec {
 
 /// What the facts of calls must satisfy, by gate and clause.
 mod clause {
-    use super::Schema;
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static ACCOUNTABILITY_AGENTS_ARE_REVIEWED: Schema = Schema::plain(
-        r#"{
-  "properties": {
-    "caller": { "not": { "required": ["kind"], "properties": { "kind": { "const": "agent" } } } }
-  }
-}"#,
+    pub(super) static ACCOUNTABILITY_AGENTS_ARE_REVIEWED: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_accountability_agents_are_reviewed"),
     );
 
-    pub(super) static ACCOUNTABILITY_AGENTS_SAY_WHY: Schema = Schema::plain(
-        r#"{
-  "if": {
-    "properties": {
-      "caller": { "required": ["kind"], "properties": { "kind": { "const": "agent" } } }
-    }
-  },
-  "then": {
-    "properties": {
-      "request": { "required": ["reason"], "properties": { "reason": { "pattern": "\\S" } } }
-    }
-  }
-}"#,
+    pub(super) static ACCOUNTABILITY_AGENTS_SAY_WHY: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_accountability_agents_say_why"),
     );
 
-    pub(super) static MANNERS_SAYS_SOMETHING: Schema = Schema::plain(
-        r#"{ "properties": { "request": { "properties": { "text": { "pattern": "[\\p{L}\\p{N}]" } } } } }"#,
+    pub(super) static MANNERS_SAYS_SOMETHING: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_manners_says_something"),
     );
 
-    pub(super) static MANNERS_AGENTS_ARE_CALM: Schema = Schema::plain(
-        r#"{
-  "anyOf": [
-    {
-      "properties": {
-        "request": { "required": ["urgent"], "properties": { "urgent": { "const": false } } }
-      }
-    },
-    {
-      "properties": {
-        "caller": { "properties": { "roles": { "contains": { "const": "owner" } } } }
-      }
-    }
-  ]
-}"#,
+    pub(super) static MANNERS_AGENTS_ARE_CALM: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_manners_agents_are_calm"),
     );
 
-    pub(super) static MANNERS_OTHERS_KEEP_THEIR_WORDS: Schema = Schema::plain(
-        r#"{ "properties": { "plan": { "properties": { "kept_percent": { "minimum": 50 } } } } }"#,
+    pub(super) static MANNERS_OTHERS_KEEP_THEIR_WORDS: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_manners_others_keep_their_words"),
     );
 
-    pub(super) static DISCRETION_CONFIDENTIAL_NOTICES_STAY: Schema = Schema::plain(
-        r#"{
-  "anyOf": [
-    {
-      "properties": {
-        "caller": { "properties": { "roles": { "contains": { "const": "owner" } } } }
-      }
-    },
-    {
-      "properties": {
-        "answer": { "properties": { "text": { "not": { "pattern": "(?i)confidential" } } } }
-      }
-    }
-  ]
-}"#,
+    pub(super) static DISCRETION_CONFIDENTIAL_NOTICES_STAY: Schema = Schema::exact(
+        Text::Kept(&TEXTS, "gate_discretion_confidential_notices_stay"),
     );
 }
 
@@ -776,26 +693,19 @@ pub static GATE_ACCOUNTABILITY: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an owner posts",
-                    json: r#"{
-  "tool": "post_notice",
-  "request": { "path": "tea.md", "text": "Tea at five." },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_accountability_agents_are_reviewed_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "an agent posts",
-                    json: r#"{
-  "tool": "post_notice",
-  "request": { "path": "tea.md", "text": "Tea at five.", "reason": "Ada asked" },
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": "1" }
-  }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_accountability_agents_are_reviewed_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -813,26 +723,19 @@ pub static GATE_ACCOUNTABILITY: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an owner says nothing",
-                    json: r#"{
-  "tool": "post_notice",
-  "request": { "path": "tea.md", "text": "Tea at five." },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_accountability_agents_say_why_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "an agent says nothing",
-                    json: r#"{
-  "tool": "post_notice",
-  "request": { "path": "tea.md", "text": "Tea at five." },
-  "caller": {
-    "kind": "agent",
-    "roles": ["agent"],
-    "identity": "agent:helper/ada",
-    "agent": { "name": "helper", "version": "1" }
-  }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_accountability_agents_say_why_1_facts",
+                    ),
                     breaks: true,
                     documents: None,
                 },
@@ -857,21 +760,13 @@ pub static GATE_MANNERS: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "words",
-                    json: r#"{
-  "tool": "post_notice",
-  "request": { "path": "tea.md", "text": "Tea." },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(&TEXTS, "gate_manners_says_something_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "dots",
-                    json: r#"{
-  "tool": "post_notice",
-  "request": { "path": "tea.md", "text": "…" },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" }
-}"#,
+                    json: Text::Kept(&TEXTS, "gate_manners_says_something_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -889,21 +784,13 @@ pub static GATE_MANNERS: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an agent takes its time",
-                    json: r#"{
-  "tool": "post_notice",
-  "request": { "path": "tea.md", "text": "Tea.", "reason": "Ada asked" },
-  "caller": { "kind": "agent", "roles": ["agent"], "identity": "agent:helper/ada" }
-}"#,
+                    json: Text::Kept(&TEXTS, "gate_manners_agents_are_calm_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "an agent hurries to remove",
-                    json: r#"{
-  "tool": "remove_notice",
-  "request": { "path": "tea.md", "urgent": true },
-  "caller": { "kind": "agent", "roles": ["agent"], "identity": "agent:helper/ada" }
-}"#,
+                    json: Text::Kept(&TEXTS, "gate_manners_agents_are_calm_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -921,30 +808,25 @@ pub static GATE_MANNERS: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a new notice",
-                    json: r#"{
-  "tool": "post_notice",
-  "request": { "path": "tea.md", "text": "Tea." },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" },
-  "answer": { "path": "tea.md", "status": "posted" },
-  "plan": { "kept_percent": 100 }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_manners_others_keep_their_words_0_facts",
+                    ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a long notice becomes short",
-                    json: r#"{
-  "tool": "post_notice",
-  "request": { "path": "tea.md", "text": "Tea." },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" },
-  "answer": { "path": "tea.md", "status": "posted" },
-  "plan": { "kept_percent": 4 }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_manners_others_keep_their_words_1_facts",
+                    ),
                     breaks: true,
                     documents: Some(
-                        r#"{
-  "tea.md": "Tea is served at five o'clock every day in the garden, or in the hall if it rains, and there is cake on Sundays.\n"
-}"#,
+                        Text::Kept(
+                            &TEXTS,
+                            "gate_manners_others_keep_their_words_1_documents",
+                        ),
                     ),
                 },
             ],
@@ -968,25 +850,31 @@ pub static GATE_DISCRETION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an owner reads it",
-                    json: r#"{
-  "tool": "read_notice",
-  "request": { "path": "pay.md" },
-  "caller": { "kind": "human", "roles": ["owner"], "identity": "ada" },
-  "answer": { "path": "pay.md", "text": "Confidential: the pay.\n" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_discretion_confidential_notices_stay_0_facts",
+                    ),
                     breaks: false,
-                    documents: Some(r#"{ "pay.md": "Confidential: the pay.\n" }"#),
+                    documents: Some(
+                        Text::Kept(
+                            &TEXTS,
+                            "gate_discretion_confidential_notices_stay_0_documents",
+                        ),
+                    ),
                 },
                 spec::GateExample {
                     name: "an agent reads it",
-                    json: r#"{
-  "tool": "read_notice",
-  "request": { "path": "pay.md" },
-  "caller": { "kind": "agent", "roles": ["agent"], "identity": "agent:helper/ada" },
-  "answer": { "path": "pay.md", "text": "Confidential: the pay.\n" }
-}"#,
+                    json: Text::Kept(
+                        &TEXTS,
+                        "gate_discretion_confidential_notices_stay_1_facts",
+                    ),
                     breaks: true,
-                    documents: Some(r#"{ "pay.md": "Confidential: the pay.\n" }"#),
+                    documents: Some(
+                        Text::Kept(
+                            &TEXTS,
+                            "gate_discretion_confidential_notices_stay_1_documents",
+                        ),
+                    ),
                 },
             ],
         },
@@ -1003,123 +891,31 @@ pub static RATE_LIMITS: [spec::RateLimit; 1] = [
     },
 ];
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::{Rule, Schema};
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static READ_NOTICE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path"],
-  "properties": {
-    "path": { "type": "string", "maxLength": 100, "description": "File name of the notice" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path"],
-  "properties": {
-    "path": {
-      "type": "string",
-      "maxLength": 100,
-      "allOf": [{ "pattern": "^[a-z0-9-]+(/[a-z0-9-]+)?\\.md$" }]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_notice",
-                message: "a notice is a Markdown file: name it like `tea.md` or `summer/tea.md`",
-            },
-        ],
+    pub(super) static READ_NOTICE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "read_notice_input"),
     );
 
-    pub(super) static READ_NOTICE_OUTPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "properties": { "path": { "type": "string" }, "text": { "type": "string" } } }"#,
+    pub(super) static READ_NOTICE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "read_notice_output"),
     );
 
-    pub(super) static POST_NOTICE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "text"],
-  "properties": {
-    "path": { "type": "string", "maxLength": 100, "description": "File name of the notice" },
-    "text": { "type": "string", "description": "The whole notice" },
-    "reason": { "type": "string", "description": "Why it is posted" },
-    "urgent": { "type": "boolean", "default": false, "description": "Whether it can't wait" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "text"],
-  "properties": {
-    "path": {
-      "type": "string",
-      "maxLength": 100,
-      "allOf": [{ "pattern": "^[a-z0-9-]+(/[a-z0-9-]+)?\\.md$" }]
-    },
-    "text": { "type": "string" },
-    "reason": { "type": "string" },
-    "urgent": { "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_notice",
-                message: "a notice is a Markdown file: name it like `tea.md` or `summer/tea.md`",
-            },
-        ],
+    pub(super) static POST_NOTICE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "post_notice_input"),
     );
 
-    pub(super) static POST_NOTICE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "properties": {
-    "path": { "type": "string" },
-    "status": { "type": "string", "enum": ["posted", "waiting"] }
-  }
-}"#,
+    pub(super) static POST_NOTICE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "post_notice_output"),
     );
 
-    pub(super) static REMOVE_NOTICE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path"],
-  "properties": {
-    "path": { "type": "string", "maxLength": 100, "description": "File name of the notice" },
-    "urgent": { "type": "boolean", "default": false, "description": "Whether it can't wait" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path"],
-  "properties": {
-    "path": {
-      "type": "string",
-      "maxLength": 100,
-      "allOf": [{ "pattern": "^[a-z0-9-]+(/[a-z0-9-]+)?\\.md$" }]
-    },
-    "urgent": { "type": "boolean" }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_notice",
-                message: "a notice is a Markdown file: name it like `tea.md` or `summer/tea.md`",
-            },
-        ],
+    pub(super) static REMOVE_NOTICE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "remove_notice_input"),
     );
 
-    pub(super) static REMOVE_NOTICE_OUTPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "properties": { "path": { "type": "string" } } }"#,
+    pub(super) static REMOVE_NOTICE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "remove_notice_output"),
     );
 }

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
-    WriteCx, dispatch, spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
+    Texts, ToolSpec, WriteCx, dispatch, spec,
 };
 
 /// Desk: the tools and their operations, one method each. Implementors write `async fn`.
@@ -548,6 +548,9 @@ impl<S: Desk> Service<S> {
     }
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("desk.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "desk",
@@ -621,36 +624,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     }),
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    examples: &[
-                        spec::Example {
-                            name: "a greeting",
-                            json: r#"{ "action": "append", "resource": "line", "path": "letter.md", "text": "With best wishes" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "two lines",
-                            json: r#"{ "action": "append", "resource": "line", "path": "letter.md", "text": "one\ntwo" }"#,
-                            valid: false,
-                            at: Some("/text"),
-                            rule: Some("one_line"),
-                        },
-                        spec::Example {
-                            name: "to no page",
-                            json: r#"{ "action": "append", "resource": "line", "path": "Letter", "text": "" }"#,
-                            valid: false,
-                            at: None,
-                            rule: Some("a_page"),
-                        },
-                        spec::Example {
-                            name: "a section",
-                            json: r#"{ "action": "append", "resource": "line", "path": "letter.md", "text": "", "section": "Greeting" }"#,
-                            valid: false,
-                            at: None,
-                            rule: Some("additionalProperties"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "edit_append_line_examples"),
                     ..ToolSpec::new(
                         &schema::EDIT_APPEND_LINE_INPUT,
                         &schema::EDIT_APPEND_LINE_OUTPUT,
@@ -685,22 +659,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     ],
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    examples: &[
-                        spec::Example {
-                            name: "a letter",
-                            json: r#"{ "action": "delete", "resource": "page", "path": "letter.md" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no page",
-                            json: r#"{ "action": "delete", "resource": "page", "path": "Letter" }"#,
-                            valid: false,
-                            at: None,
-                            rule: Some("a_page"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "edit_delete_page_examples"),
                     ..ToolSpec::new(
                         &schema::EDIT_DELETE_PAGE_INPUT,
                         &schema::EDIT_DELETE_PAGE_OUTPUT,
@@ -735,22 +694,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     ],
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    examples: &[
-                        spec::Example {
-                            name: "a letter",
-                            json: r##"{ "action": "write", "resource": "page", "path": "drafts/letter.md", "text": "# Letter\n" }"##,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no page",
-                            json: r#"{ "action": "write", "resource": "page", "path": "Letter", "text": "" }"#,
-                            valid: false,
-                            at: Some("/path"),
-                            rule: Some("a_page"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "edit_write_page_examples"),
                     ..ToolSpec::new(
                         &schema::EDIT_WRITE_PAGE_INPUT,
                         &schema::EDIT_WRITE_PAGE_OUTPUT,
@@ -785,28 +729,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     ],
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    examples: &[
-                        spec::Example {
-                            name: "the greeting",
-                            json: r##"{
-  "action": "write",
-  "resource": "page",
-  "path": "letter.md",
-  "section": "Greeting",
-  "text": "# Greeting\n\nHello\n"
-}"##,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "of no page",
-                            json: r#"{ "action": "write", "resource": "page", "path": "Letter", "section": "Greeting", "text": "" }"#,
-                            valid: false,
-                            at: None,
-                            rule: Some("a_page"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "edit_write_section_examples"),
                     ..ToolSpec::new(
                         &schema::EDIT_WRITE_SECTION_INPUT,
                         &schema::EDIT_WRITE_SECTION_OUTPUT,
@@ -861,22 +784,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         },
                     ],
                     path: Some("/path"),
-                    examples: &[
-                        spec::Example {
-                            name: "a letter",
-                            json: r#"{ "at": "page", "path": "letter.md" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "no page",
-                            json: r#"{ "at": "page", "path": "Letter" }"#,
-                            valid: false,
-                            at: Some("/path"),
-                            rule: Some("a_page"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "look_page_examples"),
                     ..ToolSpec::new(&schema::LOOK_PAGE_INPUT, &schema::LOOK_PAGE_OUTPUT)
                 },
                 ToolSpec {
@@ -896,22 +804,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         is: &["pages"],
                         has: &[],
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "all",
-                            json: r#"{ "at": "pages" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "none",
-                            json: r#"{ "at": "pages", "limit": 0 }"#,
-                            valid: false,
-                            at: Some("/limit"),
-                            rule: Some("minimum"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "look_pages_examples"),
                     ..ToolSpec::new(
                         &schema::LOOK_PAGES_INPUT,
                         &schema::LOOK_PAGES_OUTPUT,
@@ -935,22 +828,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         has: &[],
                     }),
                     path: Some("/path"),
-                    examples: &[
-                        spec::Example {
-                            name: "of a letter",
-                            json: r#"{ "at": "size", "path": "letter.md" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                        spec::Example {
-                            name: "of no page",
-                            json: r#"{ "at": "size", "path": "Letter" }"#,
-                            valid: false,
-                            at: None,
-                            rule: Some("a_page"),
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "look_size_examples"),
                     ..ToolSpec::new(&schema::LOOK_SIZE_INPUT, &schema::LOOK_SIZE_OUTPUT)
                 },
             ],
@@ -1039,407 +917,79 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
     },
 };
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::{Rule, Schema};
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static EDIT_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource", "path"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["write", "append", "delete"],
-      "description": "What to do"
-    },
-    "resource": { "type": "string", "enum": ["page", "line"], "description": "With what" },
-    "path": { "type": "string", "description": "The page" },
-    "text": { "type": "string", "maxLength": 100000, "description": "What to write" },
-    "section": {
-      "type": "string",
-      "minLength": 1,
-      "description": "The heading of the section to write, if not the whole page"
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "resource", "path"],
-  "properties": {
-    "action": { "type": "string", "enum": ["write", "append", "delete"] },
-    "resource": { "type": "string", "enum": ["page", "line"] },
-    "path": { "type": "string", "allOf": [{ "pattern": "^([a-z0-9-]+/)*[a-z0-9-]+\\.md$" }] },
-    "text": { "type": "string", "maxLength": 100000 },
-    "section": { "type": "string", "minLength": 1 }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_page",
-                message: "a page is named like `drafts/letter.md`: words of a-z, 0-9 and `-`, with `.md` at the end",
-            },
-        ],
+    pub(super) static EDIT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "edit_input"),
     );
 
-    pub(super) static EDIT_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "properties": {
-    "path": { "type": "string" },
-    "commit": { "type": "string", "description": "The commit of the change" }
-  }
-}"#,
+    pub(super) static EDIT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "edit_output"),
     );
 
-    pub(super) static EDIT_APPEND_LINE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "text", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "append" },
-    "resource": { "type": "string", "description": "With what", "const": "line" },
-    "path": { "type": "string", "description": "The page" },
-    "text": { "type": "string", "maxLength": 200, "description": "What to write" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "text", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "append" },
-    "resource": { "type": "string", "const": "line" },
-    "path": { "type": "string", "allOf": [{ "pattern": "^([a-z0-9-]+/)*[a-z0-9-]+\\.md$" }] },
-    "text": { "type": "string", "maxLength": 200, "allOf": [{ "pattern": "^[^\\r\\n]*$" }] }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_page",
-                message: "a page is named like `drafts/letter.md`: words of a-z, 0-9 and `-`, with `.md` at the end",
-            },
-            Rule {
-                at: "/properties/text/allOf/0",
-                id: "one_line",
-                message: "a line has no line breaks",
-            },
-        ],
+    pub(super) static EDIT_APPEND_LINE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "edit_append_line_input"),
     );
 
-    pub(super) static EDIT_APPEND_LINE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["path", "commit"],
-  "properties": {
-    "path": { "type": "string" },
-    "commit": { "type": "string", "description": "The commit of the change" }
-  }
-}"#,
+    pub(super) static EDIT_APPEND_LINE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "edit_append_line_output"),
     );
 
-    pub(super) static EDIT_DELETE_PAGE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "delete" },
-    "resource": { "type": "string", "description": "With what", "const": "page" },
-    "path": { "type": "string", "description": "The page" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "delete" },
-    "resource": { "type": "string", "const": "page" },
-    "path": { "type": "string", "allOf": [{ "pattern": "^([a-z0-9-]+/)*[a-z0-9-]+\\.md$" }] }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_page",
-                message: "a page is named like `drafts/letter.md`: words of a-z, 0-9 and `-`, with `.md` at the end",
-            },
-        ],
+    pub(super) static EDIT_DELETE_PAGE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "edit_delete_page_input"),
     );
 
-    pub(super) static EDIT_DELETE_PAGE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["path", "commit"],
-  "properties": {
-    "path": { "type": "string" },
-    "commit": { "type": "string", "description": "The commit of the change" }
-  }
-}"#,
+    pub(super) static EDIT_DELETE_PAGE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "edit_delete_page_output"),
     );
 
-    pub(super) static EDIT_WRITE_PAGE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "text", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "write" },
-    "resource": { "type": "string", "description": "With what", "const": "page" },
-    "path": { "type": "string", "description": "The page" },
-    "text": { "type": "string", "maxLength": 100000, "description": "What to write" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "text", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "write" },
-    "resource": { "type": "string", "const": "page" },
-    "path": { "type": "string", "allOf": [{ "pattern": "^([a-z0-9-]+/)*[a-z0-9-]+\\.md$" }] },
-    "text": { "type": "string", "maxLength": 100000 }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_page",
-                message: "a page is named like `drafts/letter.md`: words of a-z, 0-9 and `-`, with `.md` at the end",
-            },
-        ],
+    pub(super) static EDIT_WRITE_PAGE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "edit_write_page_input"),
     );
 
-    pub(super) static EDIT_WRITE_PAGE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["path", "commit"],
-  "properties": {
-    "path": { "type": "string" },
-    "commit": { "type": "string", "description": "The commit of the change" }
-  }
-}"#,
+    pub(super) static EDIT_WRITE_PAGE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "edit_write_page_output"),
     );
 
-    pub(super) static EDIT_WRITE_SECTION_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "section", "text", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "write" },
-    "resource": { "type": "string", "description": "With what", "const": "page" },
-    "path": { "type": "string", "description": "The page" },
-    "section": {
-      "type": "string",
-      "minLength": 1,
-      "description": "The heading of the section to write, if not the whole page"
-    },
-    "text": { "type": "string", "maxLength": 100000, "description": "What to write" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "section", "text", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "write" },
-    "resource": { "type": "string", "const": "page" },
-    "path": { "type": "string", "allOf": [{ "pattern": "^([a-z0-9-]+/)*[a-z0-9-]+\\.md$" }] },
-    "section": { "type": "string", "minLength": 1 },
-    "text": { "type": "string", "maxLength": 100000 }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_page",
-                message: "a page is named like `drafts/letter.md`: words of a-z, 0-9 and `-`, with `.md` at the end",
-            },
-        ],
+    pub(super) static EDIT_WRITE_SECTION_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "edit_write_section_input"),
     );
 
-    pub(super) static EDIT_WRITE_SECTION_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["path", "commit"],
-  "properties": {
-    "path": { "type": "string" },
-    "commit": { "type": "string", "description": "The commit of the change" }
-  }
-}"#,
+    pub(super) static EDIT_WRITE_SECTION_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "edit_write_section_output"),
     );
 
-    pub(super) static LOOK_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["at"],
-  "properties": {
-    "at": { "type": "string", "enum": ["page", "pages", "size"], "description": "At what" },
-    "path": { "type": "string", "description": "The page" },
-    "limit": {
-      "type": "integer",
-      "minimum": 1,
-      "default": 100,
-      "description": "No more pages than these"
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["at"],
-  "properties": {
-    "at": { "type": "string", "enum": ["page", "pages", "size"] },
-    "path": { "type": "string", "allOf": [{ "pattern": "^([a-z0-9-]+/)*[a-z0-9-]+\\.md$" }] },
-    "limit": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_page",
-                message: "a page is named like `drafts/letter.md`: words of a-z, 0-9 and `-`, with `.md` at the end",
-            },
-        ],
+    pub(super) static LOOK_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "look_input"),
     );
 
-    pub(super) static LOOK_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "path": { "type": "string" },
-    "text": { "type": "string", "description": "All of it" },
-    "pages": { "type": "array", "items": { "type": "string" } },
-    "bytes": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "path": { "type": "string" },
-    "text": { "type": "string" },
-    "pages": { "type": "array", "items": { "type": "string" } },
-    "bytes": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static LOOK_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "look_output"),
     );
 
-    pub(super) static LOOK_PAGE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "at"],
-  "properties": {
-    "at": { "type": "string", "description": "At what", "const": "page" },
-    "path": { "type": "string", "description": "The page" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "at"],
-  "properties": {
-    "at": { "type": "string", "const": "page" },
-    "path": { "type": "string", "allOf": [{ "pattern": "^([a-z0-9-]+/)*[a-z0-9-]+\\.md$" }] }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_page",
-                message: "a page is named like `drafts/letter.md`: words of a-z, 0-9 and `-`, with `.md` at the end",
-            },
-        ],
+    pub(super) static LOOK_PAGE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "look_page_input"),
     );
 
-    pub(super) static LOOK_PAGE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["path", "text"],
-  "properties": {
-    "path": { "type": "string" },
-    "text": { "type": "string", "description": "All of it" }
-  }
-}"#,
+    pub(super) static LOOK_PAGE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "look_page_output"),
     );
 
-    pub(super) static LOOK_PAGES_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["at"],
-  "properties": {
-    "at": { "type": "string", "description": "At what", "const": "pages" },
-    "limit": {
-      "type": "integer",
-      "minimum": 1,
-      "default": 100,
-      "description": "No more pages than these",
-      "maximum": 1000
-    }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static LOOK_PAGES_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "look_pages_input"),
     );
 
-    pub(super) static LOOK_PAGES_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["pages"],
-  "properties": { "pages": { "type": "array", "items": { "type": "string" } } }
-}"#,
+    pub(super) static LOOK_PAGES_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "look_pages_output"),
     );
 
-    pub(super) static LOOK_SIZE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "at"],
-  "properties": {
-    "at": { "type": "string", "description": "At what", "const": "size" },
-    "path": { "type": "string", "description": "The page" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "at"],
-  "properties": {
-    "at": { "type": "string", "const": "size" },
-    "path": { "type": "string", "allOf": [{ "pattern": "^([a-z0-9-]+/)*[a-z0-9-]+\\.md$" }] }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/path/allOf/0",
-                id: "a_page",
-                message: "a page is named like `drafts/letter.md`: words of a-z, 0-9 and `-`, with `.md` at the end",
-            },
-        ],
+    pub(super) static LOOK_SIZE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "look_size_input"),
     );
 
-    pub(super) static LOOK_SIZE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["path", "bytes"],
-  "properties": { "path": { "type": "string" }, "bytes": { "type": "integer", "minimum": 0 } }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["path", "bytes"],
-  "properties": {
-    "path": { "type": "string" },
-    "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static LOOK_SIZE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "look_size_output"),
     );
 }

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, ToolSpec, WriteCx,
-    dispatch, resources_and_prompts, spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
+    Texts, ToolSpec, WriteCx, dispatch, resources_and_prompts, spec,
 };
 
 /// Drafts: the tools, one method each. Implementors write `async fn`.
@@ -673,6 +673,9 @@ pub struct IndexVariables {
     pub after: Option<String>,
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("drafts.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "drafts",
@@ -713,15 +716,7 @@ pub static TOOLS: [ToolSpec; 1] = [
             is: "pending_review",
             instance: "/review_workflow_id",
         }),
-        examples: &[
-            spec::Example {
-                name: "a text",
-                json: r##"{ "path": "a.md", "text": "# A" }"##,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "propose_draft_examples"),
         ..ToolSpec::new(&schema::PROPOSE_DRAFT_INPUT, &schema::PROPOSE_DRAFT_OUTPUT)
     },
 ];
@@ -880,15 +875,8 @@ pub static WORKFLOW_DRAFT_REVIEW: spec::WorkflowSpec = spec::WorkflowSpec {
 };
 
 /// Schema of the parameters of a request that starts one.
-static RESEARCH_PARAMETERS: Schema = Schema::plain(
-    r#"{
-  "type": "object",
-  "required": ["topic"],
-  "properties": {
-    "topic": { "type": "string", "minLength": 1 },
-    "priority": { "enum": ["low", "normal", "high"], "default": "normal" }
-  }
-}"#,
+static RESEARCH_PARAMETERS: Schema = Schema::exact(
+    Text::Kept(&TEXTS, "research_parameters"),
 );
 
 /// Two steps, each completed by the owner or an agent.
@@ -1034,54 +1022,31 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 3] = [
     },
 ];
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::Schema;
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static PROPOSE_DRAFT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["path", "text"],
-  "properties": {
-    "path": { "type": "string", "minLength": 1, "description": "Path of the document" },
-    "text": { "type": "string", "description": "The whole text" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static PROPOSE_DRAFT_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "propose_draft_input"),
     );
 
-    pub(super) static PROPOSE_DRAFT_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["status"],
-  "properties": {
-    "status": { "type": "string", "enum": ["created", "pending_review"] },
-    "review_workflow_id": { "type": "string" }
-  }
-}"#,
+    pub(super) static PROPOSE_DRAFT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "propose_draft_output"),
     );
 
-    pub(super) static WAITING_RESOURCE: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["drafts"],
-  "properties": { "drafts": { "type": "array", "items": { "type": "string" } } }
-}"#,
+    pub(super) static WAITING_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "waiting_resource"),
     );
 
-    pub(super) static DRAFT_RESOURCE: Schema = Schema::plain(
-        r#"{ "type": "object", "required": ["text"], "properties": { "text": { "type": "string" } } }"#,
+    pub(super) static DRAFT_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "draft_resource"),
     );
 
-    pub(super) static DRAFT_VERSION_RESOURCE: Schema = Schema::plain(
-        r#"{ "type": "object", "required": ["text"], "properties": { "text": { "type": "string" } } }"#,
+    pub(super) static DRAFT_VERSION_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "draft_version_resource"),
     );
 
-    pub(super) static INDEX_RESOURCE: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["drafts"],
-  "properties": { "drafts": { "type": "array", "items": { "type": "string" } } }
-}"#,
+    pub(super) static INDEX_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "index_resource"),
     );
 }

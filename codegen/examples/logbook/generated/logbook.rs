@@ -16,7 +16,8 @@ use std::{fmt, future::Future, sync::Arc};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Schema, Store, ToolSpec, dispatch, spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Store, Text, Texts,
+    ToolSpec, dispatch, spec,
 };
 
 /// Logbook: the tools and their operations, one method each. Implementors write `async fn`.
@@ -285,6 +286,9 @@ impl<S: Logbook> Service<S> {
     }
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("logbook.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "logbook",
@@ -374,15 +378,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an entry",
-                            json: r#"{ "action": "create", "resource": "entry", "data": { "text": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "log_create_entry_examples"),
                     ..ToolSpec::new(
                         &schema::LOG_CREATE_ENTRY_INPUT,
                         &schema::LOG_CREATE_ENTRY_OUTPUT,
@@ -412,15 +408,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an entry",
-                            json: r#"{ "action": "delete", "resource": "entry", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "log_delete_entry_examples"),
                     ..ToolSpec::new(
                         &schema::LOG_DELETE_ENTRY_INPUT,
                         &schema::LOG_DELETE_ENTRY_OUTPUT,
@@ -450,15 +438,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an entry",
-                            json: r#"{ "action": "get", "resource": "entry", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "log_get_entry_examples"),
                     ..ToolSpec::new(
                         &schema::LOG_GET_ENTRY_INPUT,
                         &schema::LOG_GET_ENTRY_OUTPUT,
@@ -487,15 +467,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an entry",
-                            json: r#"{ "action": "list", "resource": "entry" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "log_list_entry_examples"),
                     ..ToolSpec::new(
                         &schema::LOG_LIST_ENTRY_INPUT,
                         &schema::LOG_LIST_ENTRY_OUTPUT,
@@ -546,15 +518,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a sailor",
-                            json: r#"{ "action": "create", "resource": "sailor", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "crew_create_sailor_examples"),
                     ..ToolSpec::new(
                         &schema::CREW_CREATE_SAILOR_INPUT,
                         &schema::CREW_CREATE_SAILOR_OUTPUT,
@@ -584,15 +548,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a sailor",
-                            json: r#"{ "action": "delete", "resource": "sailor", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "crew_delete_sailor_examples"),
                     ..ToolSpec::new(
                         &schema::CREW_DELETE_SAILOR_INPUT,
                         &schema::CREW_DELETE_SAILOR_OUTPUT,
@@ -622,15 +578,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a sailor",
-                            json: r#"{ "action": "get", "resource": "sailor", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "crew_get_sailor_examples"),
                     ..ToolSpec::new(
                         &schema::CREW_GET_SAILOR_INPUT,
                         &schema::CREW_GET_SAILOR_OUTPUT,
@@ -659,15 +607,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a sailor",
-                            json: r#"{ "action": "list", "resource": "sailor" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "crew_list_sailor_examples"),
                     ..ToolSpec::new(
                         &schema::CREW_LIST_SAILOR_INPUT,
                         &schema::CREW_LIST_SAILOR_OUTPUT,
@@ -840,533 +780,87 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
     },
 };
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::Schema;
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static LOG_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["create", "get", "list", "delete"],
-      "description": "What to do"
-    },
-    "resource": { "type": "string", "enum": ["entry"], "description": "With what" },
-    "id": { "type": "string", "description": "Key of the entry to get or delete" },
-    "data": { "type": "object", "description": "The fields of the entry" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static LOG_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "log_input"),
     );
 
-    pub(super) static LOG_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "id": { "type": "string" },
-    "text": { "type": "string" },
-    "miles": { "type": "integer" },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer" },
-    "deleted": { "type": "boolean" },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "text": { "type": "string" },
-          "miles": { "type": "integer" },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "id": { "type": "string" },
-    "text": { "type": "string" },
-    "miles": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "deleted": { "type": "boolean" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "text": { "type": "string" },
-          "miles": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static LOG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "log_output"),
     );
 
-    pub(super) static LOG_CREATE_ENTRY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "create" },
-    "resource": { "type": "string", "description": "With what", "const": "entry" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the entry",
-      "required": ["text"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static LOG_CREATE_ENTRY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "log_create_entry_input"),
     );
 
-    pub(super) static LOG_CREATE_ENTRY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "text", "miles", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "text", "miles", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static LOG_CREATE_ENTRY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "log_create_entry_output"),
     );
 
-    pub(super) static LOG_DELETE_ENTRY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "delete" },
-    "resource": { "type": "string", "description": "With what", "const": "entry" },
-    "id": { "type": "string", "description": "Key of the entry to get or delete" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static LOG_DELETE_ENTRY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "log_delete_entry_input"),
     );
 
-    pub(super) static LOG_DELETE_ENTRY_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
+    pub(super) static LOG_DELETE_ENTRY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "log_delete_entry_output"),
     );
 
-    pub(super) static LOG_GET_ENTRY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "get" },
-    "resource": { "type": "string", "description": "With what", "const": "entry" },
-    "id": { "type": "string", "description": "Key of the entry to get or delete" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static LOG_GET_ENTRY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "log_get_entry_input"),
     );
 
-    pub(super) static LOG_GET_ENTRY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "text", "miles", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "text", "miles", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static LOG_GET_ENTRY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "log_get_entry_output"),
     );
 
-    pub(super) static LOG_LIST_ENTRY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "list" },
-    "resource": { "type": "string", "description": "With what", "const": "entry" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static LOG_LIST_ENTRY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "log_list_entry_input"),
     );
 
-    pub(super) static LOG_LIST_ENTRY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "text", "miles", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "text", "miles", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "text": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static LOG_LIST_ENTRY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "log_list_entry_output"),
     );
 
-    pub(super) static CREW_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["create", "get", "list", "delete"],
-      "description": "What to do"
-    },
-    "resource": { "type": "string", "enum": ["sailor"], "description": "With what" },
-    "id": { "type": "string", "description": "Key of the sailor to get or sign off" },
-    "data": { "type": "object", "description": "The fields of the sailor" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static CREW_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "crew_input"),
     );
 
-    pub(super) static CREW_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "id": { "type": "string" },
-    "name": { "type": "string" },
-    "miles": { "type": "integer" },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer" },
-    "deleted": { "type": "boolean" },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "name": { "type": "string" },
-          "miles": { "type": "integer" },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "id": { "type": "string" },
-    "name": { "type": "string" },
-    "miles": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "deleted": { "type": "boolean" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": { "type": "string" },
-          "name": { "type": "string" },
-          "miles": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static CREW_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "crew_output"),
     );
 
-    pub(super) static CREW_CREATE_SAILOR_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "create" },
-    "resource": { "type": "string", "description": "With what", "const": "sailor" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the sailor",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-        "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static CREW_CREATE_SAILOR_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "crew_create_sailor_input"),
     );
 
-    pub(super) static CREW_CREATE_SAILOR_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "miles", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "miles", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static CREW_CREATE_SAILOR_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "crew_create_sailor_output"),
     );
 
-    pub(super) static CREW_DELETE_SAILOR_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "delete" },
-    "resource": { "type": "string", "description": "With what", "const": "sailor" },
-    "id": { "type": "string", "description": "Key of the sailor to get or sign off" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static CREW_DELETE_SAILOR_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "crew_delete_sailor_input"),
     );
 
-    pub(super) static CREW_DELETE_SAILOR_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
+    pub(super) static CREW_DELETE_SAILOR_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "crew_delete_sailor_output"),
     );
 
-    pub(super) static CREW_GET_SAILOR_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "get" },
-    "resource": { "type": "string", "description": "With what", "const": "sailor" },
-    "id": { "type": "string", "description": "Key of the sailor to get or sign off" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static CREW_GET_SAILOR_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "crew_get_sailor_input"),
     );
 
-    pub(super) static CREW_GET_SAILOR_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "miles", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-    "created_at": { "type": "integer" },
-    "seq": { "type": "integer", "minimum": 0 }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "miles", "created_at", "seq"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static CREW_GET_SAILOR_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "crew_get_sailor_output"),
     );
 
-    pub(super) static CREW_LIST_SAILOR_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "list" },
-    "resource": { "type": "string", "description": "With what", "const": "sailor" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static CREW_LIST_SAILOR_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "crew_list_sailor_input"),
     );
 
-    pub(super) static CREW_LIST_SAILOR_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "name", "miles", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-          "created_at": { "type": "integer" },
-          "seq": { "type": "integer", "minimum": 0 }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "name", "miles", "created_at", "seq"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "miles": { "type": "integer", "minimum": 0, "maximum": 1000000 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static CREW_LIST_SAILOR_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "crew_list_sailor_output"),
     );
 }

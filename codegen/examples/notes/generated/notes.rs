@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Rule, Schema, Staged, Store, ToolSpec,
-    WriteCx, dispatch, resources_and_prompts, spec,
+    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
+    Texts, ToolSpec, WriteCx, dispatch, resources_and_prompts, spec,
 };
 
 /// Notes: the tools, one method each. Implementors write `async fn`.
@@ -551,6 +551,9 @@ pub struct TidyNoteValues {
     pub text: String,
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("notes.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "notes",
@@ -610,29 +613,7 @@ pub static TOOLS: [ToolSpec; 4] = [
         mutating: false,
         errors: &["INVALID", "NOT_FOUND", "FAILED"],
         path: Some("/name"),
-        examples: &[
-            spec::Example {
-                name: "by name",
-                json: r#"{ "name": "shopping" }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a path",
-                json: r#"{ "name": "a/b" }"#,
-                valid: false,
-                at: Some("/name"),
-                rule: Some("plain_name"),
-            },
-            spec::Example {
-                name: "no lines",
-                json: r#"{ "name": "a", "lines": 0 }"#,
-                valid: false,
-                at: Some("/lines"),
-                rule: Some("minimum"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "read_note_examples"),
         ..ToolSpec::new(&schema::READ_NOTE_INPUT, &schema::READ_NOTE_OUTPUT)
     },
     ToolSpec {
@@ -647,57 +628,7 @@ pub static TOOLS: [ToolSpec; 4] = [
         mutating: false,
         errors: &["INVALID", "NOT_FOUND", "FAILED"],
         path: Some("/name"),
-        examples: &[
-            spec::Example {
-                name: "append",
-                json: r#"{ "name": "shopping", "change": { "type": "append", "text": "eggs\n" } }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "replace",
-                json: r#"{ "name": "shopping", "change": { "type": "replace", "text": "eggs\n", "line": 2 } }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "clear",
-                json: r#"{ "name": "shopping", "change": { "type": "clear" } }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a path",
-                json: r#"{ "name": "a/b", "change": { "type": "clear" } }"#,
-                valid: false,
-                at: None,
-                rule: Some("plain_name"),
-            },
-            spec::Example {
-                name: "nothing to append",
-                json: r#"{ "name": "a", "change": { "type": "append" } }"#,
-                valid: false,
-                at: None,
-                rule: Some("text_required"),
-            },
-            spec::Example {
-                name: "clear with text",
-                json: r#"{ "name": "a", "change": { "type": "clear", "text": "" } }"#,
-                valid: false,
-                at: None,
-                rule: Some("clear_alone"),
-            },
-            spec::Example {
-                name: "append at a line",
-                json: r#"{ "name": "a", "change": { "type": "append", "text": "", "line": 1 } }"#,
-                valid: false,
-                at: None,
-                rule: Some("line_to_replace"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "preview_change_examples"),
         ..ToolSpec::new(&schema::PREVIEW_CHANGE_INPUT, &schema::PREVIEW_CHANGE_OUTPUT)
     },
     ToolSpec {
@@ -726,57 +657,7 @@ pub static TOOLS: [ToolSpec; 4] = [
         ],
         path: Some("/name"),
         commit: Some("/commit"),
-        examples: &[
-            spec::Example {
-                name: "append",
-                json: r#"{ "name": "shopping", "change": { "type": "append", "text": "eggs\n" } }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "replace",
-                json: r#"{ "name": "shopping", "change": { "type": "replace", "text": "eggs\n", "line": 2 } }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "clear",
-                json: r#"{ "name": "shopping", "change": { "type": "clear" } }"#,
-                valid: true,
-                at: None,
-                rule: None,
-            },
-            spec::Example {
-                name: "a path",
-                json: r#"{ "name": "a/b", "change": { "type": "clear" } }"#,
-                valid: false,
-                at: None,
-                rule: Some("plain_name"),
-            },
-            spec::Example {
-                name: "nothing to append",
-                json: r#"{ "name": "a", "change": { "type": "append" } }"#,
-                valid: false,
-                at: None,
-                rule: Some("text_required"),
-            },
-            spec::Example {
-                name: "clear with text",
-                json: r#"{ "name": "a", "change": { "type": "clear", "text": "" } }"#,
-                valid: false,
-                at: None,
-                rule: Some("clear_alone"),
-            },
-            spec::Example {
-                name: "append at a line",
-                json: r#"{ "name": "a", "change": { "type": "append", "text": "", "line": 1 } }"#,
-                valid: false,
-                at: None,
-                rule: Some("line_to_replace"),
-            },
-        ],
+        examples: Examples::Kept(&TEXTS, "change_note_examples"),
         ..ToolSpec::new(&schema::CHANGE_NOTE_INPUT, &schema::CHANGE_NOTE_OUTPUT)
     },
     ToolSpec {
@@ -840,281 +721,43 @@ pub static PROMPTS: [spec::PromptSpec; 1] = [
     },
 ];
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::{Rule, Schema};
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static READ_NOTE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["name"],
-  "properties": {
-    "name": { "type": "string", "description": "Which note" },
-    "lines": {
-      "type": "integer",
-      "minimum": 1,
-      "default": 20,
-      "description": "No more lines than these"
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["name"],
-  "properties": {
-    "name": { "type": "string", "allOf": [{ "pattern": "^[a-z]+$" }] },
-    "lines": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/name/allOf/0",
-                id: "plain_name",
-                message: "`name` must be a word of a-z, like `shopping`",
-            },
-        ],
+    pub(super) static READ_NOTE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "read_note_input"),
     );
 
-    pub(super) static READ_NOTE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["text", "kind"],
-  "properties": {
-    "text": { "type": "string" },
-    "kind": { "type": "string", "enum": ["draft", "final"] }
-  }
-}"#,
+    pub(super) static READ_NOTE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "read_note_output"),
     );
 
-    pub(super) static PREVIEW_CHANGE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["name", "change"],
-  "properties": {
-    "name": { "type": "string" },
-    "change": {
-      "type": "object",
-      "required": ["type"],
-      "properties": {
-        "type": { "type": "string", "enum": ["append", "replace", "clear"] },
-        "text": { "type": "string", "description": "What to write" },
-        "line": { "type": "integer", "minimum": 1, "description": "Where to write" }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["name", "change"],
-  "properties": {
-    "name": { "type": "string", "allOf": [{ "pattern": "^[a-z]+$" }] },
-    "change": {
-      "type": "object",
-      "required": ["type"],
-      "properties": {
-        "type": { "type": "string", "enum": ["append", "replace", "clear"] },
-        "text": { "type": "string" },
-        "line": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "allOf": [
-        {
-          "if": { "properties": { "type": { "enum": ["append", "replace"] } } },
-          "then": { "required": ["text"] }
-        },
-        {
-          "if": { "properties": { "type": { "const": "clear" } } },
-          "then": { "maxProperties": 1 }
-        },
-        {
-          "if": { "required": ["line"] },
-          "then": { "properties": { "type": { "const": "replace" } } }
-        }
-      ]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/name/allOf/0",
-                id: "plain_name",
-                message: "`name` must be a word of a-z, like `shopping`",
-            },
-            Rule {
-                at: "/properties/change/allOf/0",
-                id: "text_required",
-                message: "`text` is required to append and to replace",
-            },
-            Rule {
-                at: "/properties/change/allOf/1",
-                id: "clear_alone",
-                message: "nothing else is said to clear a note",
-            },
-            Rule {
-                at: "/properties/change/allOf/2",
-                id: "line_to_replace",
-                message: "`line` applies to replace alone",
-            },
-        ],
+    pub(super) static PREVIEW_CHANGE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "preview_change_input"),
     );
 
-    pub(super) static PREVIEW_CHANGE_OUTPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "required": ["diff"], "properties": { "diff": { "type": "string" } } }"#,
+    pub(super) static PREVIEW_CHANGE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "preview_change_output"),
     );
 
-    pub(super) static CHANGE_NOTE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["name", "change"],
-  "properties": {
-    "name": { "type": "string" },
-    "change": {
-      "type": "object",
-      "required": ["type"],
-      "properties": {
-        "type": { "type": "string", "enum": ["append", "replace", "clear"] },
-        "text": { "type": "string", "description": "What to write" },
-        "line": { "type": "integer", "minimum": 1, "description": "Where to write" }
-      },
-      "additionalProperties": false
-    }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["name", "change"],
-  "properties": {
-    "name": { "type": "string", "allOf": [{ "pattern": "^[a-z]+$" }] },
-    "change": {
-      "type": "object",
-      "required": ["type"],
-      "properties": {
-        "type": { "type": "string", "enum": ["append", "replace", "clear"] },
-        "text": { "type": "string" },
-        "line": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }
-      },
-      "additionalProperties": false,
-      "allOf": [
-        {
-          "if": { "properties": { "type": { "enum": ["append", "replace"] } } },
-          "then": { "required": ["text"] }
-        },
-        {
-          "if": { "properties": { "type": { "const": "clear" } } },
-          "then": { "maxProperties": 1 }
-        },
-        {
-          "if": { "required": ["line"] },
-          "then": { "properties": { "type": { "const": "replace" } } }
-        }
-      ]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/name/allOf/0",
-                id: "plain_name",
-                message: "`name` must be a word of a-z, like `shopping`",
-            },
-            Rule {
-                at: "/properties/change/allOf/0",
-                id: "text_required",
-                message: "`text` is required to append and to replace",
-            },
-            Rule {
-                at: "/properties/change/allOf/1",
-                id: "clear_alone",
-                message: "nothing else is said to clear a note",
-            },
-            Rule {
-                at: "/properties/change/allOf/2",
-                id: "line_to_replace",
-                message: "`line` applies to replace alone",
-            },
-        ],
+    pub(super) static CHANGE_NOTE_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "change_note_input"),
     );
 
-    pub(super) static CHANGE_NOTE_OUTPUT: Schema = Schema::new(
-        r#"{ "type": "object", "required": ["commit"], "properties": { "commit": { "type": "string" } } }"#,
-        r#"{
-  "type": "object",
-  "required": ["commit"],
-  "properties": { "commit": { "type": "string", "allOf": [{ "pattern": "^[0-9a-f]+$" }] } }
-}"#,
-        &[
-            Rule {
-                at: "/properties/commit/allOf/0",
-                id: "commit_id",
-                message: "not the id of a commit",
-            },
-        ],
+    pub(super) static CHANGE_NOTE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "change_note_output"),
     );
 
-    pub(super) static READ_LOG_INPUT: Schema = Schema::plain(
-        r#"{ "type": "object", "properties": {}, "additionalProperties": false }"#,
+    pub(super) static READ_LOG_INPUT: Schema = Schema::request(
+        Text::Kept(&TEXTS, "read_log_input"),
     );
 
-    pub(super) static READ_LOG_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["entries"],
-  "properties": {
-    "entries": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["time", "name", "commit"],
-        "properties": {
-          "time": { "type": "string", "format": "date-time" },
-          "name": { "type": "string" },
-          "commit": { "type": "string" }
-        }
-      }
-    }
-  }
-}"#,
+    pub(super) static READ_LOG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "read_log_output"),
     );
 
-    pub(super) static TODAY_RESOURCE: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["text"],
-  "properties": {
-    "text": { "type": "string" },
-    "kind": { "type": "string", "enum": ["draft", "final"] },
-    "lines": { "type": "integer" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["text"],
-  "properties": {
-    "text": { "type": "string" },
-    "kind": { "type": "string", "enum": ["draft", "final"] },
-    "lines": {
-      "type": "integer",
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991,
-      "allOf": [{ "minimum": 0 }]
-    }
-  },
-  "additionalProperties": false
-}"#,
-        &[
-            Rule {
-                at: "/properties/lines/allOf/0",
-                id: "lines_counted",
-                message: "lines are counted from 0",
-            },
-        ],
+    pub(super) static TODAY_RESOURCE: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "today_resource"),
     );
 }

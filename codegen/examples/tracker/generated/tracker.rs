@@ -16,7 +16,8 @@ use std::{fmt, sync::Arc};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, Rejection, Schema, Store, ToolSpec, dispatch, spec,
+    Examples, Failure, FailureKind, Rejection, Schema, Store, Text, Texts, ToolSpec,
+    dispatch, spec,
 };
 
 /// Tracker: the tools and their operations, one method each. Implementors write `async fn`.
@@ -192,6 +193,9 @@ impl<S: Tracker> Contract for Service<S> {
     }
 }
 
+/// The schemas and examples.
+static TEXTS: Texts = Texts::new(include_str!("tracker.json"));
+
 /// What the contract says of itself.
 pub static CONTRACT: ContractSpec = ContractSpec {
     id: "tracker",
@@ -292,15 +296,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an access key",
-                            json: r#"{ "action": "create", "resource": "access_key", "data": { "label": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_create_access_key_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_CREATE_ACCESS_KEY_INPUT,
                         &schema::TRACK_CREATE_ACCESS_KEY_OUTPUT,
@@ -330,15 +326,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a claim",
-                            json: r#"{ "action": "create", "resource": "claim", "data": { "issue_id": "x", "worker": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_create_claim_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_CREATE_CLAIM_INPUT,
                         &schema::TRACK_CREATE_CLAIM_OUTPUT,
@@ -368,15 +356,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a comment",
-                            json: r#"{ "action": "create", "resource": "comment", "data": { "issue_id": "x", "text": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_create_comment_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_CREATE_COMMENT_INPUT,
                         &schema::TRACK_CREATE_COMMENT_OUTPUT,
@@ -406,15 +386,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "create", "resource": "issue", "data": { "project_id": "x", "title": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_create_issue_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_CREATE_ISSUE_INPUT,
                         &schema::TRACK_CREATE_ISSUE_OUTPUT,
@@ -444,15 +416,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a project",
-                            json: r#"{ "action": "create", "resource": "project", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_create_project_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_CREATE_PROJECT_INPUT,
                         &schema::TRACK_CREATE_PROJECT_OUTPUT,
@@ -482,15 +446,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an access key",
-                            json: r#"{ "action": "delete", "resource": "access_key", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_delete_access_key_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_DELETE_ACCESS_KEY_INPUT,
                         &schema::TRACK_DELETE_ACCESS_KEY_OUTPUT,
@@ -520,15 +476,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a claim",
-                            json: r#"{ "action": "delete", "resource": "claim", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_delete_claim_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_DELETE_CLAIM_INPUT,
                         &schema::TRACK_DELETE_CLAIM_OUTPUT,
@@ -558,15 +506,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a comment",
-                            json: r#"{ "action": "delete", "resource": "comment", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_delete_comment_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_DELETE_COMMENT_INPUT,
                         &schema::TRACK_DELETE_COMMENT_OUTPUT,
@@ -596,15 +536,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "delete", "resource": "issue", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_delete_issue_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_DELETE_ISSUE_INPUT,
                         &schema::TRACK_DELETE_ISSUE_OUTPUT,
@@ -634,15 +566,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an org",
-                            json: r#"{ "action": "delete", "resource": "org", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_delete_org_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_DELETE_ORG_INPUT,
                         &schema::TRACK_DELETE_ORG_OUTPUT,
@@ -672,15 +596,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a project",
-                            json: r#"{ "action": "delete", "resource": "project", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_delete_project_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_DELETE_PROJECT_INPUT,
                         &schema::TRACK_DELETE_PROJECT_OUTPUT,
@@ -710,15 +626,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an access key",
-                            json: r#"{ "action": "get", "resource": "access_key", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_get_access_key_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_GET_ACCESS_KEY_INPUT,
                         &schema::TRACK_GET_ACCESS_KEY_OUTPUT,
@@ -748,15 +656,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a claim",
-                            json: r#"{ "action": "get", "resource": "claim", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_get_claim_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_GET_CLAIM_INPUT,
                         &schema::TRACK_GET_CLAIM_OUTPUT,
@@ -786,15 +686,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a comment",
-                            json: r#"{ "action": "get", "resource": "comment", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_get_comment_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_GET_COMMENT_INPUT,
                         &schema::TRACK_GET_COMMENT_OUTPUT,
@@ -824,15 +716,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "get", "resource": "issue", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_get_issue_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_GET_ISSUE_INPUT,
                         &schema::TRACK_GET_ISSUE_OUTPUT,
@@ -862,15 +746,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an org",
-                            json: r#"{ "action": "get", "resource": "org", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_get_org_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_GET_ORG_INPUT,
                         &schema::TRACK_GET_ORG_OUTPUT,
@@ -900,15 +776,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a project",
-                            json: r#"{ "action": "get", "resource": "project", "id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_get_project_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_GET_PROJECT_INPUT,
                         &schema::TRACK_GET_PROJECT_OUTPUT,
@@ -938,15 +806,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an access key",
-                            json: r#"{ "action": "list", "resource": "access_key" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_list_access_key_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_LIST_ACCESS_KEY_INPUT,
                         &schema::TRACK_LIST_ACCESS_KEY_OUTPUT,
@@ -977,15 +837,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a claim",
-                            json: r#"{ "action": "list", "resource": "claim" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_list_claim_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_LIST_CLAIM_INPUT,
                         &schema::TRACK_LIST_CLAIM_OUTPUT,
@@ -1017,15 +869,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         after: Some("after"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a comment",
-                            json: r#"{ "action": "list", "resource": "comment", "issue_id": "x" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_list_comment_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_LIST_COMMENT_INPUT,
                         &schema::TRACK_LIST_COMMENT_OUTPUT,
@@ -1063,15 +907,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         ],
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "list", "resource": "issue" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_list_issue_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_LIST_ISSUE_INPUT,
                         &schema::TRACK_LIST_ISSUE_OUTPUT,
@@ -1101,15 +937,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an org",
-                            json: r#"{ "action": "list", "resource": "org" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_list_org_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_LIST_ORG_INPUT,
                         &schema::TRACK_LIST_ORG_OUTPUT,
@@ -1140,15 +968,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         after: Some("after"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a project",
-                            json: r#"{ "action": "list", "resource": "project" }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_list_project_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_LIST_PROJECT_INPUT,
                         &schema::TRACK_LIST_PROJECT_OUTPUT,
@@ -1179,15 +999,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a claim",
-                            json: r#"{ "action": "update", "resource": "claim", "id": "x", "data": { "worker": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_update_claim_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_UPDATE_CLAIM_INPUT,
                         &schema::TRACK_UPDATE_CLAIM_OUTPUT,
@@ -1218,15 +1030,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a comment",
-                            json: r#"{ "action": "update", "resource": "comment", "id": "x", "data": { "text": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_update_comment_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_UPDATE_COMMENT_INPUT,
                         &schema::TRACK_UPDATE_COMMENT_OUTPUT,
@@ -1257,15 +1061,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "an issue",
-                            json: r#"{ "action": "update", "resource": "issue", "id": "x", "data": { "title": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_update_issue_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_UPDATE_ISSUE_INPUT,
                         &schema::TRACK_UPDATE_ISSUE_OUTPUT,
@@ -1296,15 +1092,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: &[
-                        spec::Example {
-                            name: "a project",
-                            json: r#"{ "action": "update", "resource": "project", "id": "x", "data": { "name": "x" } }"#,
-                            valid: true,
-                            at: None,
-                            rule: None,
-                        },
-                    ],
+                    examples: Examples::Kept(&TEXTS, "track_update_project_examples"),
                     ..ToolSpec::new(
                         &schema::TRACK_UPDATE_PROJECT_INPUT,
                         &schema::TRACK_UPDATE_PROJECT_OUTPUT,
@@ -1758,2163 +1546,231 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
     ..spec::RowsSpec::EMPTY
 };
 
-/// The schemas of requests and responses: as clients see them, and as they are enforced where that is more.
+/// The schemas of requests, responses and resources.
 mod schema {
-    use super::Schema;
+    use super::{Schema, TEXTS, Text};
 
-    pub(super) static TRACK_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": {
-      "type": "string",
-      "enum": ["create", "get", "update", "list", "delete"],
-      "description": "What to do"
-    },
-    "resource": {
-      "type": "string",
-      "enum": ["org", "project", "issue", "comment", "claim", "access_key"],
-      "description": "With what"
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "project_id": { "type": "string", "description": "The project whose issues to list" },
-    "issue_id": { "type": "string", "description": "The issue whose comments or claims to list" },
-    "query": { "type": "string", "description": "Words that the issues to list must have" },
-    "data": { "type": "object", "description": "The fields of the row" },
-    "limit": {
-      "type": "integer",
-      "minimum": 1,
-      "description": "The largest number of rows to list"
-    },
-    "after": { "type": "string", "description": "Key of the last row seen" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "enum": ["create", "get", "update", "list", "delete"] },
-    "resource": {
-      "type": "string",
-      "enum": ["org", "project", "issue", "comment", "claim", "access_key"]
-    },
-    "org_id": { "type": "string" },
-    "id": { "type": "string" },
-    "project_id": { "type": "string" },
-    "issue_id": { "type": "string" },
-    "query": { "type": "string" },
-    "data": { "type": "object" },
-    "limit": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 },
-    "after": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
+    pub(super) static TRACK_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_input"),
     );
 
-    pub(super) static TRACK_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "properties": {
-    "id": { "type": "string" },
-    "org_id": { "type": "string" },
-    "project_id": { "type": ["string", "null"] },
-    "label": { "type": "string" },
-    "secret": { "type": ["string", "null"] },
-    "expires_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" },
-    "issue_id": { "type": "string" },
-    "worker": { "type": "string" },
-    "reviewer": { "type": ["string", "null"] },
-    "done": { "type": "boolean" },
-    "text": { "type": "string" },
-    "score": { "type": "number" },
-    "seq": { "type": "integer" },
-    "number": { "type": "integer" },
-    "title": { "type": "string" },
-    "body": { "type": ["string", "null"] },
-    "state": { "type": "string", "enum": ["open", "started", "closed"] },
-    "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"] },
-    "parent_id": { "type": ["string", "null"] },
-    "closed_at": { "type": ["integer", "null"] },
-    "updated_at": { "type": "integer" },
-    "name": { "type": "string" },
-    "settings": {},
-    "labels": { "type": "array", "items": { "type": "string" } },
-    "deleted": { "type": "boolean" },
-    "count": { "type": "integer" },
-    "total": { "type": "integer" },
-    "items": { "type": "array", "items": { "type": "object" } }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "properties": {
-    "id": { "type": "string" },
-    "org_id": { "type": "string" },
-    "project_id": { "type": ["string", "null"] },
-    "label": { "type": "string" },
-    "secret": { "type": ["string", "null"] },
-    "expires_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "issue_id": { "type": "string" },
-    "worker": { "type": "string" },
-    "reviewer": { "type": ["string", "null"] },
-    "done": { "type": "boolean" },
-    "text": { "type": "string" },
-    "score": { "type": "number" },
-    "seq": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "number": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "title": { "type": "string" },
-    "body": { "type": ["string", "null"] },
-    "state": { "type": "string", "enum": ["open", "started", "closed"] },
-    "pinned": { "type": "boolean" },
-    "weight": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "parent_id": { "type": ["string", "null"] },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "name": { "type": "string" },
-    "settings": {},
-    "labels": { "type": "array", "items": { "type": "string" } },
-    "deleted": { "type": "boolean" },
-    "count": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "items": { "type": "array", "items": { "type": "object" } }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_output"),
     );
 
-    pub(super) static TRACK_CREATE_ACCESS_KEY_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "create" },
-    "resource": { "type": "string", "description": "With what", "const": "access_key" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the row",
-      "required": ["label"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-        "expires_at": { "type": ["integer", "null"] }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "create" },
-    "resource": { "type": "string", "const": "access_key" },
-    "data": {
-      "type": "object",
-      "required": ["label"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-        "expires_at": {
-          "type": ["integer", "null"],
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
+    pub(super) static TRACK_CREATE_ACCESS_KEY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_create_access_key_input"),
     );
 
-    pub(super) static TRACK_CREATE_ACCESS_KEY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "project_id", "label", "secret", "expires_at", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "secret": { "type": ["string", "null"] },
-    "expires_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "project_id", "label", "secret", "expires_at", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "secret": { "type": ["string", "null"] },
-    "expires_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_CREATE_ACCESS_KEY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_create_access_key_output"),
     );
 
-    pub(super) static TRACK_CREATE_CLAIM_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "create" },
-    "resource": { "type": "string", "description": "With what", "const": "claim" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the row",
-      "required": ["issue_id", "worker"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-        "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-        "done": { "type": "boolean" }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_CREATE_CLAIM_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_create_claim_input"),
     );
 
-    pub(super) static TRACK_CREATE_CLAIM_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "worker", "reviewer", "done", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-    "done": { "type": "boolean" },
-    "created_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "worker", "reviewer", "done", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-    "done": { "type": "boolean" },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_CREATE_CLAIM_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_create_claim_output"),
     );
 
-    pub(super) static TRACK_CREATE_COMMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "create" },
-    "resource": { "type": "string", "description": "With what", "const": "comment" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the row",
-      "required": ["issue_id", "text"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-        "score": { "type": "number" }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_CREATE_COMMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_create_comment_input"),
     );
 
-    pub(super) static TRACK_CREATE_COMMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-    "score": { "type": "number" },
-    "seq": { "type": "integer", "minimum": 0 },
-    "created_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-    "score": { "type": "number" },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_CREATE_COMMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_create_comment_output"),
     );
 
-    pub(super) static TRACK_CREATE_ISSUE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "create" },
-    "resource": { "type": "string", "description": "With what", "const": "issue" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the row",
-      "required": ["project_id", "title"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "number": { "type": "integer", "minimum": 0 },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "body": { "type": ["string", "null"], "maxLength": 8388608 },
-        "state": { "type": "string", "enum": ["open", "started", "closed"] },
-        "pinned": { "type": "boolean" },
-        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "create" },
-    "resource": { "type": "string", "const": "issue" },
-    "data": {
-      "type": "object",
-      "required": ["project_id", "title"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "body": { "type": ["string", "null"], "maxLength": 8388608 },
-        "state": { "type": "string", "enum": ["open", "started", "closed"] },
-        "pinned": { "type": "boolean" },
-        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
+    pub(super) static TRACK_CREATE_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_create_issue_input"),
     );
 
-    pub(super) static TRACK_CREATE_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "number",
-    "title",
-    "body",
-    "state",
-    "pinned",
-    "weight",
-    "parent_id",
-    "closed_at",
-    "created_at",
-    "updated_at"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "number": { "type": "integer", "minimum": 0 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "maxLength": 8388608 },
-    "state": { "type": "string", "enum": ["open", "started", "closed"] },
-    "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "closed_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "number",
-    "title",
-    "body",
-    "state",
-    "pinned",
-    "weight",
-    "parent_id",
-    "closed_at",
-    "created_at",
-    "updated_at"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "maxLength": 8388608 },
-    "state": { "type": "string", "enum": ["open", "started", "closed"] },
-    "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_CREATE_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_create_issue_output"),
     );
 
-    pub(super) static TRACK_CREATE_PROJECT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "create" },
-    "resource": { "type": "string", "description": "With what", "const": "project" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the row",
-      "required": ["name"],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "settings": {},
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 100 }
-        }
-      },
-      "additionalProperties": false
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_CREATE_PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_create_project_input"),
     );
 
-    pub(super) static TRACK_CREATE_PROJECT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "settings": {},
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
-    "seq": { "type": "integer", "minimum": 0 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "settings": {},
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_CREATE_PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_create_project_output"),
     );
 
-    pub(super) static TRACK_DELETE_ACCESS_KEY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "delete" },
-    "resource": { "type": "string", "description": "With what", "const": "access_key" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_DELETE_ACCESS_KEY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_access_key_input"),
     );
 
-    pub(super) static TRACK_DELETE_ACCESS_KEY_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
+    pub(super) static TRACK_DELETE_ACCESS_KEY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_access_key_output"),
     );
 
-    pub(super) static TRACK_DELETE_CLAIM_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "delete" },
-    "resource": { "type": "string", "description": "With what", "const": "claim" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_DELETE_CLAIM_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_claim_input"),
     );
 
-    pub(super) static TRACK_DELETE_CLAIM_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
+    pub(super) static TRACK_DELETE_CLAIM_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_claim_output"),
     );
 
-    pub(super) static TRACK_DELETE_COMMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "delete" },
-    "resource": { "type": "string", "description": "With what", "const": "comment" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_DELETE_COMMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_comment_input"),
     );
 
-    pub(super) static TRACK_DELETE_COMMENT_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
+    pub(super) static TRACK_DELETE_COMMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_comment_output"),
     );
 
-    pub(super) static TRACK_DELETE_ISSUE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "delete" },
-    "resource": { "type": "string", "description": "With what", "const": "issue" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_DELETE_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_issue_input"),
     );
 
-    pub(super) static TRACK_DELETE_ISSUE_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
+    pub(super) static TRACK_DELETE_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_issue_output"),
     );
 
-    pub(super) static TRACK_DELETE_ORG_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "delete" },
-    "resource": { "type": "string", "description": "With what", "const": "org" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_DELETE_ORG_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_org_input"),
     );
 
-    pub(super) static TRACK_DELETE_ORG_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
+    pub(super) static TRACK_DELETE_ORG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_org_output"),
     );
 
-    pub(super) static TRACK_DELETE_PROJECT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "delete" },
-    "resource": { "type": "string", "description": "With what", "const": "project" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_DELETE_PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_project_input"),
     );
 
-    pub(super) static TRACK_DELETE_PROJECT_OUTPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["deleted", "id"],
-  "properties": {
-    "deleted": { "type": "boolean" },
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 }
-  }
-}"#,
+    pub(super) static TRACK_DELETE_PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_delete_project_output"),
     );
 
-    pub(super) static TRACK_GET_ACCESS_KEY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "get" },
-    "resource": { "type": "string", "description": "With what", "const": "access_key" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_GET_ACCESS_KEY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_access_key_input"),
     );
 
-    pub(super) static TRACK_GET_ACCESS_KEY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "expires_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "expires_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_GET_ACCESS_KEY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_access_key_output"),
     );
 
-    pub(super) static TRACK_GET_CLAIM_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "get" },
-    "resource": { "type": "string", "description": "With what", "const": "claim" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_GET_CLAIM_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_claim_input"),
     );
 
-    pub(super) static TRACK_GET_CLAIM_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "worker", "reviewer", "done", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-    "done": { "type": "boolean" },
-    "created_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "worker", "reviewer", "done", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-    "done": { "type": "boolean" },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_GET_CLAIM_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_claim_output"),
     );
 
-    pub(super) static TRACK_GET_COMMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "get" },
-    "resource": { "type": "string", "description": "With what", "const": "comment" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_GET_COMMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_comment_input"),
     );
 
-    pub(super) static TRACK_GET_COMMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-    "score": { "type": "number" },
-    "seq": { "type": "integer", "minimum": 0 },
-    "created_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-    "score": { "type": "number" },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_GET_COMMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_comment_output"),
     );
 
-    pub(super) static TRACK_GET_ISSUE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "get" },
-    "resource": { "type": "string", "description": "With what", "const": "issue" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_GET_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_issue_input"),
     );
 
-    pub(super) static TRACK_GET_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "number",
-    "title",
-    "body",
-    "state",
-    "pinned",
-    "weight",
-    "parent_id",
-    "closed_at",
-    "created_at",
-    "updated_at"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "number": { "type": "integer", "minimum": 0 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "maxLength": 8388608 },
-    "state": { "type": "string", "enum": ["open", "started", "closed"] },
-    "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "closed_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "number",
-    "title",
-    "body",
-    "state",
-    "pinned",
-    "weight",
-    "parent_id",
-    "closed_at",
-    "created_at",
-    "updated_at"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "maxLength": 8388608 },
-    "state": { "type": "string", "enum": ["open", "started", "closed"] },
-    "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_GET_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_issue_output"),
     );
 
-    pub(super) static TRACK_GET_ORG_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "get" },
-    "resource": { "type": "string", "description": "With what", "const": "org" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_GET_ORG_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_org_input"),
     );
 
-    pub(super) static TRACK_GET_ORG_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "created_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "name", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_GET_ORG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_org_output"),
     );
 
-    pub(super) static TRACK_GET_PROJECT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "get" },
-    "resource": { "type": "string", "description": "With what", "const": "project" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_GET_PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_project_input"),
     );
 
-    pub(super) static TRACK_GET_PROJECT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "settings": {},
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
-    "seq": { "type": "integer", "minimum": 0 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "settings": {},
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_GET_PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_get_project_output"),
     );
 
-    pub(super) static TRACK_LIST_ACCESS_KEY_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "list" },
-    "resource": { "type": "string", "description": "With what", "const": "access_key" },
-    "limit": {
-      "type": "integer",
-      "minimum": 1,
-      "description": "The largest number of rows to list",
-      "maximum": 1000
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_LIST_ACCESS_KEY_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_access_key_input"),
     );
 
-    pub(super) static TRACK_LIST_ACCESS_KEY_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "expires_at": { "type": ["integer", "null"] },
-          "created_at": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "project_id", "label", "expires_at", "created_at"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "label": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "expires_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_LIST_ACCESS_KEY_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_access_key_output"),
     );
 
-    pub(super) static TRACK_LIST_CLAIM_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "list" },
-    "resource": { "type": "string", "description": "With what", "const": "claim" },
-    "issue_id": { "type": "string", "description": "The issue whose comments or claims to list" },
-    "limit": {
-      "type": "integer",
-      "minimum": 1,
-      "description": "The largest number of rows to list",
-      "maximum": 1000
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_LIST_CLAIM_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_claim_input"),
     );
 
-    pub(super) static TRACK_LIST_CLAIM_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "issue_id", "worker", "reviewer", "done", "created_at"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-          "done": { "type": "boolean" },
-          "created_at": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "issue_id", "worker", "reviewer", "done", "created_at"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-          "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-          "done": { "type": "boolean" },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_LIST_CLAIM_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_claim_output"),
     );
 
-    pub(super) static TRACK_LIST_COMMENT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["issue_id", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "list" },
-    "resource": { "type": "string", "description": "With what", "const": "comment" },
-    "issue_id": { "type": "string", "description": "The issue whose comments or claims to list" },
-    "limit": {
-      "type": "integer",
-      "minimum": 1,
-      "description": "The largest number of rows to list",
-      "maximum": 1000
-    },
-    "after": { "type": "string", "description": "Key of the last row seen" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_LIST_COMMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_comment_input"),
     );
 
-    pub(super) static TRACK_LIST_COMMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-          "score": { "type": "number" },
-          "seq": { "type": "integer", "minimum": 0 },
-          "created_at": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-          "score": { "type": "number" },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_LIST_COMMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_comment_output"),
     );
 
-    pub(super) static TRACK_LIST_ISSUE_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "list" },
-    "resource": { "type": "string", "description": "With what", "const": "issue" },
-    "project_id": { "type": "string", "description": "The project whose issues to list" },
-    "query": {
-      "type": "string",
-      "description": "Words that the issues to list must have",
-      "minLength": 1,
-      "pattern": "\\S"
-    },
-    "limit": {
-      "type": "integer",
-      "minimum": 1,
-      "description": "The largest number of rows to list",
-      "maximum": 1000
-    },
-    "after": { "type": "string", "description": "Key of the last row seen" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_LIST_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_issue_input"),
     );
 
-    pub(super) static TRACK_LIST_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "project_id",
-          "number",
-          "title",
-          "body",
-          "state",
-          "pinned",
-          "weight",
-          "parent_id",
-          "closed_at",
-          "created_at",
-          "updated_at"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "number": { "type": "integer", "minimum": 0 },
-          "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "body": { "type": ["string", "null"], "maxLength": 8388608 },
-          "state": { "type": "string", "enum": ["open", "started", "closed"] },
-          "pinned": { "type": "boolean" },
-          "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-          "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "closed_at": { "type": ["integer", "null"] },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "project_id",
-          "number",
-          "title",
-          "body",
-          "state",
-          "pinned",
-          "weight",
-          "parent_id",
-          "closed_at",
-          "created_at",
-          "updated_at"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-          "body": { "type": ["string", "null"], "maxLength": 8388608 },
-          "state": { "type": "string", "enum": ["open", "started", "closed"] },
-          "pinned": { "type": "boolean" },
-          "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-          "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-          "closed_at": {
-            "type": ["integer", "null"],
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_LIST_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_issue_output"),
     );
 
-    pub(super) static TRACK_LIST_ORG_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "list" },
-    "resource": { "type": "string", "description": "With what", "const": "org" },
-    "limit": {
-      "type": "integer",
-      "minimum": 1,
-      "description": "The largest number of rows to list",
-      "maximum": 1000
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_LIST_ORG_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_org_input"),
     );
 
-    pub(super) static TRACK_LIST_ORG_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "name", "created_at"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "created_at": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": ["id", "name", "created_at"],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_LIST_ORG_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_org_output"),
     );
 
-    pub(super) static TRACK_LIST_PROJECT_INPUT: Schema = Schema::plain(
-        r#"{
-  "type": "object",
-  "required": ["action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "list" },
-    "resource": { "type": "string", "description": "With what", "const": "project" },
-    "limit": {
-      "type": "integer",
-      "minimum": 1,
-      "description": "The largest number of rows to list",
-      "maximum": 1000
-    },
-    "after": { "type": "string", "description": "Key of the last row seen" },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
+    pub(super) static TRACK_LIST_PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_project_input"),
     );
 
-    pub(super) static TRACK_LIST_PROJECT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0 },
-    "total": { "type": "integer", "minimum": 0 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "name",
-          "settings",
-          "labels",
-          "seq",
-          "created_at",
-          "updated_at"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "settings": {},
-          "labels": {
-            "type": "array",
-            "maxItems": 50,
-            "items": { "type": "string", "maxLength": 100 }
-          },
-          "seq": { "type": "integer", "minimum": 0 },
-          "created_at": { "type": "integer" },
-          "updated_at": { "type": "integer" }
-        }
-      }
-    }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["count", "total", "items"],
-  "properties": {
-    "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "items": {
-      "type": "array",
-      "items": {
-        "type": "object",
-        "required": [
-          "id",
-          "org_id",
-          "name",
-          "settings",
-          "labels",
-          "seq",
-          "created_at",
-          "updated_at"
-        ],
-        "properties": {
-          "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-          "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-          "settings": {},
-          "labels": {
-            "type": "array",
-            "maxItems": 50,
-            "items": { "type": "string", "maxLength": 100 }
-          },
-          "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-          "created_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          },
-          "updated_at": {
-            "type": "integer",
-            "minimum": -9007199254740991,
-            "maximum": 9007199254740991
-          }
-        }
-      }
-    }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_LIST_PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_list_project_output"),
     );
 
-    pub(super) static TRACK_UPDATE_CLAIM_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "update" },
-    "resource": { "type": "string", "description": "With what", "const": "claim" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the row",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-        "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-        "done": { "type": "boolean" },
-        "created_at": { "type": "integer" }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "claim" },
-    "id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-        "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-        "done": { "type": "boolean" },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
+    pub(super) static TRACK_UPDATE_CLAIM_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_update_claim_input"),
     );
 
-    pub(super) static TRACK_UPDATE_CLAIM_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "worker", "reviewer", "done", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-    "done": { "type": "boolean" },
-    "created_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "worker", "reviewer", "done", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "worker": { "type": "string", "minLength": 1, "maxLength": 100 },
-    "reviewer": { "type": ["string", "null"], "minLength": 1, "maxLength": 100 },
-    "done": { "type": "boolean" },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_UPDATE_CLAIM_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_update_claim_output"),
     );
 
-    pub(super) static TRACK_UPDATE_COMMENT_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "update" },
-    "resource": { "type": "string", "description": "With what", "const": "comment" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the row",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-        "score": { "type": "number" },
-        "seq": { "type": "integer", "minimum": 0 },
-        "created_at": { "type": "integer" }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "comment" },
-    "id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "issue_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-        "score": { "type": "number" },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
+    pub(super) static TRACK_UPDATE_COMMENT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_update_comment_input"),
     );
 
-    pub(super) static TRACK_UPDATE_COMMENT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-    "score": { "type": "number" },
-    "seq": { "type": "integer", "minimum": 0 },
-    "created_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "issue_id", "text", "score", "seq", "created_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "issue_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "text": { "type": "string", "minLength": 1, "maxLength": 8388608 },
-    "score": { "type": "number" },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_UPDATE_COMMENT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_update_comment_output"),
     );
 
-    pub(super) static TRACK_UPDATE_ISSUE_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "update" },
-    "resource": { "type": "string", "description": "With what", "const": "issue" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the row",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "number": { "type": "integer", "minimum": 0 },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "body": { "type": ["string", "null"], "maxLength": 8388608 },
-        "state": { "type": "string", "enum": ["open", "started", "closed"] },
-        "pinned": { "type": "boolean" },
-        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "closed_at": { "type": ["integer", "null"] },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "issue" },
-    "id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "project_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-        "body": { "type": ["string", "null"], "maxLength": 8388608 },
-        "state": { "type": "string", "enum": ["open", "started", "closed"] },
-        "pinned": { "type": "boolean" },
-        "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-        "parent_id": {
-          "type": ["string", "null"],
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "closed_at": {
-          "type": ["integer", "null"],
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
+    pub(super) static TRACK_UPDATE_ISSUE_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_update_issue_input"),
     );
 
-    pub(super) static TRACK_UPDATE_ISSUE_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "number",
-    "title",
-    "body",
-    "state",
-    "pinned",
-    "weight",
-    "parent_id",
-    "closed_at",
-    "created_at",
-    "updated_at"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "number": { "type": "integer", "minimum": 0 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "maxLength": 8388608 },
-    "state": { "type": "string", "enum": ["open", "started", "closed"] },
-    "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "closed_at": { "type": ["integer", "null"] },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": [
-    "id",
-    "org_id",
-    "project_id",
-    "number",
-    "title",
-    "body",
-    "state",
-    "pinned",
-    "weight",
-    "parent_id",
-    "closed_at",
-    "created_at",
-    "updated_at"
-  ],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "project_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "number": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "title": { "type": "string", "minLength": 1, "maxLength": 500 },
-    "body": { "type": ["string", "null"], "maxLength": 8388608 },
-    "state": { "type": "string", "enum": ["open", "started", "closed"] },
-    "pinned": { "type": "boolean" },
-    "weight": { "type": ["integer", "null"], "minimum": 0, "maximum": 1000 },
-    "parent_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 128 },
-    "closed_at": {
-      "type": ["integer", "null"],
-      "minimum": -9007199254740991,
-      "maximum": 9007199254740991
-    },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_UPDATE_ISSUE_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_update_issue_output"),
     );
 
-    pub(super) static TRACK_UPDATE_PROJECT_INPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "description": "What to do", "const": "update" },
-    "resource": { "type": "string", "description": "With what", "const": "project" },
-    "id": { "type": "string", "description": "Key of the row to get, update or delete" },
-    "data": {
-      "type": "object",
-      "description": "The fields of the row",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "settings": {},
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 100 }
-        },
-        "seq": { "type": "integer", "minimum": 0 },
-        "created_at": { "type": "integer" },
-        "updated_at": { "type": "integer" }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string", "description": "The org, if not the default one" }
-  },
-  "additionalProperties": false
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "data", "action", "resource"],
-  "properties": {
-    "action": { "type": "string", "const": "update" },
-    "resource": { "type": "string", "const": "project" },
-    "id": { "type": "string" },
-    "data": {
-      "type": "object",
-      "required": [],
-      "properties": {
-        "id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "org_id": {
-          "type": "string",
-          "minLength": 1,
-          "maxLength": 128,
-          "pattern": "^[A-Za-z0-9._:-]*$"
-        },
-        "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-        "settings": {},
-        "labels": {
-          "type": "array",
-          "maxItems": 50,
-          "items": { "type": "string", "maxLength": 100 }
-        },
-        "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-        "created_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        },
-        "updated_at": {
-          "type": "integer",
-          "minimum": -9007199254740991,
-          "maximum": 9007199254740991
-        }
-      },
-      "additionalProperties": false,
-      "minProperties": 1
-    },
-    "org_id": { "type": "string" }
-  },
-  "additionalProperties": false
-}"#,
-        &[],
+    pub(super) static TRACK_UPDATE_PROJECT_INPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_update_project_input"),
     );
 
-    pub(super) static TRACK_UPDATE_PROJECT_OUTPUT: Schema = Schema::new(
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "settings": {},
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
-    "seq": { "type": "integer", "minimum": 0 },
-    "created_at": { "type": "integer" },
-    "updated_at": { "type": "integer" }
-  }
-}"#,
-        r#"{
-  "type": "object",
-  "required": ["id", "org_id", "name", "settings", "labels", "seq", "created_at", "updated_at"],
-  "properties": {
-    "id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "org_id": { "type": "string", "minLength": 1, "maxLength": 128 },
-    "name": { "type": "string", "minLength": 1, "maxLength": 200 },
-    "settings": {},
-    "labels": { "type": "array", "maxItems": 50, "items": { "type": "string", "maxLength": 100 } },
-    "seq": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 },
-    "created_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 },
-    "updated_at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }
-  }
-}"#,
-        &[],
+    pub(super) static TRACK_UPDATE_PROJECT_OUTPUT: Schema = Schema::authored(
+        Text::Kept(&TEXTS, "track_update_project_output"),
     );
 }

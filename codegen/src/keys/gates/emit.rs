@@ -10,8 +10,8 @@ use crate::{
     contract::{Contract, Tool},
     keys::{Emitted, EmittedTool, auth::of_operation},
     names,
-    rust::text,
-    table::{leaked, list},
+    rust::text::{self, Texts},
+    table::{leaked, list, written},
     views,
 };
 
@@ -43,39 +43,56 @@ pub(super) fn contract(contract: &Contract) -> Emitted {
         return Emitted::default();
     }
     let constants = gates.keys().map(|gate| constant(gate));
-    let schemas = gates.iter().flat_map(|(gate, it)| {
-        it.clauses.iter().map(move |clause| {
-            let (name, text) = (schema(gate, clause), text::json(&enforced(clause)));
-            quote!(pub(super) static #name: Schema = Schema::plain(#text);)
-        })
-    });
+    let mut texts = vec![];
+    let mut schemas = vec![];
+    for (gate, it) in gates {
+        for clause in &it.clauses {
+            let name = schema(gate, clause);
+            let text = text::kept(&mut texts, text_name(&name), enforced(clause));
+            schemas.push(quote!(pub(super) static #name: Schema = Schema::exact(#text);));
+        }
+    }
     let mut items = vec![quote! {
         /// What the facts of calls must satisfy, by gate and clause.
         mod clause {
-            use super::Schema;
+            use super::{Schema, TEXTS, Text};
             #(#schemas)*
         }
     }];
-    items.extend(gates.iter().map(|(name, gate)| self::gate(name, gate)));
+    items.extend(
+        gates
+            .iter()
+            .map(|(name, gate)| self::gate(name, gate, &mut texts)),
+    );
     Emitted {
+        texts,
         fields: quote!(gates: &[#(&#constants),*],),
         items,
         ..Emitted::default()
     }
 }
 
-fn gate(name: &str, gate: &Gate) -> TokenStream {
+/// Returns the name of a clause's schema in the file of texts.
+fn text_name(constant: &Ident) -> String {
+    format!("gate_{}", constant.to_string().to_lowercase())
+}
+
+fn gate(name: &str, gate: &Gate, texts: &mut Texts) -> TokenStream {
     let constant = constant(name);
     let docs = gate.description.as_deref().unwrap_or(name);
     let docs = text::docs(docs);
-    let clauses = gate.clauses.iter().map(|clause| self::clause(name, clause));
+    let clauses = gate
+        .clauses
+        .iter()
+        .map(|clause| self::clause(name, clause, texts));
+    let clauses: Vec<_> = clauses.collect();
     quote! {
         #docs
         pub static #constant: spec::GateSpec = spec::GateSpec { name: #name, clauses: &[#(#clauses),*] };
     }
 }
 
-fn clause(gate: &str, clause: &Clause) -> TokenStream {
+fn clause(gate: &str, clause: &Clause, texts: &mut Texts) -> TokenStream {
     let Clause {
         id,
         tools,
@@ -87,12 +104,16 @@ fn clause(gate: &str, clause: &Clause) -> TokenStream {
     let asks = clause.asks.map(text::variant);
     let asks = text::optional(asks.map(|asks| quote!(spec::Asks::#asks)));
     let schema = schema(gate, clause);
-    let examples = clause.examples.iter().map(|example| {
+    let examples = clause.examples.iter().enumerate().map(|(i, example)| {
         let (name, breaks) = (&example.name, example.breaks);
-        let json = text::json(&example.facts);
-        let documents = text::optional(documents(example).map(|documents| text::json(&documents)));
+        let base = format!("{}_{i}", text_name(&schema));
+        let json = text::kept(texts, format!("{base}_facts"), example.facts.clone());
+        let documents = documents(example);
+        let documents = documents.map(|it| text::kept(texts, format!("{base}_documents"), it));
+        let documents = text::optional(documents);
         quote!(spec::GateExample { name: #name, json: #json, breaks: #breaks, documents: #documents })
     });
+    let examples: Vec<_> = examples.collect();
     quote! {
         spec::ClauseSpec {
             id: #id,
@@ -144,12 +165,12 @@ fn leaked_gate(name: &str, gate: &Gate) -> &'static spec::GateSpec {
         severity: clause.severity,
         issue: leaked(&clause.issue),
         actionable: leaked(&clause.actionable),
-        schema: Box::leak(Box::new(Schema::plain(leaked(&text::pretty(&enforced(clause)))))),
+        schema: Box::leak(Box::new(Schema::exact(written(&enforced(clause))))),
         examples: list(clause.examples.iter().map(|example| spec::GateExample {
             name: leaked(&example.name),
-            json: leaked(&text::pretty(&example.facts)),
+            json: written(&example.facts),
             breaks: example.breaks,
-            documents: documents(example).map(|documents| leaked(&text::pretty(&documents))),
+            documents: documents(example).map(|documents| written(&documents)),
         })),
     });
     Box::leak(Box::new(spec::GateSpec {

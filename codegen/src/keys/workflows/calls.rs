@@ -23,7 +23,7 @@ use crate::{
     },
     problem::Problem,
     rust::text,
-    table::{leaked, list},
+    table::{leaked, list, written},
 };
 
 /// The members that every instance has.
@@ -154,9 +154,10 @@ pub(super) fn emit(contract: &Contract, mut emitted: Emitted) -> Emitted {
         Literal::usize_unsuffixed(calls.len()),
     );
     let schemas = calls.iter().flat_map(Call::schemas).map(|(name, schema)| {
-        let schema = text::json(&schema);
-        quote!(static #name: Schema = Schema::plain(#schema);)
+        let schema = text::kept(&mut emitted.texts, name.to_string().to_lowercase(), schema);
+        quote!(static #name: Schema = Schema::exact(#schema);)
     });
+    let schemas: Vec<_> = schemas.collect();
     emitted.fields.extend(quote!(calls: &CALLS,));
     emitted.items.extend(schemas);
     emitted.items.push(quote! {
@@ -172,7 +173,7 @@ pub(super) fn emit(contract: &Contract, mut emitted: Emitted) -> Emitted {
 pub(super) fn fill(contract: &Contract, table: &mut spec::ContractSpec) {
     table.calls = list(calls(contract).map(|call| {
         let [input, output] = call.schemas().map(|(_, schema)| {
-            let schema = Schema::plain(leaked(&text::pretty(&schema)));
+            let schema = Schema::exact(written(&schema));
             &*Box::leak(Box::new(schema))
         });
         spec::ToolSpec {

@@ -9,8 +9,8 @@ use super::{State, Transition, Workflow};
 use crate::{
     keys::Emitted,
     names,
-    rust::text,
-    table::{leaked, list},
+    rust::text::{self, Texts},
+    table::{leaked, list, written},
 };
 
 /// Returns the static of a workflow.
@@ -28,21 +28,23 @@ pub(super) fn contract(workflows: &IndexMap<String, Workflow>) -> Emitted {
         return Emitted::default();
     }
     let constants = workflows.keys().map(|id| constant(id));
+    let mut texts = vec![];
     Emitted {
         fields: quote!(workflows: &[#(&#constants),*],),
         items: workflows
             .iter()
-            .map(|(id, workflow)| declaration(id, workflow))
+            .map(|(id, workflow)| declaration(id, workflow, &mut texts))
             .collect(),
         types: workflows
             .iter()
             .flat_map(|(id, workflow)| enums(id, workflow))
             .collect(),
+        texts,
         ..Emitted::default()
     }
 }
 
-fn declaration(id: &str, workflow: &Workflow) -> TokenStream {
+fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream {
     let Workflow {
         name,
         version,
@@ -60,10 +62,11 @@ fn declaration(id: &str, workflow: &Workflow) -> TokenStream {
     let version = Literal::u32_unsuffixed(*version);
     let starts = text::variant(workflow.starts);
     let schema = workflow.parameters.as_ref().map(|schema| {
-        let (name, schema) = (parameters(id), text::json(schema));
+        let name = parameters(id);
+        let schema = text::kept(texts, name.to_string().to_lowercase(), schema.clone());
         quote! {
             /// Schema of the parameters of a request that starts one.
-            static #name: Schema = Schema::plain(#schema);
+            static #name: Schema = Schema::exact(#schema);
         }
     });
     let parameters = text::optional(schema.as_ref().map(|_| {
@@ -240,7 +243,7 @@ pub(super) fn fill(workflows: &IndexMap<String, Workflow>, table: &mut spec::Con
             starts: workflow.starts,
             gates: texts(&workflow.gates),
             parameters: workflow.parameters.as_ref().map(|schema| {
-                let schema = Schema::plain(leaked(&text::pretty(schema)));
+                let schema = Schema::exact(written(schema));
                 &*Box::leak(Box::new(schema))
             }),
             initial: leaked(&workflow.initial),

@@ -138,9 +138,9 @@ fn invalid(subject: &Subject) -> Vec<(&'static str, &'static str)> {
     }
     let tools = subject.operations().filter(|tool| tool.mutating);
     let examples = tools.flat_map(|tool| tool.examples.iter().map(move |it| (tool, it)));
-    let invalid = examples.filter(|(tool, it)| !it.valid && it.at != tool.path);
+    let invalid = examples.filter(|(tool, it)| !it.valid && it.at.as_deref() != tool.path);
     invalid
-        .map(|(tool, example)| (tool.label(), example.name))
+        .map(|(tool, example)| (tool.label(), &*example.name))
         .collect()
 }
 

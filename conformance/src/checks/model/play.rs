@@ -342,8 +342,8 @@ impl Play<'_> {
         let Some(example) = invalid.find(|it| it.name == example) else {
             return Ok(());
         };
-        let mut arguments = serde_json::from_str(example.json)?;
-        if let Some(at) = tool.path.filter(|at| example.at != Some(*at)) {
+        let mut arguments = example.input.clone();
+        if let Some(at) = tool.path.filter(|at| example.at.as_deref() != Some(*at)) {
             let has_path = Value::pointer(&arguments, at).is_some();
             if has_path {
                 set(&mut arguments, at, path);

@@ -175,7 +175,7 @@ fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<
     let found = bench.subject.operations().find(|it| it.name == tool);
     let found = found.ok_or_else(|| Stop::NotApplicable(format!("the server has no tool `{tool}`")))?;
     let mut examples = found.examples.iter().filter(|it| it.valid && it.name == example);
-    let arguments = examples.next().and_then(|it| serde_json::from_str(it.json).ok());
+    let arguments = examples.next().map(|it| it.input.clone());
     let arguments = arguments
         .ok_or_else(|| Stop::NotApplicable(format!("the contract has no valid example `{example}`")))?;
     let call = Call {

@@ -120,7 +120,7 @@ fn tools(bench: &Bench<'_>) -> Judgement {
         let whole = |schema: &Value| expanded(schema, schema);
         let input = whole(&tool["inputSchema"]);
         let with_rules = bench.subject.contract.tool(name);
-        let with_rules = with_rules.and_then(|tool| serde_json::from_str(tool.input.enforced).ok());
+        let with_rules = with_rules.map(|tool| tool.input.enforced());
         let described = description.request_schema(operation).unwrap_or_default();
         ensure(
             described == input || Some(&described) == with_rules.as_ref().map(whole).as_ref(),

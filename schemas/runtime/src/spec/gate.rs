@@ -1,6 +1,6 @@
 //! Gates: rules of conduct, as schemas of the facts of a call.
 
-use crate::{schema::Schema, vocabulary::vocabulary};
+use crate::{Text, schema::Schema, vocabulary::vocabulary};
 
 vocabulary! {
     /// When a clause is judged.
@@ -94,9 +94,9 @@ pub struct GateExample {
     /// What it shows.
     pub name: &'static str,
     /// The facts, as JSON.
-    pub json: &'static str,
+    pub json: Text,
     /// Whether they break the clause, and no other.
     pub breaks: bool,
     /// Documents among which a call leads to these facts, as a JSON object from paths to texts.
-    pub documents: Option<&'static str>,
+    pub documents: Option<Text>,
 }

@@ -60,7 +60,7 @@ pub use self::{
     },
 };
 pub use crate::policy::PathPolicy;
-use crate::schema::Schema;
+use crate::{Examples, Schema};
 
 /// A whole contract.
 #[derive(Debug, Clone, Copy)]
@@ -250,7 +250,7 @@ pub struct ToolSpec {
     /// Schema of the structured result.
     pub output: &'static Schema,
     /// Examples of arguments, valid and invalid.
-    pub examples: &'static [Example],
+    pub examples: Examples,
 }
 
 impl ToolSpec {
@@ -286,7 +286,7 @@ impl ToolSpec {
             effects: &[],
             input,
             output,
-            examples: &[],
+            examples: Examples::Written(&[]),
         }
     }
 

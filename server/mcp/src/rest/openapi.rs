@@ -39,8 +39,8 @@ pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> 
         match endpoint.is {
             RestOperation::ToolExecute => {
                 for tool in contract.tools.iter().filter(|tool| is_offered(tool.name)) {
-                    schemas.insert(of_request(tool), placed(&of_request(tool), tool.input.enforced));
-                    schemas.insert(of_result(tool), placed(&of_result(tool), tool.output.wire));
+                    schemas.insert(of_request(tool), placed(&of_request(tool), tool.input.enforced()));
+                    schemas.insert(of_result(tool), placed(&of_result(tool), tool.output.wire()));
                     schemas.insert(of_execution(tool), execution(tool));
                     add(endpoint.path_with(&[tool.name]), execute(contract, tool));
                 }
@@ -118,9 +118,8 @@ pub(super) fn reference(schema: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
-/// Returns a schema of the wire for the place `name` among the document's: its references within itself lead there.
-fn placed(name: &str, wire: &str) -> Value {
-    let mut schema: Value = serde_json::from_str(wire).expect("generated schemas are JSON");
+/// Returns a schema for the place `name` among the document's: its references within itself lead there.
+fn placed(name: &str, mut schema: Value) -> Value {
     relocate(&mut schema, &format!("#/components/schemas/{name}"));
     if let Some(schema) = schema.as_object_mut() {
         schema.shift_remove("$schema");

@@ -332,7 +332,7 @@ pub(crate) fn operation(entity: &'static str, action: Action) -> &'static RowOpe
     }))
 }
 
-static ANY: Schema = Schema::new("{}", "{}", &[]);
+static ANY: Schema = Schema::plain("{}");
 static TOOL: ToolSpec = ToolSpec {
     name: "entity",
     mutating: true,

@@ -1,15 +1,16 @@
-//! Second pass: three views of an authored schema.
+//! Two views of an authored schema.
 //!
 //! *Wire* is the schema that clients see: the source document's, key by key. *Enforced* is the schema that the server checks:
 //! the wire view, the rules of `x-enforce`, integers limited to the range that is exact in JSON and, of a request, no members that its type
-//! has no place for. The third view, for typify, is in `types`.
+//! has no place for.
 
 use serde_json::{Map, Value};
 
-use crate::{pointer, schema};
+use super::walk as schema;
+use crate::pointer;
 
 /// The largest integer that every JSON implementation keeps exactly (RFC 8259, section 6).
-pub(crate) const LARGEST_INTEGER: i64 = 9_007_199_254_740_991;
+pub const LARGEST_INTEGER: i64 = 9_007_199_254_740_991;
 
 /// Annotation keywords, which do not constrain values.
 const ANNOTATIONS: &[&str] = &[
@@ -56,14 +57,14 @@ fn enforce(schema: &mut Value) {
 }
 
 /// As [`enforced`], but members beside `properties` are refused unless a keyword permits them: the types would silently drop them.
-pub(crate) fn enforced_and_closed(schema: &Value) -> Value {
+pub fn enforced_and_closed(schema: &Value) -> Value {
     let mut schema = schema.clone();
     close(&mut schema);
     enforced(&schema)
 }
 
 /// Returns `schema` without annotation keywords.
-pub(crate) fn bare(schema: &Value) -> Value {
+pub fn bare(schema: &Value) -> Value {
     schema::map(schema, &|members| {
         members.retain(|key, _| !ANNOTATIONS.contains(&key.as_str()));
     })
@@ -131,7 +132,10 @@ fn collect(schema: &Value, at: &str, found: &mut Vec<Rule>) {
         });
     }
     for (step, part) in schema::parts(schema) {
-        collect(part, &pointer::walk(at, &step), found);
+        let at = step
+            .iter()
+            .fold(at.to_owned(), |at, token| pointer::push(&at, token));
+        collect(part, &at, found);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Exact validation of requests and responses.
 //!
-//! A [`Schema`] has two views of one schema: *wire*, which clients see, and *enforced*, which adds the contract's
-//! `x-enforce` rules. A violation has a rule's id, a JSON pointer and a sentence for people; it never quotes the value, which
+//! A [`Schema`] has two views of one text: *wire*, which clients see, and *enforced*, which adds the contract's
+//! `x-enforce` rules ([`views`]). A violation has a rule's id, a JSON pointer and a sentence for people; it never quotes the value, which
 //! may be a whole document.
 
 use std::{borrow::Cow, fmt, sync::OnceLock};
@@ -10,7 +10,11 @@ use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::pointer;
+pub use self::views::Rule;
+use crate::{Text, pointer};
+
+pub mod views;
+pub mod walk;
 
 /// Maximum number of violations that are reported for one value.
 const MAX_VIOLATIONS: usize = 8;
@@ -20,37 +24,40 @@ const MAX_OPTIONS: usize = 30;
 /// The least [`likeness`] of a name that is suggested: a third of the letters may differ.
 const MIN_LIKENESS: f64 = 0.65;
 
-/// The two views of a schema, as JSON texts, and its validator.
+/// A schema in its two views, and its validator.
 pub struct Schema {
-    /// The schema that clients see.
-    pub wire: &'static str,
-    /// The enforced schema: `wire` and the contract's rules.
-    pub enforced: &'static str,
-    /// The contract's rules, and their locations in `enforced`.
-    pub rules: &'static [Rule],
-    validator: OnceLock<Validator>,
+    text: Text,
+    keeps: Keeps,
+    compiled: OnceLock<Compiled>,
+}
+
+/// What a schema's text says beside what clients see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    /// Nothing: it is enforced as it is written.
+    Nothing,
+    /// The contract's keys and rules.
+    Rules,
+    /// Likewise, of a request: members that its type has no place for are refused.
+    RulesOfRequest,
+}
+
+/// What is made of a schema once.
+struct Compiled {
+    validator: Validator,
+    enforced: Value,
+    rules: Vec<Rule>,
 }
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The validator follows from `enforced`.
         f.debug_struct("Schema")
-            .field("wire", &self.wire)
-            .field("enforced", &self.enforced)
-            .field("rules", &self.rules)
+            .field("wire", &self.wire())
+            .field("enforced", &self.enforced())
+            .field("rules", &self.rules())
             .finish_non_exhaustive()
     }
-}
-
-/// A rule of `x-enforce`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
-    /// JSON pointer to the rule in the enforced schema.
-    pub at: &'static str,
-    /// Stable id.
-    pub id: &'static str,
-    /// What is wrong with a value that breaks it, and how to correct it.
-    pub message: &'static str,
 }
 
 /// One broken rule.
@@ -76,27 +83,77 @@ impl fmt::Display for Violation {
 }
 
 impl Schema {
-    /// Creates a schema from the texts in generated code.
-    pub const fn new(wire: &'static str, enforced: &'static str, rules: &'static [Rule]) -> Self {
+    const fn new(text: Text, keeps: Keeps) -> Self {
         Self {
-            wire,
-            enforced,
-            rules,
-            validator: OnceLock::new(),
+            text,
+            keeps,
+            compiled: OnceLock::new(),
         }
     }
 
     /// Creates a schema that enforces exactly what clients see.
-    pub const fn plain(wire: &'static str) -> Self {
-        Self::new(wire, wire, &[])
+    pub const fn plain(json: &'static str) -> Self {
+        Self::exact(Text::Written(json))
+    }
+
+    /// As [`plain`](Self::plain), from any text.
+    pub const fn exact(text: Text) -> Self {
+        Self::new(text, Keeps::Nothing)
+    }
+
+    /// Creates a schema of an authored text, with the contract's own keys.
+    pub const fn authored(text: Text) -> Self {
+        Self::new(text, Keeps::Rules)
+    }
+
+    /// As [`authored`](Self::authored), of requests that a type is made of: members that it would drop are refused.
+    pub const fn request(text: Text) -> Self {
+        Self::new(text, Keeps::RulesOfRequest)
     }
 
     /// Returns the schema that clients see.
     ///
     /// # Panics
-    /// If `wire` is not JSON; generated code always is.
+    /// If the text is not JSON; generated code always is.
     pub fn wire(&self) -> Value {
-        serde_json::from_str(self.wire).expect("generated schemas are JSON")
+        match self.keeps {
+            Keeps::Nothing => self.text.value(),
+            Keeps::Rules | Keeps::RulesOfRequest => views::wire(&self.text.value()),
+        }
+    }
+
+    /// Returns the schema that is enforced: what clients see, with the contract's rules.
+    pub fn enforced(&self) -> Value {
+        self.compiled().enforced.clone()
+    }
+
+    /// Returns the contract's rules, and their locations in what is enforced.
+    pub fn rules(&self) -> &[Rule] {
+        &self.compiled().rules
+    }
+
+    fn compiled(&self) -> &Compiled {
+        self.compiled.get_or_init(|| {
+            let (text, wire) = (self.text.value(), self.wire());
+            let enforced = match self.keeps {
+                Keeps::Nothing => None,
+                Keeps::Rules => Some(views::enforced(&text)),
+                Keeps::RulesOfRequest => Some(views::enforced_and_closed(&text)),
+            };
+            // Where nothing is added, what clients see is enforced, with its descriptions.
+            let beyond = enforced.filter(|enforced| *enforced != views::bare(&wire));
+            let rules = match self.keeps {
+                Keeps::Nothing => vec![],
+                _ => views::rules(&text),
+            };
+            let enforced = beyond.unwrap_or(wire);
+            let validator = compile(&enforced).expect("generated schemas compile");
+            Compiled {
+                validator,
+                enforced,
+                rules,
+            }
+        })
     }
 
     /// Checks `value` against the enforced schema.
@@ -105,10 +162,7 @@ impl Schema {
     /// The first violations, at most eight. A rule is reported once per value, however many of its keywords are broken. Of a value of a
     /// wrong type, nothing else is reported.
     pub fn check(&self, value: &Value) -> Result<(), Vec<Violation>> {
-        let validator = self.validator.get_or_init(|| {
-            let schema = serde_json::from_str(self.enforced).expect("generated schemas are JSON");
-            compile(&schema).expect("generated schemas compile")
-        });
+        let validator = &self.compiled().validator;
         if validator.is_valid(value) {
             return Ok(());
         }
@@ -132,11 +186,10 @@ impl Schema {
 
     fn violation(&self, error: &ValidationError<'_>) -> Violation {
         let clause = error.schema_path().as_str();
-        let rule = self
-            .rules
-            .iter()
-            .filter(|rule| is_below(clause, rule.at))
-            .max_by_key(|rule| rule.at.len());
+        let rules = self.rules().iter();
+        let rule = rules
+            .filter(|rule| is_below(clause, &rule.enforced))
+            .max_by_key(|rule| rule.enforced.len());
         let (mut pointer, keyword) = (error.instance_path().as_str().to_string(), error.kind().keyword());
         if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind()
             && let [name] = unexpected.as_slice()
@@ -145,9 +198,9 @@ impl Schema {
         }
         match rule {
             Some(rule) => Violation {
-                rule: rule.id.into(),
+                rule: rule.id.clone().into(),
                 pointer,
-                message: rule.message.into(),
+                message: rule.message.clone(),
             },
             None => Violation {
                 rule: keyword.to_string().into(),
@@ -162,7 +215,7 @@ impl Schema {
         let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() else {
             return String::new();
         };
-        let schema: Value = serde_json::from_str(self.enforced).unwrap_or_default();
+        let schema = &self.compiled().enforced;
         let object = pointer::split_last(error.schema_path().as_str()).map_or("", |(object, _)| object);
         let known = schema
             .pointer(object)
