@@ -199,18 +199,21 @@ pub struct Authored<'a> {
 }
 
 impl Authored<'_> {
-    /// Returns whether members that its type would drop are refused.
-    pub(crate) fn refuses_others(&self) -> bool {
-        self.is_request && self.kind.is_typed()
+    /// Returns the text of which the runtime makes its views. A request of a type has no members that the type would drop.
+    pub(crate) fn text(&self) -> Value {
+        let mut text = self.schema.clone();
+        if self.is_request
+            && self.kind.is_typed()
+            && let Some(members) = text.as_object_mut()
+        {
+            members.insert(views::CLOSED.into(), true.into());
+        }
+        text
     }
 
     /// Returns the enforced view.
     pub(crate) fn enforced(&self) -> Value {
-        if self.refuses_others() {
-            views::enforced_and_closed(self.schema)
-        } else {
-            views::enforced(self.schema)
-        }
+        views::enforced(&self.text())
     }
 }
 

@@ -23,12 +23,7 @@ pub(crate) fn of(contract: &Contract) -> &'static ContractSpec {
 
 /// Returns a schema as the generated `mod schema` has it.
 pub(crate) fn schema(authored: &Authored<'_>) -> &'static Schema {
-    let text = written(authored.schema);
-    Box::leak(Box::new(if authored.refuses_others() {
-        Schema::request(text)
-    } else {
-        Schema::authored(text)
-    }))
+    Box::leak(Box::new(Schema::authored(written(&authored.text()))))
 }
 
 /// Returns a text as the generated file has it.

@@ -64,8 +64,8 @@ impl Key for About {
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let (name, description) = (&tool.spec.name, &tool.spec.description);
-        EmittedTool::fields(quote!(name: #name, description: #description,))
+        let description = &tool.spec.description;
+        EmittedTool::fields(quote!(description: #description,))
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

@@ -1,5 +1,6 @@
 //! `annotations` and `mutating`: hints for clients and for the runtime.
 
+use proc_macro2::TokenStream;
 use quote::quote;
 use tabellion_runtime::{FailureKind, spec};
 
@@ -61,22 +62,31 @@ impl Key for Annotated {
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let (hints, mutating) = (tool.spec.annotations, tool.spec.mutating);
-        let (read_only, destructive) = (hints.read_only, hints.destructive);
-        let (idempotent, open_world) = (hints.idempotent, hints.open_world);
-        EmittedTool::fields(quote! {
-            annotations: spec::Annotations {
-                read_only: #read_only,
-                destructive: #destructive,
-                idempotent: #idempotent,
-                open_world: #open_world,
-            },
-            mutating: #mutating,
-        })
+        let annotations = emitted(tool.spec.annotations);
+        let mutating = tool.spec.mutating.then(|| quote!(mutating: true,));
+        EmittedTool::fields(quote!(annotations: #annotations, #mutating))
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
         entry.annotations = tool.spec.annotations;
         entry.mutating = tool.spec.mutating;
     }
+}
+
+/// Returns the expression of hints.
+pub(super) fn emitted(annotations: spec::Annotations) -> TokenStream {
+    let spec::Annotations {
+        read_only,
+        destructive,
+        idempotent,
+        open_world,
+    } = annotations;
+    let hints = [
+        (read_only, quote!(.read_only())),
+        (destructive, quote!(.destructive())),
+        (idempotent, quote!(.idempotent())),
+        (open_world, quote!(.open_world())),
+    ];
+    let hints = hints.into_iter().filter_map(|(is, hint)| is.then_some(hint));
+    quote!(spec::Annotations::NONE #(#hints)*)
 }

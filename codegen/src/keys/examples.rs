@@ -1,15 +1,13 @@
 //! `examples`: requests and responses with the judgement they must get.
 
-use quote::quote;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tabellion_runtime::spec;
 
-use super::{EmittedTool, Key};
+use super::Key;
 use crate::{
     contract::{Contract, Side, Tool},
     lint::examples,
-    names,
     problem::Problem,
     table::list,
 };
@@ -42,8 +40,8 @@ impl Example {
     }
 }
 
-/// Returns the examples of requests.
-fn requests(tool: &Tool) -> impl Iterator<Item = spec::Example> {
+/// Returns the examples of requests; those of responses are checked during generation and not needed later.
+pub(crate) fn requests(tool: &Tool) -> impl Iterator<Item = spec::Example> {
     tool.spec.examples.iter().filter_map(|example| {
         Some(spec::Example {
             name: example.name.clone(),
@@ -63,20 +61,6 @@ impl Key for Examples {
             for side in Side::ALL {
                 examples::of_tool(tool, side, problems);
             }
-        }
-    }
-
-    /// Keeps the examples of requests; those of responses are checked during generation and not needed later.
-    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let examples: Vec<_> = requests(tool).collect();
-        if examples.is_empty() {
-            return EmittedTool::default();
-        }
-        let name = format!("{}_examples", names::constant(&tool.rust_base()).to_lowercase());
-        EmittedTool {
-            fields: quote!(examples: Examples::Kept(&TEXTS, #name),),
-            texts: vec![(name, json!(examples))],
-            ..EmittedTool::default()
         }
     }
 

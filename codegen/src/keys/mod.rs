@@ -14,7 +14,7 @@ mod effects;
 mod entities;
 mod error_body;
 mod errors;
-mod examples;
+pub(crate) mod examples;
 mod executions;
 mod gates;
 mod guarantees;

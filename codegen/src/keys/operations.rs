@@ -20,7 +20,7 @@ use crate::{
     document::Document,
     pointer,
     problem::Problem,
-    rust,
+    rust::{self, text::Texts},
     table::{leaked, list},
     views,
 };
@@ -277,13 +277,9 @@ impl Key for Operations {
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
         if let Some(Operation { select, is, has, .. }) = &tool.operation {
             let label = tool.label();
+            let having = (!has.is_empty()).then(|| quote!(.having(&[#(#has),*])));
             return EmittedTool::fields(quote! {
-                operation: Some(spec::Operation {
-                    label: #label,
-                    select: &[#(#select),*],
-                    is: &[#(#is),*],
-                    has: &[#(#has),*],
-                }),
+                operation: Some(spec::Operation::new(#label, &[#(#select),*], &[#(#is),*])#having),
             });
         }
         if tool.spec.select.is_empty() {
@@ -294,7 +290,7 @@ impl Key for Operations {
             let is = is.split(' ');
             quote!(spec::RefusedValues { is: &[#(#is),*], why: #why })
         });
-        let mut texts = vec![];
+        let mut texts = Texts::default();
         let all = tool.parts.iter().map(|part| rust::table_entry(part, &mut texts));
         let all: Vec<TokenStream> = all.collect();
         EmittedTool {

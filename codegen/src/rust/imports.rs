@@ -38,7 +38,6 @@ const KNOWN: &[(&str, &[&str])] = &[
             "Schema",
             "Staged",
             "Store",
-            "Text",
             "Texts",
             "ToolSpec",
             "WriteCx",

@@ -16,7 +16,6 @@ mod union;
 
 pub(crate) use imports::may_import;
 use quote::{format_ident, quote};
-use serde_json::Value;
 pub(crate) use table::tool as table_entry;
 
 use self::text::Texts;
@@ -39,10 +38,10 @@ pub(crate) fn module(
         )
     })?;
     let mut keys: Vec<_> = KEYS.iter().map(|key| key.emit(contract)).collect();
-    let mut texts: Texts = keys
-        .iter_mut()
-        .flat_map(|key| std::mem::take(&mut key.texts))
-        .collect();
+    let mut texts = Texts::default();
+    for key in &mut keys {
+        texts.extend(std::mem::take(&mut key.texts));
+    }
     let mut items = vec![api::definition(contract, &trait_name, &keys)];
     items.extend(errors::items(contract));
     items.extend(service::items(contract, &trait_name, &keys));
@@ -86,8 +85,7 @@ pub(crate) fn module(
         digest = contract.digest,
         code = layout::file(&files),
     );
-    let texts = Value::Object(texts.into_iter().collect());
-    Ok([code, text::pretty(&texts) + "\n"])
+    Ok([code, texts.file()])
 }
 
 /// Returns the text of `src/generated/mod.rs`.

@@ -1,36 +1,33 @@
-//! `mod schema`: the schemas of requests, responses and resources, with their texts.
+//! `mod schema`: the schemas of resources.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::text::{Texts, kept};
+use super::text::Texts;
 use crate::contract::{Authored, Contract};
 
-/// Returns the module with a static for each schema.
-pub(super) fn module(contract: &Contract, texts: &mut Texts) -> TokenStream {
-    let schemas = contract.schemas().map(|authored| schema(&authored, texts));
+/// Returns the module with a static for each resource's schema, if there is one.
+pub(super) fn module(contract: &Contract, texts: &mut Texts) -> Option<TokenStream> {
+    let resources = 0..contract.spec.resources.len();
+    let schemas = resources.map(|i| {
+        let authored = contract.resource_schema(i);
+        let (name, text) = (name(&authored), authored.constant.to_lowercase());
+        let text = texts.keep(text, authored.text());
+        quote!(pub(super) static #name: Schema = Schema::authored(#text);)
+    });
     let schemas: Vec<_> = schemas.collect();
-    quote! {
-        /// The schemas of requests, responses and resources.
-        mod schema {
-            use super::{Schema, TEXTS, Text};
-            #(#schemas)*
+    (!schemas.is_empty()).then(|| {
+        quote! {
+            /// The schemas of resources.
+            mod schema {
+                use super::{Schema, TEXTS};
+                #(#schemas)*
+            }
         }
-    }
+    })
 }
 
-/// Returns the name of the static for a schema.
+/// Returns the name of the static for a resource's schema.
 pub(crate) fn name(authored: &Authored<'_>) -> Ident {
     format_ident!("{}", authored.constant)
-}
-
-fn schema(authored: &Authored<'_>, texts: &mut Texts) -> TokenStream {
-    let name = name(authored);
-    let text = kept(texts, authored.constant.to_lowercase(), authored.schema.clone());
-    let of = if authored.refuses_others() {
-        quote!(request)
-    } else {
-        quote!(authored)
-    };
-    quote!(pub(super) static #name: Schema = Schema::#of(#text);)
 }

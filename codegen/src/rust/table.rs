@@ -2,11 +2,12 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
+use serde_json::json;
 
 use super::{schemas, text::Texts};
 use crate::{
     contract::{Contract, Side, Tool},
-    keys::{Emitted, KEYS},
+    keys::{Emitted, KEYS, examples::requests},
     names,
 };
 
@@ -46,7 +47,7 @@ pub(super) fn items(contract: &Contract, keys: &[Emitted], texts: &mut Texts) ->
         },
     ];
     items.extend(keys.iter().flat_map(|key| key.items.clone()));
-    items.push(schemas::module(contract, texts));
+    items.extend(schemas::module(contract, texts));
     items
 }
 
@@ -58,11 +59,18 @@ pub(crate) fn tool(tool: &Tool, texts: &mut Texts) -> TokenStream {
         emitted.fields
     });
     let fields: Vec<_> = fields.collect();
-    let [input, output] = Side::ALL.map(|side| schemas::name(&tool.authored(side)));
+    let (name, kept) = (&tool.spec.name, names::constant(&tool.rust_base()).to_lowercase());
+    let [input, output] = Side::ALL.map(|side| tool.authored(side).text());
+    let mut kept_texts = json!({ "input": input, "output": output });
+    let examples: Vec<_> = requests(tool).collect();
+    if !examples.is_empty() {
+        kept_texts["examples"] = json!(examples);
+    }
+    texts.tools.insert(kept.clone(), kept_texts);
     quote! {
         ToolSpec {
             #(#fields)*
-            ..ToolSpec::new(&schema::#input, &schema::#output)
+            ..ToolSpec::kept(#name, &TEXTS, #kept)
         }
     }
 }

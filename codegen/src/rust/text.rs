@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 /// Maximum width of a line of JSON that can be broken.
 const WIDTH: usize = 100;
@@ -60,15 +60,32 @@ fn doc_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// JSON texts by their names, for the file beside the generated module.
-pub(crate) type Texts = Vec<(String, Value)>;
+/// What the file beside the generated module has, by names.
+#[derive(Default)]
+pub(crate) struct Texts {
+    pub(crate) tools: Map<String, Value>,
+    pub(crate) others: Map<String, Value>,
+}
 
-/// Adds a text to the file, and returns the expression that stands for it.
-pub(crate) fn kept(texts: &mut Texts, name: impl Into<String>, value: Value) -> TokenStream {
-    let name = name.into();
-    let expression = quote!(Text::Kept(&TEXTS, #name));
-    texts.push((name, value));
-    expression
+impl Texts {
+    /// Adds a text, and returns the expression that stands for it.
+    pub(crate) fn keep(&mut self, name: impl Into<String>, value: Value) -> TokenStream {
+        let name = name.into();
+        let expression = quote!(TEXTS.text(#name));
+        self.others.insert(name, value);
+        expression
+    }
+
+    /// Adds what another has.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.tools.extend(other.tools);
+        self.others.extend(other.others);
+    }
+
+    /// Returns the file.
+    pub(super) fn file(self) -> String {
+        pretty(&json!({ "tools": self.tools, "texts": self.others })) + "\n"
+    }
 }
 
 /// Returns `value` as people would write it.

@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Store, Text, Texts,
-    ToolSpec, dispatch, spec,
+    Failure, FailureKind, ReadCx, Rejection, Store, Texts, ToolSpec, dispatch, spec,
 };
 
 /// Kitchen sink: the tools, one method each. Implementors write `async fn`.
@@ -343,54 +342,15 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 2] = [
     ToolSpec {
-        name: "move",
         description: "A tool whose name is a word of Rust.\n\n```\nlet this = \"be no doctest\";\n```",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: true,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent().open_world(),
         errors: &["ERROR"],
-        ..ToolSpec::new(&schema::MOVE_INPUT, &schema::MOVE_OUTPUT)
+        ..ToolSpec::kept("move", &TEXTS, "move")
     },
     ToolSpec {
-        name: "kitchen.every-shape",
         description: "Everything that a schema can say, quoted \"#.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["ERROR"],
-        examples: Examples::Kept(&TEXTS, "kitchen_every_shape_examples"),
-        ..ToolSpec::new(
-            &schema::KITCHEN_EVERY_SHAPE_INPUT,
-            &schema::KITCHEN_EVERY_SHAPE_OUTPUT,
-        )
+        ..ToolSpec::kept("kitchen.every-shape", &TEXTS, "kitchen_every_shape")
     },
 ];
-
-/// The schemas of requests, responses and resources.
-mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static MOVE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "move_input"),
-    );
-
-    pub(super) static MOVE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "move_output"),
-    );
-
-    pub(super) static KITCHEN_EVERY_SHAPE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "kitchen_every_shape_input"),
-    );
-
-    pub(super) static KITCHEN_EVERY_SHAPE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "kitchen_every_shape_output"),
-    );
-}

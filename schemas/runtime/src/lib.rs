@@ -75,4 +75,4 @@ pub use spec::{
     When,
 };
 pub use store::{Entry, Prepared, Replay, Session, Store, StoreError};
-pub use texts::{Examples, Text, Texts};
+pub use texts::{Examples, Text, Texts, ToolSchema};

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
-    Texts, ToolSpec, WriteCx, dispatch, spec,
+    Failure, FailureKind, ReadCx, Rejection, Staged, Store, Texts, ToolSpec, WriteCx,
+    dispatch, spec,
 };
 
 /// BrainDrive Markdown MCP: the tools, one method each. Implementors write `async fn`.
@@ -721,15 +721,8 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 8] = [
     ToolSpec {
-        name: "read_markdown",
         description: "Read a markdown file from the BrainDrive Library. Read-only operation.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         effects: &[
             spec::Effect {
@@ -742,52 +735,25 @@ pub static TOOLS: [ToolSpec; 8] = [
             },
         ],
         path: Some("/path"),
-        examples: Examples::Kept(&TEXTS, "read_markdown_examples"),
-        ..ToolSpec::new(&schema::READ_MARKDOWN_INPUT, &schema::READ_MARKDOWN_OUTPUT)
+        ..ToolSpec::kept("read_markdown", &TEXTS, "read_markdown")
     },
     ToolSpec {
-        name: "list_markdown_files",
         description: "List markdown files and folders under a directory.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         path: Some("/path"),
-        examples: Examples::Kept(&TEXTS, "list_markdown_files_examples"),
-        ..ToolSpec::new(
-            &schema::LIST_MARKDOWN_FILES_INPUT,
-            &schema::LIST_MARKDOWN_FILES_OUTPUT,
-        )
+        ..ToolSpec::kept("list_markdown_files", &TEXTS, "list_markdown_files")
     },
     ToolSpec {
-        name: "search_markdown",
         description: "Search for text across markdown files.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         path: Some("/path"),
-        examples: Examples::Kept(&TEXTS, "search_markdown_examples"),
-        ..ToolSpec::new(&schema::SEARCH_MARKDOWN_INPUT, &schema::SEARCH_MARKDOWN_OUTPUT)
+        ..ToolSpec::kept("search_markdown", &TEXTS, "search_markdown")
     },
     ToolSpec {
-        name: "preview_markdown_change",
         description: "Generate a diff preview for a proposed markdown change without writing.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &[
             "INVALID_PARAMS",
             "NOT_FOUND",
@@ -797,21 +763,11 @@ pub static TOOLS: [ToolSpec; 8] = [
             "IO_ERROR",
         ],
         path: Some("/path"),
-        examples: Examples::Kept(&TEXTS, "preview_markdown_change_examples"),
-        ..ToolSpec::new(
-            &schema::PREVIEW_MARKDOWN_CHANGE_INPUT,
-            &schema::PREVIEW_MARKDOWN_CHANGE_OUTPUT,
-        )
+        ..ToolSpec::kept("preview_markdown_change", &TEXTS, "preview_markdown_change")
     },
     ToolSpec {
-        name: "write_markdown",
         description: "Create or overwrite a markdown file. Requires human approval upstream.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &[
             "INVALID_PARAMS",
@@ -834,18 +790,11 @@ pub static TOOLS: [ToolSpec; 8] = [
         ],
         path: Some("/path"),
         commit: Some("/git_commit_sha"),
-        examples: Examples::Kept(&TEXTS, "write_markdown_examples"),
-        ..ToolSpec::new(&schema::WRITE_MARKDOWN_INPUT, &schema::WRITE_MARKDOWN_OUTPUT)
+        ..ToolSpec::kept("write_markdown", &TEXTS, "write_markdown")
     },
     ToolSpec {
-        name: "edit_markdown",
         description: "Apply a structured edit to an existing markdown file.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &[
             "INVALID_PARAMS",
@@ -916,18 +865,11 @@ pub static TOOLS: [ToolSpec; 8] = [
         ],
         path: Some("/path"),
         commit: Some("/git_commit_sha"),
-        examples: Examples::Kept(&TEXTS, "edit_markdown_examples"),
-        ..ToolSpec::new(&schema::EDIT_MARKDOWN_INPUT, &schema::EDIT_MARKDOWN_OUTPUT)
+        ..ToolSpec::kept("edit_markdown", &TEXTS, "edit_markdown")
     },
     ToolSpec {
-        name: "delete_markdown",
         description: "Delete a markdown file. Requires explicit confirmation.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &[
             "INVALID_PARAMS",
@@ -950,93 +892,16 @@ pub static TOOLS: [ToolSpec; 8] = [
         ],
         path: Some("/path"),
         commit: Some("/git_commit_sha"),
-        examples: Examples::Kept(&TEXTS, "delete_markdown_examples"),
-        ..ToolSpec::new(&schema::DELETE_MARKDOWN_INPUT, &schema::DELETE_MARKDOWN_OUTPUT)
+        ..ToolSpec::kept("delete_markdown", &TEXTS, "delete_markdown")
     },
     ToolSpec {
-        name: "get_markdown_activity_log",
         description: "Retrieve the markdown operation activity log.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "REFUSED", "IO_ERROR"],
-        examples: Examples::Kept(&TEXTS, "get_markdown_activity_log_examples"),
-        ..ToolSpec::new(
-            &schema::GET_MARKDOWN_ACTIVITY_LOG_INPUT,
-            &schema::GET_MARKDOWN_ACTIVITY_LOG_OUTPUT,
+        ..ToolSpec::kept(
+            "get_markdown_activity_log",
+            &TEXTS,
+            "get_markdown_activity_log",
         )
     },
 ];
-
-/// The schemas of requests, responses and resources.
-mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static READ_MARKDOWN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "read_markdown_input"),
-    );
-
-    pub(super) static READ_MARKDOWN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "read_markdown_output"),
-    );
-
-    pub(super) static LIST_MARKDOWN_FILES_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "list_markdown_files_input"),
-    );
-
-    pub(super) static LIST_MARKDOWN_FILES_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "list_markdown_files_output"),
-    );
-
-    pub(super) static SEARCH_MARKDOWN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "search_markdown_input"),
-    );
-
-    pub(super) static SEARCH_MARKDOWN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "search_markdown_output"),
-    );
-
-    pub(super) static PREVIEW_MARKDOWN_CHANGE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "preview_markdown_change_input"),
-    );
-
-    pub(super) static PREVIEW_MARKDOWN_CHANGE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "preview_markdown_change_output"),
-    );
-
-    pub(super) static WRITE_MARKDOWN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "write_markdown_input"),
-    );
-
-    pub(super) static WRITE_MARKDOWN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "write_markdown_output"),
-    );
-
-    pub(super) static EDIT_MARKDOWN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "edit_markdown_input"),
-    );
-
-    pub(super) static EDIT_MARKDOWN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "edit_markdown_output"),
-    );
-
-    pub(super) static DELETE_MARKDOWN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "delete_markdown_input"),
-    );
-
-    pub(super) static DELETE_MARKDOWN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "delete_markdown_output"),
-    );
-
-    pub(super) static GET_MARKDOWN_ACTIVITY_LOG_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "get_markdown_activity_log_input"),
-    );
-
-    pub(super) static GET_MARKDOWN_ACTIVITY_LOG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "get_markdown_activity_log_output"),
-    );
-}

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
-    Texts, ToolSpec, WriteCx, dispatch, resources_and_prompts, spec,
+    Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Texts, ToolSpec,
+    WriteCx, dispatch, resources_and_prompts, spec,
 };
 
 /// BrainForge: the tools, one method each. Implementors write `async fn`.
@@ -1870,15 +1870,8 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 5] = [
     ToolSpec {
-        name: "semantic_search",
         description: "Perform semantic search with metadata filtering",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &[
             "MCP_AUTH_REQUIRED",
             "MCP_SESSION_EXPIRED",
@@ -1892,18 +1885,11 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_STRUCTURED_DATA_FOUNDATION, &GATE_DATA_GOVERNANCE],
         tags: &["search", "discovery"],
         rate_limit: Some("search"),
-        examples: Examples::Kept(&TEXTS, "semantic_search_examples"),
-        ..ToolSpec::new(&schema::SEMANTIC_SEARCH_INPUT, &schema::SEMANTIC_SEARCH_OUTPUT)
+        ..ToolSpec::kept("semantic_search", &TEXTS, "semantic_search")
     },
     ToolSpec {
-        name: "create_note",
         description: "Create new note with constitutional compliance",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE,
         mutating: true,
         errors: &[
             "MCP_AUTH_REQUIRED",
@@ -1927,18 +1913,11 @@ pub static TOOLS: [ToolSpec; 5] = [
             is: "pending_review",
             instance: "/review_workflow_id",
         }),
-        examples: Examples::Kept(&TEXTS, "create_note_examples"),
-        ..ToolSpec::new(&schema::CREATE_NOTE_INPUT, &schema::CREATE_NOTE_OUTPUT)
+        ..ToolSpec::kept("create_note", &TEXTS, "create_note")
     },
     ToolSpec {
-        name: "update_note",
         description: "Update existing note with version history preservation",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &[
             "MCP_AUTH_REQUIRED",
@@ -1953,18 +1932,11 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_VERSIONING_AUDITABILITY, &GATE_HUMAN_IN_THE_LOOP],
         tags: &["management", "agent"],
         rate_limit: Some("notes"),
-        examples: Examples::Kept(&TEXTS, "update_note_examples"),
-        ..ToolSpec::new(&schema::UPDATE_NOTE_INPUT, &schema::UPDATE_NOTE_OUTPUT)
+        ..ToolSpec::kept("update_note", &TEXTS, "update_note")
     },
     ToolSpec {
-        name: "create_link",
         description: "Establish semantic relationship between notes",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.idempotent(),
         mutating: true,
         errors: &[
             "MCP_AUTH_REQUIRED",
@@ -1979,19 +1951,11 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_STRUCTURED_DATA_FOUNDATION, &GATE_DATA_GOVERNANCE],
         tags: &["management", "relationships"],
         rate_limit: Some("links"),
-        examples: Examples::Kept(&TEXTS, "create_link_examples"),
-        ..ToolSpec::new(&schema::CREATE_LINK_INPUT, &schema::CREATE_LINK_OUTPUT)
+        ..ToolSpec::kept("create_link", &TEXTS, "create_link")
     },
     ToolSpec {
-        name: "export_library",
         description: "Export library subset in portable format",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only(),
         errors: &[
             "MCP_AUTH_REQUIRED",
             "MCP_SESSION_EXPIRED",
@@ -2005,8 +1969,7 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_DATA_GOVERNANCE, &GATE_ROLES_PERMISSIONS],
         tags: &["export", "navigation"],
         rate_limit: Some("export"),
-        examples: Examples::Kept(&TEXTS, "export_library_examples"),
-        ..ToolSpec::new(&schema::EXPORT_LIBRARY_INPUT, &schema::EXPORT_LIBRARY_OUTPUT)
+        ..ToolSpec::kept("export_library", &TEXTS, "export_library")
     },
 ];
 
@@ -2068,58 +2031,58 @@ pub static AUTH: spec::AuthSpec = spec::AuthSpec {
 
 /// What the facts of calls must satisfy, by gate and clause.
 mod clause {
-    use super::{Schema, TEXTS, Text};
+    use super::{Schema, TEXTS};
 
     pub(super) static STRUCTURED_DATA_FOUNDATION_QUERY_SAYS_SOMETHING: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_structured_data_foundation_query_says_something"),
+        TEXTS.text("gate_structured_data_foundation_query_says_something"),
     );
 
     pub(super) static STRUCTURED_DATA_FOUNDATION_LINK_METADATA_IS_STRUCTURED: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_structured_data_foundation_link_metadata_is_structured"),
+        TEXTS.text("gate_structured_data_foundation_link_metadata_is_structured"),
     );
 
     pub(super) static DATA_GOVERNANCE_EXCERPTS_ARE_SHORT: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_data_governance_excerpts_are_short"),
+        TEXTS.text("gate_data_governance_excerpts_are_short"),
     );
 
     pub(super) static DATA_GOVERNANCE_NO_SECRETS_IN_LINKS: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_data_governance_no_secrets_in_links"),
+        TEXTS.text("gate_data_governance_no_secrets_in_links"),
     );
 
     pub(super) static DATA_GOVERNANCE_EXPORT_IS_BOUNDED: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_data_governance_export_is_bounded"),
+        TEXTS.text("gate_data_governance_export_is_bounded"),
     );
 
     pub(super) static DATA_GOVERNANCE_SENSITIVE_NOTES_STAY: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_data_governance_sensitive_notes_stay"),
+        TEXTS.text("gate_data_governance_sensitive_notes_stay"),
     );
 
     pub(super) static HUMAN_IN_THE_LOOP_AI_CONTENT_IS_REVIEWED: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_human_in_the_loop_ai_content_is_reviewed"),
+        TEXTS.text("gate_human_in_the_loop_ai_content_is_reviewed"),
     );
 
     pub(super) static HUMAN_IN_THE_LOOP_CHANGE_IS_EXPLAINED: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_human_in_the_loop_change_is_explained"),
+        TEXTS.text("gate_human_in_the_loop_change_is_explained"),
     );
 
     pub(super) static AI_AGENT_INTEGRATION_AI_CONTENT_IS_JUSTIFIED: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_ai_agent_integration_ai_content_is_justified"),
+        TEXTS.text("gate_ai_agent_integration_ai_content_is_justified"),
     );
 
     pub(super) static AI_AGENT_INTEGRATION_AGENT_HAS_A_VERSION: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_ai_agent_integration_agent_has_a_version"),
+        TEXTS.text("gate_ai_agent_integration_agent_has_a_version"),
     );
 
     pub(super) static VERSIONING_AUDITABILITY_CALLER_IS_KNOWN: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_versioning_auditability_caller_is_known"),
+        TEXTS.text("gate_versioning_auditability_caller_is_known"),
     );
 
     pub(super) static VERSIONING_AUDITABILITY_HISTORY_IS_KEPT: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_versioning_auditability_history_is_kept"),
+        TEXTS.text("gate_versioning_auditability_history_is_kept"),
     );
 
     pub(super) static ROLES_PERMISSIONS_EXPORTER_MAY_EXPORT: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_roles_permissions_exporter_may_export"),
+        TEXTS.text("gate_roles_permissions_exporter_may_export"),
     );
 }
 
@@ -2139,19 +2102,19 @@ pub static GATE_STRUCTURED_DATA_FOUNDATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "words",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_structured_data_foundation_query_says_something_0_facts",
-                    ),
+                    json: TEXTS
+                        .text(
+                            "gate_structured_data_foundation_query_says_something_0_facts",
+                        ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "dots",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_structured_data_foundation_query_says_something_1_facts",
-                    ),
+                    json: TEXTS
+                        .text(
+                            "gate_structured_data_foundation_query_says_something_1_facts",
+                        ),
                     breaks: true,
                     documents: None,
                 },
@@ -2169,19 +2132,19 @@ pub static GATE_STRUCTURED_DATA_FOUNDATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a page",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_structured_data_foundation_link_metadata_is_structured_0_facts",
-                    ),
+                    json: TEXTS
+                        .text(
+                            "gate_structured_data_foundation_link_metadata_is_structured_0_facts",
+                        ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "boxes in boxes",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_structured_data_foundation_link_metadata_is_structured_1_facts",
-                    ),
+                    json: TEXTS
+                        .text(
+                            "gate_structured_data_foundation_link_metadata_is_structured_1_facts",
+                        ),
                     breaks: true,
                     documents: None,
                 },
@@ -2206,19 +2169,13 @@ pub static GATE_DATA_GOVERNANCE: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an excerpt",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_excerpts_are_short_0_facts",
-                    ),
+                    json: TEXTS.text("gate_data_governance_excerpts_are_short_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "one that was not asked for",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_excerpts_are_short_1_facts",
-                    ),
+                    json: TEXTS.text("gate_data_governance_excerpts_are_short_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2236,46 +2193,31 @@ pub static GATE_DATA_GOVERNANCE: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a page",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_no_secrets_in_links_0_facts",
-                    ),
+                    json: TEXTS.text("gate_data_governance_no_secrets_in_links_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a token",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_no_secrets_in_links_1_facts",
-                    ),
+                    json: TEXTS.text("gate_data_governance_no_secrets_in_links_1_facts"),
                     breaks: true,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a key below",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_no_secrets_in_links_2_facts",
-                    ),
+                    json: TEXTS.text("gate_data_governance_no_secrets_in_links_2_facts"),
                     breaks: true,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a token in camel case",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_no_secrets_in_links_3_facts",
-                    ),
+                    json: TEXTS.text("gate_data_governance_no_secrets_in_links_3_facts"),
                     breaks: true,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "words that begin like such names",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_no_secrets_in_links_4_facts",
-                    ),
+                    json: TEXTS.text("gate_data_governance_no_secrets_in_links_4_facts"),
                     breaks: false,
                     documents: None,
                 },
@@ -2293,19 +2235,13 @@ pub static GATE_DATA_GOVERNANCE: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a few notes",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_export_is_bounded_0_facts",
-                    ),
+                    json: TEXTS.text("gate_data_governance_export_is_bounded_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "too many",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_export_is_bounded_1_facts",
-                    ),
+                    json: TEXTS.text("gate_data_governance_export_is_bounded_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2323,30 +2259,26 @@ pub static GATE_DATA_GOVERNANCE: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an owner",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_sensitive_notes_stay_0_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_data_governance_sensitive_notes_stay_0_facts"),
                     breaks: false,
                     documents: Some(
-                        Text::Kept(
-                            &TEXTS,
-                            "gate_data_governance_sensitive_notes_stay_0_documents",
-                        ),
+                        TEXTS
+                            .text(
+                                "gate_data_governance_sensitive_notes_stay_0_documents",
+                            ),
                     ),
                 },
                 spec::GateExample {
                     name: "an agent",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_data_governance_sensitive_notes_stay_1_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_data_governance_sensitive_notes_stay_1_facts"),
                     breaks: true,
                     documents: Some(
-                        Text::Kept(
-                            &TEXTS,
-                            "gate_data_governance_sensitive_notes_stay_1_documents",
-                        ),
+                        TEXTS
+                            .text(
+                                "gate_data_governance_sensitive_notes_stay_1_documents",
+                            ),
                     ),
                 },
             ],
@@ -2370,19 +2302,15 @@ pub static GATE_HUMAN_IN_THE_LOOP: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a person's note",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_human_in_the_loop_ai_content_is_reviewed_0_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_human_in_the_loop_ai_content_is_reviewed_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "an agent's note",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_human_in_the_loop_ai_content_is_reviewed_1_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_human_in_the_loop_ai_content_is_reviewed_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2400,19 +2328,15 @@ pub static GATE_HUMAN_IN_THE_LOOP: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "with a reason",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_human_in_the_loop_change_is_explained_0_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_human_in_the_loop_change_is_explained_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "without one",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_human_in_the_loop_change_is_explained_1_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_human_in_the_loop_change_is_explained_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2437,19 +2361,19 @@ pub static GATE_AI_AGENT_INTEGRATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "with a justification",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_ai_agent_integration_ai_content_is_justified_0_facts",
-                    ),
+                    json: TEXTS
+                        .text(
+                            "gate_ai_agent_integration_ai_content_is_justified_0_facts",
+                        ),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "without one",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_ai_agent_integration_ai_content_is_justified_1_facts",
-                    ),
+                    json: TEXTS
+                        .text(
+                            "gate_ai_agent_integration_ai_content_is_justified_1_facts",
+                        ),
                     breaks: true,
                     documents: None,
                 },
@@ -2467,28 +2391,22 @@ pub static GATE_AI_AGENT_INTEGRATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "name and version",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_ai_agent_integration_agent_has_a_version_0_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_ai_agent_integration_agent_has_a_version_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "neither",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_ai_agent_integration_agent_has_a_version_1_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_ai_agent_integration_agent_has_a_version_1_facts"),
                     breaks: true,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "blank version",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_ai_agent_integration_agent_has_a_version_2_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_ai_agent_integration_agent_has_a_version_2_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2513,19 +2431,15 @@ pub static GATE_VERSIONING_AUDITABILITY: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "somebody",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_versioning_auditability_caller_is_known_0_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_versioning_auditability_caller_is_known_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "nobody",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_versioning_auditability_caller_is_known_1_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_versioning_auditability_caller_is_known_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2543,24 +2457,20 @@ pub static GATE_VERSIONING_AUDITABILITY: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "in history",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_versioning_auditability_history_is_kept_0_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_versioning_auditability_history_is_kept_0_facts"),
                     breaks: false,
                     documents: Some(
-                        Text::Kept(
-                            &TEXTS,
-                            "gate_versioning_auditability_history_is_kept_0_documents",
-                        ),
+                        TEXTS
+                            .text(
+                                "gate_versioning_auditability_history_is_kept_0_documents",
+                            ),
                     ),
                 },
                 spec::GateExample {
                     name: "lost",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_versioning_auditability_history_is_kept_1_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_versioning_auditability_history_is_kept_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2585,19 +2495,15 @@ pub static GATE_ROLES_PERMISSIONS: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an agent",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_roles_permissions_exporter_may_export_0_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_roles_permissions_exporter_may_export_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a reader",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_roles_permissions_exporter_may_export_1_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_roles_permissions_exporter_may_export_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2750,7 +2656,7 @@ pub static WORKFLOW_AGENT_NOTE_REVIEW: spec::WorkflowSpec = spec::WorkflowSpec {
 
 /// Schema of the parameters of a request that starts one.
 static RESEARCH_WORKFLOW_PARAMETERS: Schema = Schema::exact(
-    Text::Kept(&TEXTS, "research_workflow_parameters"),
+    TEXTS.text("research_workflow_parameters"),
 );
 
 /// Five steps, each completed by the caller that does it.
@@ -2872,48 +2778,41 @@ pub static WORKFLOW_RESEARCH_WORKFLOW: spec::WorkflowSpec = spec::WorkflowSpec {
 };
 
 static START_WORKFLOW_REQUEST: Schema = Schema::exact(
-    Text::Kept(&TEXTS, "start_workflow_request"),
+    TEXTS.text("start_workflow_request"),
 );
 
 static START_WORKFLOW_ANSWER: Schema = Schema::exact(
-    Text::Kept(&TEXTS, "start_workflow_answer"),
+    TEXTS.text("start_workflow_answer"),
 );
 
 static WORKFLOW_INSTANCES_REQUEST: Schema = Schema::exact(
-    Text::Kept(&TEXTS, "workflow_instances_request"),
+    TEXTS.text("workflow_instances_request"),
 );
 
 static WORKFLOW_INSTANCES_ANSWER: Schema = Schema::exact(
-    Text::Kept(&TEXTS, "workflow_instances_answer"),
+    TEXTS.text("workflow_instances_answer"),
 );
 
 static WORKFLOW_INSTANCE_REQUEST: Schema = Schema::exact(
-    Text::Kept(&TEXTS, "workflow_instance_request"),
+    TEXTS.text("workflow_instance_request"),
 );
 
 static WORKFLOW_INSTANCE_ANSWER: Schema = Schema::exact(
-    Text::Kept(&TEXTS, "workflow_instance_answer"),
+    TEXTS.text("workflow_instance_answer"),
 );
 
 static COMPLETE_TASK_REQUEST: Schema = Schema::exact(
-    Text::Kept(&TEXTS, "complete_task_request"),
+    TEXTS.text("complete_task_request"),
 );
 
-static COMPLETE_TASK_ANSWER: Schema = Schema::exact(
-    Text::Kept(&TEXTS, "complete_task_answer"),
-);
+static COMPLETE_TASK_ANSWER: Schema = Schema::exact(TEXTS.text("complete_task_answer"));
 
 /// What endpoints call beside the tools.
 pub static CALLS: [ToolSpec; 4] = [
     ToolSpec {
         name: "workflow.start",
         description: "Starts an instance of a workflow.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE,
         mutating: true,
         roles: &["owner", "reviewer", "agent"],
         scopes: &[spec::ScopeWord::Write, spec::ScopeWord::Review],
@@ -2930,12 +2829,7 @@ pub static CALLS: [ToolSpec; 4] = [
     ToolSpec {
         name: "instance.list",
         description: "Lists instances of workflows, oldest first.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         mutating: false,
         roles: &["owner", "reviewer", "agent", "reader"],
         scopes: &[],
@@ -2952,12 +2846,7 @@ pub static CALLS: [ToolSpec; 4] = [
     ToolSpec {
         name: "instance.get",
         description: "Returns an instance of a workflow, with its tasks and its history.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         mutating: false,
         roles: &["owner", "reviewer", "agent", "reader"],
         scopes: &[],
@@ -2974,12 +2863,7 @@ pub static CALLS: [ToolSpec; 4] = [
     ToolSpec {
         name: "task.complete",
         description: "Completes the task that an instance waits for.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE,
         mutating: true,
         roles: &["owner", "reviewer", "agent"],
         scopes: &[spec::ScopeWord::Write, spec::ScopeWord::Review],
@@ -3127,75 +3011,35 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 5] = [
     },
 ];
 
-/// The schemas of requests, responses and resources.
+/// The schemas of resources.
 mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static SEMANTIC_SEARCH_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "semantic_search_input"),
-    );
-
-    pub(super) static SEMANTIC_SEARCH_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "semantic_search_output"),
-    );
-
-    pub(super) static CREATE_NOTE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "create_note_input"),
-    );
-
-    pub(super) static CREATE_NOTE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "create_note_output"),
-    );
-
-    pub(super) static UPDATE_NOTE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "update_note_input"),
-    );
-
-    pub(super) static UPDATE_NOTE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "update_note_output"),
-    );
-
-    pub(super) static CREATE_LINK_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "create_link_input"),
-    );
-
-    pub(super) static CREATE_LINK_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "create_link_output"),
-    );
-
-    pub(super) static EXPORT_LIBRARY_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "export_library_input"),
-    );
-
-    pub(super) static EXPORT_LIBRARY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "export_library_output"),
-    );
+    use super::{Schema, TEXTS};
 
     pub(super) static TAGS_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "tags_resource"),
+        TEXTS.text("tags_resource"),
     );
 
     pub(super) static WAITING_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "waiting_resource"),
+        TEXTS.text("waiting_resource"),
     );
 
     pub(super) static NOTE_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "note_resource"),
+        TEXTS.text("note_resource"),
     );
 
     pub(super) static NOTE_VERSIONS_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "note_versions_resource"),
+        TEXTS.text("note_versions_resource"),
     );
 
     pub(super) static VERSION_OF_NOTE_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "version_of_note_resource"),
+        TEXTS.text("version_of_note_resource"),
     );
 
     pub(super) static NOTE_LINKS_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "note_links_resource"),
+        TEXTS.text("note_links_resource"),
     );
 
     pub(super) static INDEX_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "index_resource"),
+        TEXTS.text("index_resource"),
     );
 }

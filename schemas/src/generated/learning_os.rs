@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
-    Texts, ToolSpec, WriteCx, dispatch, spec,
+    Failure, FailureKind, ReadCx, Rejection, Staged, Store, Texts, ToolSpec, WriteCx,
+    dispatch, spec,
 };
 
 /// Learning OS: the tools, one method each. Implementors write `async fn`.
@@ -524,29 +524,14 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 3] = [
     ToolSpec {
-        name: "hello",
         description: "A simple greeting tool to test MCP connectivity.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-        examples: Examples::Kept(&TEXTS, "hello_examples"),
-        ..ToolSpec::new(&schema::HELLO_INPUT, &schema::HELLO_OUTPUT)
+        ..ToolSpec::kept("hello", &TEXTS, "hello")
     },
     ToolSpec {
-        name: "read_repo_file",
         description: "Read a file from the repository. Limited to safe directories.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &[
             "INVALID_PARAMS",
             "INTERNAL_ERROR",
@@ -568,18 +553,11 @@ pub static TOOLS: [ToolSpec; 3] = [
             ],
             deny: &["**/.env*", "**/secrets*", "**/*.key", "**/*.pem", "**/.git"],
         }),
-        examples: Examples::Kept(&TEXTS, "read_repo_file_examples"),
-        ..ToolSpec::new(&schema::READ_REPO_FILE_INPUT, &schema::READ_REPO_FILE_OUTPUT)
+        ..ToolSpec::kept("read_repo_file", &TEXTS, "read_repo_file")
     },
     ToolSpec {
-        name: "write_memory_entry",
         description: "Append an entry to a memory file. Append-only, no overwriting.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE,
         mutating: true,
         errors: &[
             "INVALID_PARAMS",
@@ -627,39 +605,6 @@ pub static TOOLS: [ToolSpec; 3] = [
         approval: Some(spec::Approval {
             shows: spec::Shows::Appended,
         }),
-        examples: Examples::Kept(&TEXTS, "write_memory_entry_examples"),
-        ..ToolSpec::new(
-            &schema::WRITE_MEMORY_ENTRY_INPUT,
-            &schema::WRITE_MEMORY_ENTRY_OUTPUT,
-        )
+        ..ToolSpec::kept("write_memory_entry", &TEXTS, "write_memory_entry")
     },
 ];
-
-/// The schemas of requests, responses and resources.
-mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static HELLO_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "hello_input"),
-    );
-
-    pub(super) static HELLO_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "hello_output"),
-    );
-
-    pub(super) static READ_REPO_FILE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "read_repo_file_input"),
-    );
-
-    pub(super) static READ_REPO_FILE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "read_repo_file_output"),
-    );
-
-    pub(super) static WRITE_MEMORY_ENTRY_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "write_memory_entry_input"),
-    );
-
-    pub(super) static WRITE_MEMORY_ENTRY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "write_memory_entry_output"),
-    );
-}

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
-    Texts, ToolSpec, WriteCx, dispatch, spec,
+    Failure, FailureKind, ReadCx, Rejection, Staged, Store, Texts, ToolSpec, WriteCx,
+    dispatch, spec,
 };
 
 /// MCB: the tools and their operations, one method each. Implementors write `async fn`.
@@ -3556,14 +3556,8 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 9] = [
     ToolSpec {
-        name: "index",
         description: "Index operations (start, status, clear)",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["INTERNAL_ERROR", "INVALID_PARAMS"],
         operations: Some(spec::Operations {
@@ -3571,292 +3565,155 @@ pub static TOOLS: [ToolSpec; 9] = [
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "index",
                     description: "Remove a collection with all that is indexed of it; ends a run first.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "index/clear",
-                        select: &["/action"],
-                        is: &["clear"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "index_clear_examples"),
-                    ..ToolSpec::new(
-                        &schema::INDEX_CLEAR_INPUT,
-                        &schema::INDEX_CLEAR_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new("index/clear", &["/action"], &["clear"]),
+                    ),
+                    ..ToolSpec::kept("index", &TEXTS, "index_clear")
                 },
                 ToolSpec {
-                    name: "index",
                     description: "Begin to index the branches of a repository, without its work tree, in the background.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "index/git-index",
-                        select: &["/action"],
-                        is: &["git_index"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "index_git_index_examples"),
-                    ..ToolSpec::new(
-                        &schema::INDEX_GIT_INDEX_INPUT,
-                        &schema::INDEX_GIT_INDEX_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "index/git-index",
+                            &["/action"],
+                            &["git_index"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("index", &TEXTS, "index_git_index")
                 },
                 ToolSpec {
-                    name: "index",
                     description: "Begin to index the files of a folder, in the background.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "index/start",
-                        select: &["/action"],
-                        is: &["start"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "index_start_examples"),
-                    ..ToolSpec::new(
-                        &schema::INDEX_START_INPUT,
-                        &schema::INDEX_START_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new("index/start", &["/action"], &["start"]),
+                    ),
+                    ..ToolSpec::kept("index", &TEXTS, "index_start")
                 },
                 ToolSpec {
-                    name: "index",
                     description: "Say what is indexed, and how far the runs are.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "index/status",
-                        select: &["/action"],
-                        is: &["status"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "index_status_examples"),
-                    ..ToolSpec::new(
-                        &schema::INDEX_STATUS_INPUT,
-                        &schema::INDEX_STATUS_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new("index/status", &["/action"], &["status"]),
+                    ),
+                    ..ToolSpec::kept("index", &TEXTS, "index_status")
                 },
             ],
         }),
         modes: &["stdio-only", "client-hybrid", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Required),
-        ..ToolSpec::new(&schema::INDEX_INPUT, &schema::INDEX_OUTPUT)
+        ..ToolSpec::kept("index", &TEXTS, "index")
     },
     ToolSpec {
-        name: "search",
         description: "Search operations for code and memory",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INTERNAL_ERROR", "INVALID_PARAMS"],
         operations: Some(spec::Operations {
             select: &["/resource"],
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "search",
                     description: "Search the code that is indexed.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: true,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "search/code",
-                        select: &["/resource"],
-                        is: &["code"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "search_code_examples"),
-                    ..ToolSpec::new(
-                        &schema::SEARCH_CODE_INPUT,
-                        &schema::SEARCH_CODE_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new("search/code", &["/resource"], &["code"]),
+                    ),
+                    ..ToolSpec::kept("search", &TEXTS, "search_code")
                 },
                 ToolSpec {
-                    name: "search",
                     description: "Search observations of the type `context`.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: true,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "search/context",
-                        select: &["/resource"],
-                        is: &["context"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "search_context_examples"),
-                    ..ToolSpec::new(
-                        &schema::SEARCH_CONTEXT_INPUT,
-                        &schema::SEARCH_CONTEXT_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "search/context",
+                            &["/resource"],
+                            &["context"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("search", &TEXTS, "search_context")
                 },
                 ToolSpec {
-                    name: "search",
                     description: "Search observations of all types.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: true,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "search/memory",
-                        select: &["/resource"],
-                        is: &["memory"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "search_memory_examples"),
-                    ..ToolSpec::new(
-                        &schema::SEARCH_MEMORY_INPUT,
-                        &schema::SEARCH_MEMORY_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "search/memory",
+                            &["/resource"],
+                            &["memory"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("search", &TEXTS, "search_memory")
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Required),
-        ..ToolSpec::new(&schema::SEARCH_INPUT, &schema::SEARCH_OUTPUT)
+        ..ToolSpec::kept("search", &TEXTS, "search")
     },
     ToolSpec {
-        name: "validate",
         description: "Validation and analysis operations",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INTERNAL_ERROR", "INVALID_PARAMS"],
         operations: Some(spec::Operations {
             select: &["/action"],
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "validate",
                     description: "Measure the complexity of a file and of its functions.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: true,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "validate/analyze",
-                        select: &["/action"],
-                        is: &["analyze"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "validate_analyze_examples"),
-                    ..ToolSpec::new(
-                        &schema::VALIDATE_ANALYZE_INPUT,
-                        &schema::VALIDATE_ANALYZE_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "validate/analyze",
+                            &["/action"],
+                            &["analyze"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("validate", &TEXTS, "validate_analyze")
                 },
                 ToolSpec {
-                    name: "validate",
                     description: "List the rules.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: true,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "validate/list-rules",
-                        select: &["/action"],
-                        is: &["list_rules"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "validate_list_rules_examples"),
-                    ..ToolSpec::new(
-                        &schema::VALIDATE_LIST_RULES_INPUT,
-                        &schema::VALIDATE_LIST_RULES_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "validate/list-rules",
+                            &["/action"],
+                            &["list_rules"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("validate", &TEXTS, "validate_list_rules")
                 },
                 ToolSpec {
-                    name: "validate",
                     description: "Run rules on a file, or on all files of a folder. Findings are no errors.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: true,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "validate/run",
-                        select: &["/action"],
-                        is: &["run"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "validate_run_examples"),
-                    ..ToolSpec::new(
-                        &schema::VALIDATE_RUN_INPUT,
-                        &schema::VALIDATE_RUN_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new("validate/run", &["/action"], &["run"]),
+                    ),
+                    ..ToolSpec::kept("validate", &TEXTS, "validate_run")
                 },
             ],
         }),
         modes: &["stdio-only", "client-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::new(&schema::VALIDATE_INPUT, &schema::VALIDATE_OUTPUT)
+        ..ToolSpec::kept("validate", &TEXTS, "validate")
     },
     ToolSpec {
-        name: "memory",
         description: "Memory storage, retrieval, and timeline operations",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE,
         mutating: true,
         errors: &["INTERNAL_ERROR", "INVALID_PARAMS"],
         operations: Some(spec::Operations {
@@ -3864,634 +3721,344 @@ pub static TOOLS: [ToolSpec; 9] = [
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "memory",
                     description: "Read patterns of errors: by their ids, those that a query finds, or the last seen.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/get-error-pattern",
-                        select: &["/action", "/resource"],
-                        is: &["get", "error_pattern"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_get_error_pattern_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/get-error-pattern",
+                            &["/action", "/resource"],
+                            &["get", "error_pattern"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_GET_ERROR_PATTERN_INPUT,
-                        &schema::MEMORY_GET_ERROR_PATTERN_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_get_error_pattern")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Read executions, newest first: all, or by their ids.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/get-execution",
-                        select: &["/action", "/resource"],
-                        is: &["get", "execution"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_get_execution_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_GET_EXECUTION_INPUT,
-                        &schema::MEMORY_GET_EXECUTION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/get-execution",
+                            &["/action", "/resource"],
+                            &["get", "execution"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_get_execution")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Read observations by their ids.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/get-observation",
-                        select: &["/action", "/resource"],
-                        is: &["get", "observation"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_get_observation_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_GET_OBSERVATION_INPUT,
-                        &schema::MEMORY_GET_OBSERVATION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/get-observation",
+                            &["/action", "/resource"],
+                            &["get", "observation"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_get_observation")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Read quality gates, newest first: all, or by their ids.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/get-quality-gate",
-                        select: &["/action", "/resource"],
-                        is: &["get", "quality_gate"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_get_quality_gate_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_GET_QUALITY_GATE_INPUT,
-                        &schema::MEMORY_GET_QUALITY_GATE_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/get-quality-gate",
+                            &["/action", "/resource"],
+                            &["get", "quality_gate"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_get_quality_gate")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Read the newest summary of a session.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/get-session",
-                        select: &["/action", "/resource"],
-                        is: &["get", "session"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_get_session_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_GET_SESSION_INPUT,
-                        &schema::MEMORY_GET_SESSION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/get-session",
+                            &["/action", "/resource"],
+                            &["get", "session"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_get_session")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Make a context of patterns of errors, the most useful first, within a budget of tokens.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/inject-error-pattern",
-                        select: &["/action", "/resource"],
-                        is: &["inject", "error_pattern"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_inject_error_pattern_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/inject-error-pattern",
+                            &["/action", "/resource"],
+                            &["inject", "error_pattern"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_INJECT_ERROR_PATTERN_INPUT,
-                        &schema::MEMORY_INJECT_ERROR_PATTERN_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_inject_error_pattern")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Make a context of executions, the most useful first, within a budget of tokens.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/inject-execution",
-                        select: &["/action", "/resource"],
-                        is: &["inject", "execution"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_inject_execution_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_INJECT_EXECUTION_INPUT,
-                        &schema::MEMORY_INJECT_EXECUTION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/inject-execution",
+                            &["/action", "/resource"],
+                            &["inject", "execution"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_inject_execution")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Make a context of all observations, the most useful first, within a budget of tokens.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/inject-observation",
-                        select: &["/action", "/resource"],
-                        is: &["inject", "observation"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_inject_observation_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/inject-observation",
+                            &["/action", "/resource"],
+                            &["inject", "observation"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_INJECT_OBSERVATION_INPUT,
-                        &schema::MEMORY_INJECT_OBSERVATION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_inject_observation")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Make a context of quality gates, the most useful first, within a budget of tokens.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/inject-quality-gate",
-                        select: &["/action", "/resource"],
-                        is: &["inject", "quality_gate"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_inject_quality_gate_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/inject-quality-gate",
+                            &["/action", "/resource"],
+                            &["inject", "quality_gate"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_INJECT_QUALITY_GATE_INPUT,
-                        &schema::MEMORY_INJECT_QUALITY_GATE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_inject_quality_gate")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Make a context of summaries of sessions, the most useful first, within a budget of tokens.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/inject-session",
-                        select: &["/action", "/resource"],
-                        is: &["inject", "session"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_inject_session_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_INJECT_SESSION_INPUT,
-                        &schema::MEMORY_INJECT_SESSION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/inject-session",
+                            &["/action", "/resource"],
+                            &["inject", "session"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_inject_session")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "List patterns of errors: the best matches of a query first, or the newest.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/list-error-pattern",
-                        select: &["/action", "/resource"],
-                        is: &["list", "error_pattern"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_list_error_pattern_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/list-error-pattern",
+                            &["/action", "/resource"],
+                            &["list", "error_pattern"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_LIST_ERROR_PATTERN_INPUT,
-                        &schema::MEMORY_LIST_ERROR_PATTERN_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_list_error_pattern")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "List executions: the best matches of a query first, or the newest.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/list-execution",
-                        select: &["/action", "/resource"],
-                        is: &["list", "execution"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_list_execution_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_LIST_EXECUTION_INPUT,
-                        &schema::MEMORY_LIST_EXECUTION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/list-execution",
+                            &["/action", "/resource"],
+                            &["list", "execution"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_list_execution")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "List observations of all types: the best matches of a query first, or the newest.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/list-observation",
-                        select: &["/action", "/resource"],
-                        is: &["list", "observation"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_list_observation_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_LIST_OBSERVATION_INPUT,
-                        &schema::MEMORY_LIST_OBSERVATION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/list-observation",
+                            &["/action", "/resource"],
+                            &["list", "observation"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_list_observation")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "List quality gates: the best matches of a query first, or the newest.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/list-quality-gate",
-                        select: &["/action", "/resource"],
-                        is: &["list", "quality_gate"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_list_quality_gate_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/list-quality-gate",
+                            &["/action", "/resource"],
+                            &["list", "quality_gate"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_LIST_QUALITY_GATE_INPUT,
-                        &schema::MEMORY_LIST_QUALITY_GATE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_list_quality_gate")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "List summaries of sessions: the best matches of a query first, or the newest.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/list-session",
-                        select: &["/action", "/resource"],
-                        is: &["list", "session"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_list_session_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_LIST_SESSION_INPUT,
-                        &schema::MEMORY_LIST_SESSION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/list-session",
+                            &["/action", "/resource"],
+                            &["list", "session"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_list_session")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Store a pattern of errors; the same signature again counts on the first one.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/store-error-pattern",
-                        select: &["/action", "/resource"],
-                        is: &["store", "error_pattern"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_store_error_pattern_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/store-error-pattern",
+                            &["/action", "/resource"],
+                            &["store", "error_pattern"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_STORE_ERROR_PATTERN_INPUT,
-                        &schema::MEMORY_STORE_ERROR_PATTERN_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_store_error_pattern")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Store that a command was run. Each run is kept.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/store-execution",
-                        select: &["/action", "/resource"],
-                        is: &["store", "execution"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_store_execution_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_STORE_EXECUTION_INPUT,
-                        &schema::MEMORY_STORE_EXECUTION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/store-execution",
+                            &["/action", "/resource"],
+                            &["store", "execution"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_store_execution")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Store an observation; the same content again counts on the first one.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/store-observation",
-                        select: &["/action", "/resource"],
-                        is: &["store", "observation"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_store_observation_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/store-observation",
+                            &["/action", "/resource"],
+                            &["store", "observation"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_STORE_OBSERVATION_INPUT,
-                        &schema::MEMORY_STORE_OBSERVATION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_store_observation")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Store what a quality gate said. Each time is kept.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/store-quality-gate",
-                        select: &["/action", "/resource"],
-                        is: &["store", "quality_gate"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_store_quality_gate_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/store-quality-gate",
+                            &["/action", "/resource"],
+                            &["store", "quality_gate"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_STORE_QUALITY_GATE_INPUT,
-                        &schema::MEMORY_STORE_QUALITY_GATE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_store_quality_gate")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Store a summary of a session; earlier ones stay.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/store-session",
-                        select: &["/action", "/resource"],
-                        is: &["store", "session"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_store_session_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_STORE_SESSION_INPUT,
-                        &schema::MEMORY_STORE_SESSION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/store-session",
+                            &["/action", "/resource"],
+                            &["store", "session"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_store_session")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Read which of patterns of errors came before and after one.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/timeline-error-pattern",
-                        select: &["/action", "/resource"],
-                        is: &["timeline", "error_pattern"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_timeline_error_pattern_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/timeline-error-pattern",
+                            &["/action", "/resource"],
+                            &["timeline", "error_pattern"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_TIMELINE_ERROR_PATTERN_INPUT,
-                        &schema::MEMORY_TIMELINE_ERROR_PATTERN_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_error_pattern")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Read which of executions came before and after one.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/timeline-execution",
-                        select: &["/action", "/resource"],
-                        is: &["timeline", "execution"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_timeline_execution_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/timeline-execution",
+                            &["/action", "/resource"],
+                            &["timeline", "execution"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_TIMELINE_EXECUTION_INPUT,
-                        &schema::MEMORY_TIMELINE_EXECUTION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_execution")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Read which of all observations came before and after one.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/timeline-observation",
-                        select: &["/action", "/resource"],
-                        is: &["timeline", "observation"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_timeline_observation_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/timeline-observation",
+                            &["/action", "/resource"],
+                            &["timeline", "observation"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_TIMELINE_OBSERVATION_INPUT,
-                        &schema::MEMORY_TIMELINE_OBSERVATION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_observation")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Read which of quality gates came before and after one.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/timeline-quality-gate",
-                        select: &["/action", "/resource"],
-                        is: &["timeline", "quality_gate"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "memory_timeline_quality_gate_examples",
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/timeline-quality-gate",
+                            &["/action", "/resource"],
+                            &["timeline", "quality_gate"],
+                        ),
                     ),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_TIMELINE_QUALITY_GATE_INPUT,
-                        &schema::MEMORY_TIMELINE_QUALITY_GATE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_quality_gate")
                 },
                 ToolSpec {
-                    name: "memory",
                     description: "Read which of summaries of sessions came before and after one.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "memory/timeline-session",
-                        select: &["/action", "/resource"],
-                        is: &["timeline", "session"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "memory_timeline_session_examples"),
-                    ..ToolSpec::new(
-                        &schema::MEMORY_TIMELINE_SESSION_INPUT,
-                        &schema::MEMORY_TIMELINE_SESSION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "memory/timeline-session",
+                            &["/action", "/resource"],
+                            &["timeline", "session"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_session")
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Required),
-        ..ToolSpec::new(&schema::MEMORY_INPUT, &schema::MEMORY_OUTPUT)
+        ..ToolSpec::kept("memory", &TEXTS, "memory")
     },
     ToolSpec {
-        name: "session",
         description: "Session lifecycle operations",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE,
         mutating: true,
         errors: &["INTERNAL_ERROR", "INVALID_PARAMS"],
         operations: Some(spec::Operations {
@@ -4499,158 +4066,80 @@ pub static TOOLS: [ToolSpec; 9] = [
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "session",
                     description: "Begin the session of an agent.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "session/create",
-                        select: &["/action"],
-                        is: &["create"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "session_create_examples"),
-                    ..ToolSpec::new(
-                        &schema::SESSION_CREATE_INPUT,
-                        &schema::SESSION_CREATE_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new("session/create", &["/action"], &["create"]),
+                    ),
+                    ..ToolSpec::kept("session", &TEXTS, "session_create")
                 },
                 ToolSpec {
-                    name: "session",
                     description: "Read the session of an agent.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "session/get",
-                        select: &["/action"],
-                        is: &["get"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "session_get_examples"),
-                    ..ToolSpec::new(
-                        &schema::SESSION_GET_INPUT,
-                        &schema::SESSION_GET_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new("session/get", &["/action"], &["get"]),
+                    ),
+                    ..ToolSpec::kept("session", &TEXTS, "session_get")
                 },
                 ToolSpec {
-                    name: "session",
                     description: "List sessions, newest first.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "session/list",
-                        select: &["/action"],
-                        is: &["list"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "session_list_examples"),
-                    ..ToolSpec::new(
-                        &schema::SESSION_LIST_INPUT,
-                        &schema::SESSION_LIST_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new("session/list", &["/action"], &["list"]),
+                    ),
+                    ..ToolSpec::kept("session", &TEXTS, "session_list")
                 },
                 ToolSpec {
-                    name: "session",
                     description: "Read the newest summary of a session.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "session/read-summary",
-                        select: &["/action"],
-                        is: &["summarize"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "session_read_summary_examples"),
-                    ..ToolSpec::new(
-                        &schema::SESSION_READ_SUMMARY_INPUT,
-                        &schema::SESSION_READ_SUMMARY_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "session/read-summary",
+                            &["/action"],
+                            &["summarize"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("session", &TEXTS, "session_read_summary")
                 },
                 ToolSpec {
-                    name: "session",
                     description: "Store a summary of a session.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "session/summarize",
-                        select: &["/action"],
-                        is: &["summarize"],
-                        has: &["/data"],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "session_summarize_examples"),
-                    ..ToolSpec::new(
-                        &schema::SESSION_SUMMARIZE_INPUT,
-                        &schema::SESSION_SUMMARIZE_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                                "session/summarize",
+                                &["/action"],
+                                &["summarize"],
+                            )
+                            .having(&["/data"]),
+                    ),
+                    ..ToolSpec::kept("session", &TEXTS, "session_summarize")
                 },
                 ToolSpec {
-                    name: "session",
                     description: "Change a session, or end or reopen it by its `status`.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "session/update",
-                        select: &["/action"],
-                        is: &["update"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "session_update_examples"),
-                    ..ToolSpec::new(
-                        &schema::SESSION_UPDATE_INPUT,
-                        &schema::SESSION_UPDATE_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new("session/update", &["/action"], &["update"]),
+                    ),
+                    ..ToolSpec::kept("session", &TEXTS, "session_update")
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::new(&schema::SESSION_INPUT, &schema::SESSION_OUTPUT)
+        ..ToolSpec::kept("session", &TEXTS, "session")
     },
     ToolSpec {
-        name: "agent",
         description: "Agent activity logging operations",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE,
         mutating: true,
         errors: &["INTERNAL_ERROR", "INVALID_PARAMS"],
         operations: Some(spec::Operations {
@@ -4658,66 +4147,42 @@ pub static TOOLS: [ToolSpec; 9] = [
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "agent",
                     description: "Log that a session delegated work to another one; unknown sessions are registered.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "agent/log-delegation",
-                        select: &["/action"],
-                        is: &["log_delegation"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "agent_log_delegation_examples"),
-                    ..ToolSpec::new(
-                        &schema::AGENT_LOG_DELEGATION_INPUT,
-                        &schema::AGENT_LOG_DELEGATION_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "agent/log-delegation",
+                            &["/action"],
+                            &["log_delegation"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("agent", &TEXTS, "agent_log_delegation")
                 },
                 ToolSpec {
-                    name: "agent",
                     description: "Log a call of a tool in a session, which is registered if it is unknown.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "agent/log-tool",
-                        select: &["/action"],
-                        is: &["log_tool"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "agent_log_tool_examples"),
-                    ..ToolSpec::new(
-                        &schema::AGENT_LOG_TOOL_INPUT,
-                        &schema::AGENT_LOG_TOOL_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "agent/log-tool",
+                            &["/action"],
+                            &["log_tool"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("agent", &TEXTS, "agent_log_tool")
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::new(&schema::AGENT_INPUT, &schema::AGENT_OUTPUT)
+        ..ToolSpec::kept("agent", &TEXTS, "agent")
     },
     ToolSpec {
-        name: "project",
         description: "Project workflow management (phases, issues, dependencies, decisions)",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["INTERNAL_ERROR", "INVALID_PARAMS"],
         operations: Some(spec::Operations {
@@ -4725,22 +4190,17 @@ pub static TOOLS: [ToolSpec; 9] = [
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "project",
                     description: "Create a decision.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/create-decision",
-                        select: &["/action", "/resource"],
-                        is: &["create", "decision"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/create-decision",
+                            &["/action", "/resource"],
+                            &["create", "decision"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "decision",
                         action: spec::Action::Create,
@@ -4749,29 +4209,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_create_decision_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_CREATE_DECISION_INPUT,
-                        &schema::PROJECT_CREATE_DECISION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_create_decision")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Create a dependency.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/create-dependency",
-                        select: &["/action", "/resource"],
-                        is: &["create", "dependency"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/create-dependency",
+                            &["/action", "/resource"],
+                            &["create", "dependency"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "dependency",
                         action: spec::Action::Create,
@@ -4780,32 +4231,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "project_create_dependency_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_CREATE_DEPENDENCY_INPUT,
-                        &schema::PROJECT_CREATE_DEPENDENCY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_create_dependency")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Create an issue.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/create-issue",
-                        select: &["/action", "/resource"],
-                        is: &["create", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/create-issue",
+                            &["/action", "/resource"],
+                            &["create", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Create,
@@ -4814,29 +4253,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_create_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_CREATE_ISSUE_INPUT,
-                        &schema::PROJECT_CREATE_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_create_issue")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Create a phase.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/create-phase",
-                        select: &["/action", "/resource"],
-                        is: &["create", "phase"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/create-phase",
+                            &["/action", "/resource"],
+                            &["create", "phase"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "phase",
                         action: spec::Action::Create,
@@ -4845,29 +4275,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_create_phase_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_CREATE_PHASE_INPUT,
-                        &schema::PROJECT_CREATE_PHASE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_create_phase")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Create a project.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/create-project",
-                        select: &["/action", "/resource"],
-                        is: &["create", "project"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/create-project",
+                            &["/action", "/resource"],
+                            &["create", "project"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Create,
@@ -4876,29 +4297,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_create_project_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_CREATE_PROJECT_INPUT,
-                        &schema::PROJECT_CREATE_PROJECT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_create_project")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Delete a decision.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/delete-decision",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "decision"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/delete-decision",
+                            &["/action", "/resource"],
+                            &["delete", "decision"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "decision",
                         action: spec::Action::Delete,
@@ -4909,29 +4321,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_delete_decision_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_DELETE_DECISION_INPUT,
-                        &schema::PROJECT_DELETE_DECISION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_delete_decision")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Delete a dependency.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/delete-dependency",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "dependency"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/delete-dependency",
+                            &["/action", "/resource"],
+                            &["delete", "dependency"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "dependency",
                         action: spec::Action::Delete,
@@ -4942,32 +4345,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "project_delete_dependency_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_DELETE_DEPENDENCY_INPUT,
-                        &schema::PROJECT_DELETE_DEPENDENCY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_delete_dependency")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Delete an issue.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/delete-issue",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/delete-issue",
+                            &["/action", "/resource"],
+                            &["delete", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Delete,
@@ -4978,29 +4369,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_delete_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_DELETE_ISSUE_INPUT,
-                        &schema::PROJECT_DELETE_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_delete_issue")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Delete a phase.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/delete-phase",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "phase"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/delete-phase",
+                            &["/action", "/resource"],
+                            &["delete", "phase"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "phase",
                         action: spec::Action::Delete,
@@ -5011,29 +4393,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_delete_phase_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_DELETE_PHASE_INPUT,
-                        &schema::PROJECT_DELETE_PHASE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_delete_phase")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Delete a project.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/delete-project",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "project"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/delete-project",
+                            &["/action", "/resource"],
+                            &["delete", "project"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Delete,
@@ -5042,29 +4415,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("project"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_delete_project_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_DELETE_PROJECT_INPUT,
-                        &schema::PROJECT_DELETE_PROJECT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_delete_project")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Get a decision.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/get-decision",
-                        select: &["/action", "/resource"],
-                        is: &["get", "decision"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/get-decision",
+                            &["/action", "/resource"],
+                            &["get", "decision"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "decision",
                         action: spec::Action::Get,
@@ -5074,29 +4437,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_get_decision_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_GET_DECISION_INPUT,
-                        &schema::PROJECT_GET_DECISION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_get_decision")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Get a dependency.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/get-dependency",
-                        select: &["/action", "/resource"],
-                        is: &["get", "dependency"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/get-dependency",
+                            &["/action", "/resource"],
+                            &["get", "dependency"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "dependency",
                         action: spec::Action::Get,
@@ -5106,29 +4459,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_get_dependency_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_GET_DEPENDENCY_INPUT,
-                        &schema::PROJECT_GET_DEPENDENCY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_get_dependency")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Get an issue.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/get-issue",
-                        select: &["/action", "/resource"],
-                        is: &["get", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/get-issue",
+                            &["/action", "/resource"],
+                            &["get", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Get,
@@ -5138,29 +4481,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_get_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_GET_ISSUE_INPUT,
-                        &schema::PROJECT_GET_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_get_issue")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Get a phase.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/get-phase",
-                        select: &["/action", "/resource"],
-                        is: &["get", "phase"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/get-phase",
+                            &["/action", "/resource"],
+                            &["get", "phase"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "phase",
                         action: spec::Action::Get,
@@ -5170,29 +4503,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_get_phase_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_GET_PHASE_INPUT,
-                        &schema::PROJECT_GET_PHASE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_get_phase")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Get a project.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/get-project",
-                        select: &["/action", "/resource"],
-                        is: &["get", "project"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/get-project",
+                            &["/action", "/resource"],
+                            &["get", "project"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Get,
@@ -5200,29 +4523,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_get_project_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_GET_PROJECT_INPUT,
-                        &schema::PROJECT_GET_PROJECT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_get_project")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "List each decision that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/list-decision",
-                        select: &["/action", "/resource"],
-                        is: &["list", "decision"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/list-decision",
+                            &["/action", "/resource"],
+                            &["list", "decision"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "decision",
                         action: spec::Action::List,
@@ -5241,29 +4554,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         after_by: Some("seq"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_list_decision_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_LIST_DECISION_INPUT,
-                        &schema::PROJECT_LIST_DECISION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_list_decision")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "List each dependency that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/list-dependency",
-                        select: &["/action", "/resource"],
-                        is: &["list", "dependency"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/list-dependency",
+                            &["/action", "/resource"],
+                            &["list", "dependency"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "dependency",
                         action: spec::Action::List,
@@ -5286,29 +4589,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         after_by: Some("seq"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_list_dependency_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_LIST_DEPENDENCY_INPUT,
-                        &schema::PROJECT_LIST_DEPENDENCY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_list_dependency")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "List each issue that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/list-issue",
-                        select: &["/action", "/resource"],
-                        is: &["list", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/list-issue",
+                            &["/action", "/resource"],
+                            &["list", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::List,
@@ -5355,29 +4648,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         after_by: Some("seq"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_list_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_LIST_ISSUE_INPUT,
-                        &schema::PROJECT_LIST_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_list_issue")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "List each phase that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/list-phase",
-                        select: &["/action", "/resource"],
-                        is: &["list", "phase"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/list-phase",
+                            &["/action", "/resource"],
+                            &["list", "phase"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "phase",
                         action: spec::Action::List,
@@ -5396,29 +4679,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         after_by: Some("seq"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_list_phase_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_LIST_PHASE_INPUT,
-                        &schema::PROJECT_LIST_PHASE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_list_phase")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "List each project that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/list-project",
-                        select: &["/action", "/resource"],
-                        is: &["list", "project"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/list-project",
+                            &["/action", "/resource"],
+                            &["list", "project"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::List,
@@ -5438,29 +4711,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         wildcard: Some("*"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_list_project_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_LIST_PROJECT_INPUT,
-                        &schema::PROJECT_LIST_PROJECT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_list_project")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Update a decision.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/update-decision",
-                        select: &["/action", "/resource"],
-                        is: &["update", "decision"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/update-decision",
+                            &["/action", "/resource"],
+                            &["update", "decision"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "decision",
                         action: spec::Action::Update,
@@ -5470,29 +4734,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_update_decision_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_UPDATE_DECISION_INPUT,
-                        &schema::PROJECT_UPDATE_DECISION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_update_decision")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Update a dependency.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/update-dependency",
-                        select: &["/action", "/resource"],
-                        is: &["update", "dependency"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/update-dependency",
+                            &["/action", "/resource"],
+                            &["update", "dependency"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "dependency",
                         action: spec::Action::Update,
@@ -5502,32 +4757,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "project_update_dependency_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_UPDATE_DEPENDENCY_INPUT,
-                        &schema::PROJECT_UPDATE_DEPENDENCY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_update_dependency")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Update an issue.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/update-issue",
-                        select: &["/action", "/resource"],
-                        is: &["update", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/update-issue",
+                            &["/action", "/resource"],
+                            &["update", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Update,
@@ -5537,29 +4780,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_update_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_UPDATE_ISSUE_INPUT,
-                        &schema::PROJECT_UPDATE_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_update_issue")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Update a phase.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/update-phase",
-                        select: &["/action", "/resource"],
-                        is: &["update", "phase"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/update-phase",
+                            &["/action", "/resource"],
+                            &["update", "phase"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "phase",
                         action: spec::Action::Update,
@@ -5569,29 +4803,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         key_in_data: true,
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_update_phase_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_UPDATE_PHASE_INPUT,
-                        &schema::PROJECT_UPDATE_PHASE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_update_phase")
                 },
                 ToolSpec {
-                    name: "project",
                     description: "Update a project.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "project/update-project",
-                        select: &["/action", "/resource"],
-                        is: &["update", "project"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "project/update-project",
+                            &["/action", "/resource"],
+                            &["update", "project"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Update,
@@ -5600,27 +4825,17 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "project_update_project_examples"),
-                    ..ToolSpec::new(
-                        &schema::PROJECT_UPDATE_PROJECT_INPUT,
-                        &schema::PROJECT_UPDATE_PROJECT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("project", &TEXTS, "project_update_project")
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::new(&schema::PROJECT_INPUT, &schema::PROJECT_OUTPUT)
+        ..ToolSpec::kept("project", &TEXTS, "project")
     },
     ToolSpec {
-        name: "vcs",
         description: "Version control operations (list, index, compare, search, impact)",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE,
         mutating: true,
         errors: &["INTERNAL_ERROR", "INVALID_PARAMS"],
         operations: Some(spec::Operations {
@@ -5628,135 +4843,80 @@ pub static TOOLS: [ToolSpec; 9] = [
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "vcs",
                     description: "Compare two branches, and say which symbols are touched and who uses them.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "vcs/analyze-impact",
-                        select: &["/action"],
-                        is: &["analyze_impact"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "vcs_analyze_impact_examples"),
-                    ..ToolSpec::new(
-                        &schema::VCS_ANALYZE_IMPACT_INPUT,
-                        &schema::VCS_ANALYZE_IMPACT_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "vcs/analyze-impact",
+                            &["/action"],
+                            &["analyze_impact"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("vcs", &TEXTS, "vcs_analyze_impact")
                 },
                 ToolSpec {
-                    name: "vcs",
                     description: "Compare a branch with the merge base of it and another one.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "vcs/compare-branches",
-                        select: &["/action"],
-                        is: &["compare_branches"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "vcs_compare_branches_examples"),
-                    ..ToolSpec::new(
-                        &schema::VCS_COMPARE_BRANCHES_INPUT,
-                        &schema::VCS_COMPARE_BRANCHES_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "vcs/compare-branches",
+                            &["/action"],
+                            &["compare_branches"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("vcs", &TEXTS, "vcs_compare_branches")
                 },
                 ToolSpec {
-                    name: "vcs",
                     description: "Begin to index the branches of a repository, with the messages of its commits if asked, in the background.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "vcs/index-repository",
-                        select: &["/action"],
-                        is: &["index_repository"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "vcs_index_repository_examples"),
-                    ..ToolSpec::new(
-                        &schema::VCS_INDEX_REPOSITORY_INPUT,
-                        &schema::VCS_INDEX_REPOSITORY_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "vcs/index-repository",
+                            &["/action"],
+                            &["index_repository"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("vcs", &TEXTS, "vcs_index_repository")
                 },
                 ToolSpec {
-                    name: "vcs",
                     description: "List the repositories in a folder, up to three folders deep.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "vcs/list-repositories",
-                        select: &["/action"],
-                        is: &["list_repositories"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "vcs_list_repositories_examples"),
-                    ..ToolSpec::new(
-                        &schema::VCS_LIST_REPOSITORIES_INPUT,
-                        &schema::VCS_LIST_REPOSITORIES_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "vcs/list-repositories",
+                            &["/action"],
+                            &["list_repositories"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("vcs", &TEXTS, "vcs_list_repositories")
                 },
                 ToolSpec {
-                    name: "vcs",
                     description: "Find the lines of a branch that hold a text.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "vcs/search-branch",
-                        select: &["/action"],
-                        is: &["search_branch"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "vcs_search_branch_examples"),
-                    ..ToolSpec::new(
-                        &schema::VCS_SEARCH_BRANCH_INPUT,
-                        &schema::VCS_SEARCH_BRANCH_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new(
+                            "vcs/search-branch",
+                            &["/action"],
+                            &["search_branch"],
+                        ),
+                    ),
+                    ..ToolSpec::kept("vcs", &TEXTS, "vcs_search_branch")
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::new(&schema::VCS_INPUT, &schema::VCS_OUTPUT)
+        ..ToolSpec::kept("vcs", &TEXTS, "vcs")
     },
     ToolSpec {
-        name: "entity",
         description: "Unified entity CRUD (vcs/plan/issue/org resources)",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["INTERNAL_ERROR", "INVALID_PARAMS"],
         operations: Some(spec::Operations {
@@ -5849,22 +5009,17 @@ pub static TOOLS: [ToolSpec; 9] = [
             ],
             all: &[
                 ToolSpec {
-                    name: "entity",
                     description: "Create an api key.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-api-key",
-                        select: &["/action", "/resource"],
-                        is: &["create", "api_key"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-api-key",
+                            &["/action", "/resource"],
+                            &["create", "api_key"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "api_key",
                         action: spec::Action::Create,
@@ -5873,29 +5028,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_api_key_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_API_KEY_INPUT,
-                        &schema::ENTITY_CREATE_API_KEY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_api_key")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create an assignment.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-assignment",
-                        select: &["/action", "/resource"],
-                        is: &["create", "assignment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-assignment",
+                            &["/action", "/resource"],
+                            &["create", "assignment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "assignment",
                         action: spec::Action::Create,
@@ -5904,32 +5050,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_create_assignment_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_ASSIGNMENT_INPUT,
-                        &schema::ENTITY_CREATE_ASSIGNMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_assignment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a branch.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-branch",
-                        select: &["/action", "/resource"],
-                        is: &["create", "branch"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-branch",
+                            &["/action", "/resource"],
+                            &["create", "branch"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "branch",
                         action: spec::Action::Create,
@@ -5938,29 +5072,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_branch_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_BRANCH_INPUT,
-                        &schema::ENTITY_CREATE_BRANCH_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_branch")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a comment.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-comment",
-                        select: &["/action", "/resource"],
-                        is: &["create", "comment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-comment",
+                            &["/action", "/resource"],
+                            &["create", "comment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Create,
@@ -5969,29 +5094,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_comment_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_COMMENT_INPUT,
-                        &schema::ENTITY_CREATE_COMMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_comment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create an issue.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-issue",
-                        select: &["/action", "/resource"],
-                        is: &["create", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-issue",
+                            &["/action", "/resource"],
+                            &["create", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Create,
@@ -6000,29 +5116,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_ISSUE_INPUT,
-                        &schema::ENTITY_CREATE_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_issue")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a label.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-label",
-                        select: &["/action", "/resource"],
-                        is: &["create", "label"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-label",
+                            &["/action", "/resource"],
+                            &["create", "label"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "label",
                         action: spec::Action::Create,
@@ -6031,29 +5138,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_label_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_LABEL_INPUT,
-                        &schema::ENTITY_CREATE_LABEL_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_label")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a label assignment.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-label-assignment",
-                        select: &["/action", "/resource"],
-                        is: &["create", "label_assignment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-label-assignment",
+                            &["/action", "/resource"],
+                            &["create", "label_assignment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "label_assignment",
                         action: spec::Action::Create,
@@ -6062,32 +5160,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_create_label_assignment_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_LABEL_ASSIGNMENT_INPUT,
-                        &schema::ENTITY_CREATE_LABEL_ASSIGNMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_label_assignment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create an org.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-org",
-                        select: &["/action", "/resource"],
-                        is: &["create", "org"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-org",
+                            &["/action", "/resource"],
+                            &["create", "org"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Create,
@@ -6095,29 +5181,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_org_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_ORG_INPUT,
-                        &schema::ENTITY_CREATE_ORG_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_org")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a plan.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-plan",
-                        select: &["/action", "/resource"],
-                        is: &["create", "plan"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-plan",
+                            &["/action", "/resource"],
+                            &["create", "plan"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "plan",
                         action: spec::Action::Create,
@@ -6126,29 +5203,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_plan_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_PLAN_INPUT,
-                        &schema::ENTITY_CREATE_PLAN_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_plan")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a repository.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-repository",
-                        select: &["/action", "/resource"],
-                        is: &["create", "repository"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-repository",
+                            &["/action", "/resource"],
+                            &["create", "repository"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "repository",
                         action: spec::Action::Create,
@@ -6157,32 +5225,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_create_repository_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_REPOSITORY_INPUT,
-                        &schema::ENTITY_CREATE_REPOSITORY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_repository")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a review.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-review",
-                        select: &["/action", "/resource"],
-                        is: &["create", "review"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-review",
+                            &["/action", "/resource"],
+                            &["create", "review"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "review",
                         action: spec::Action::Create,
@@ -6191,29 +5247,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_review_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_REVIEW_INPUT,
-                        &schema::ENTITY_CREATE_REVIEW_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_review")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a team.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-team",
-                        select: &["/action", "/resource"],
-                        is: &["create", "team"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-team",
+                            &["/action", "/resource"],
+                            &["create", "team"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "team",
                         action: spec::Action::Create,
@@ -6221,29 +5268,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_team_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_TEAM_INPUT,
-                        &schema::ENTITY_CREATE_TEAM_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_team")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a team member.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-team-member",
-                        select: &["/action", "/resource"],
-                        is: &["create", "team_member"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-team-member",
+                            &["/action", "/resource"],
+                            &["create", "team_member"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "team_member",
                         action: spec::Action::Create,
@@ -6252,32 +5290,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_create_team_member_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_TEAM_MEMBER_INPUT,
-                        &schema::ENTITY_CREATE_TEAM_MEMBER_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_team_member")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a user.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-user",
-                        select: &["/action", "/resource"],
-                        is: &["create", "user"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-user",
+                            &["/action", "/resource"],
+                            &["create", "user"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "user",
                         action: spec::Action::Create,
@@ -6285,29 +5311,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_user_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_USER_INPUT,
-                        &schema::ENTITY_CREATE_USER_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_user")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a version.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-version",
-                        select: &["/action", "/resource"],
-                        is: &["create", "version"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-version",
+                            &["/action", "/resource"],
+                            &["create", "version"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "version",
                         action: spec::Action::Create,
@@ -6316,29 +5333,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_version_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_VERSION_INPUT,
-                        &schema::ENTITY_CREATE_VERSION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_version")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Create a worktree.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/create-worktree",
-                        select: &["/action", "/resource"],
-                        is: &["create", "worktree"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/create-worktree",
+                            &["/action", "/resource"],
+                            &["create", "worktree"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "worktree",
                         action: spec::Action::Create,
@@ -6347,29 +5355,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_create_worktree_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_CREATE_WORKTREE_INPUT,
-                        &schema::ENTITY_CREATE_WORKTREE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_worktree")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete an api key.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-api-key",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "api_key"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-api-key",
+                            &["/action", "/resource"],
+                            &["delete", "api_key"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "api_key",
                         action: spec::Action::Delete,
@@ -6378,29 +5377,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("api_key"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_delete_api_key_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_API_KEY_INPUT,
-                        &schema::ENTITY_DELETE_API_KEY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_api_key")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete an assignment.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-assignment",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "assignment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-assignment",
+                            &["/action", "/resource"],
+                            &["delete", "assignment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "assignment",
                         action: spec::Action::Delete,
@@ -6409,32 +5399,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("assignment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_delete_assignment_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_ASSIGNMENT_INPUT,
-                        &schema::ENTITY_DELETE_ASSIGNMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_assignment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete a branch.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-branch",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "branch"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-branch",
+                            &["/action", "/resource"],
+                            &["delete", "branch"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "branch",
                         action: spec::Action::Delete,
@@ -6443,29 +5421,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("branch"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_delete_branch_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_BRANCH_INPUT,
-                        &schema::ENTITY_DELETE_BRANCH_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_branch")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete a comment.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-comment",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "comment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-comment",
+                            &["/action", "/resource"],
+                            &["delete", "comment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Delete,
@@ -6474,29 +5443,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("comment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_delete_comment_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_COMMENT_INPUT,
-                        &schema::ENTITY_DELETE_COMMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_comment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete an issue.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-issue",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-issue",
+                            &["/action", "/resource"],
+                            &["delete", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Delete,
@@ -6505,29 +5465,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("issue"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_delete_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_ISSUE_INPUT,
-                        &schema::ENTITY_DELETE_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_issue")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete a label.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-label",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "label"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-label",
+                            &["/action", "/resource"],
+                            &["delete", "label"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "label",
                         action: spec::Action::Delete,
@@ -6536,29 +5487,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("label"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_delete_label_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_LABEL_INPUT,
-                        &schema::ENTITY_DELETE_LABEL_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_label")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete a label assignment.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-label-assignment",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "label_assignment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-label-assignment",
+                            &["/action", "/resource"],
+                            &["delete", "label_assignment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "label_assignment",
                         action: spec::Action::Delete,
@@ -6567,32 +5509,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("label_assignment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_delete_label_assignment_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_LABEL_ASSIGNMENT_INPUT,
-                        &schema::ENTITY_DELETE_LABEL_ASSIGNMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_label_assignment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete an org.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-org",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "org"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-org",
+                            &["/action", "/resource"],
+                            &["delete", "org"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Delete,
@@ -6601,29 +5531,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("org"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_delete_org_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_ORG_INPUT,
-                        &schema::ENTITY_DELETE_ORG_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_org")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete a plan.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-plan",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "plan"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-plan",
+                            &["/action", "/resource"],
+                            &["delete", "plan"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "plan",
                         action: spec::Action::Delete,
@@ -6632,29 +5553,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("plan"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_delete_plan_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_PLAN_INPUT,
-                        &schema::ENTITY_DELETE_PLAN_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_plan")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete a repository.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-repository",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "repository"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-repository",
+                            &["/action", "/resource"],
+                            &["delete", "repository"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "repository",
                         action: spec::Action::Delete,
@@ -6663,32 +5575,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("repository"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_delete_repository_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_REPOSITORY_INPUT,
-                        &schema::ENTITY_DELETE_REPOSITORY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_repository")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete a team.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-team",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "team"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-team",
+                            &["/action", "/resource"],
+                            &["delete", "team"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "team",
                         action: spec::Action::Delete,
@@ -6697,29 +5597,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("team"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_delete_team_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_TEAM_INPUT,
-                        &schema::ENTITY_DELETE_TEAM_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_team")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete a team member.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-team-member",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "team_member"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-team-member",
+                            &["/action", "/resource"],
+                            &["delete", "team_member"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "team_member",
                         action: spec::Action::Delete,
@@ -6728,32 +5619,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("team_member"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_delete_team_member_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_TEAM_MEMBER_INPUT,
-                        &schema::ENTITY_DELETE_TEAM_MEMBER_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_team_member")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete a user.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-user",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "user"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-user",
+                            &["/action", "/resource"],
+                            &["delete", "user"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "user",
                         action: spec::Action::Delete,
@@ -6762,29 +5641,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("user"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_delete_user_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_USER_INPUT,
-                        &schema::ENTITY_DELETE_USER_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_user")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Delete a worktree.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/delete-worktree",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "worktree"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/delete-worktree",
+                            &["/action", "/resource"],
+                            &["delete", "worktree"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "worktree",
                         action: spec::Action::Delete,
@@ -6793,29 +5663,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("worktree"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_delete_worktree_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_DELETE_WORKTREE_INPUT,
-                        &schema::ENTITY_DELETE_WORKTREE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_worktree")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get an api key.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-api-key",
-                        select: &["/action", "/resource"],
-                        is: &["get", "api_key"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-api-key",
+                            &["/action", "/resource"],
+                            &["get", "api_key"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "api_key",
                         action: spec::Action::Get,
@@ -6823,29 +5683,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_api_key_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_API_KEY_INPUT,
-                        &schema::ENTITY_GET_API_KEY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_api_key")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get an assignment.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-assignment",
-                        select: &["/action", "/resource"],
-                        is: &["get", "assignment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-assignment",
+                            &["/action", "/resource"],
+                            &["get", "assignment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "assignment",
                         action: spec::Action::Get,
@@ -6853,29 +5703,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_assignment_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_ASSIGNMENT_INPUT,
-                        &schema::ENTITY_GET_ASSIGNMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_assignment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a branch.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-branch",
-                        select: &["/action", "/resource"],
-                        is: &["get", "branch"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-branch",
+                            &["/action", "/resource"],
+                            &["get", "branch"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "branch",
                         action: spec::Action::Get,
@@ -6883,29 +5723,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_branch_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_BRANCH_INPUT,
-                        &schema::ENTITY_GET_BRANCH_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_branch")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a comment.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-comment",
-                        select: &["/action", "/resource"],
-                        is: &["get", "comment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-comment",
+                            &["/action", "/resource"],
+                            &["get", "comment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Get,
@@ -6913,29 +5743,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_comment_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_COMMENT_INPUT,
-                        &schema::ENTITY_GET_COMMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_comment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get an issue.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-issue",
-                        select: &["/action", "/resource"],
-                        is: &["get", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-issue",
+                            &["/action", "/resource"],
+                            &["get", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Get,
@@ -6943,29 +5763,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_ISSUE_INPUT,
-                        &schema::ENTITY_GET_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_issue")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a label.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-label",
-                        select: &["/action", "/resource"],
-                        is: &["get", "label"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-label",
+                            &["/action", "/resource"],
+                            &["get", "label"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "label",
                         action: spec::Action::Get,
@@ -6973,29 +5783,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_label_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_LABEL_INPUT,
-                        &schema::ENTITY_GET_LABEL_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_label")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a label assignment.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-label-assignment",
-                        select: &["/action", "/resource"],
-                        is: &["get", "label_assignment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-label-assignment",
+                            &["/action", "/resource"],
+                            &["get", "label_assignment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "label_assignment",
                         action: spec::Action::Get,
@@ -7003,32 +5803,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_get_label_assignment_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_LABEL_ASSIGNMENT_INPUT,
-                        &schema::ENTITY_GET_LABEL_ASSIGNMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_label_assignment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get an org.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-org",
-                        select: &["/action", "/resource"],
-                        is: &["get", "org"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-org",
+                            &["/action", "/resource"],
+                            &["get", "org"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Get,
@@ -7036,29 +5823,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_org_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_ORG_INPUT,
-                        &schema::ENTITY_GET_ORG_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_org")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a plan.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-plan",
-                        select: &["/action", "/resource"],
-                        is: &["get", "plan"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-plan",
+                            &["/action", "/resource"],
+                            &["get", "plan"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "plan",
                         action: spec::Action::Get,
@@ -7066,29 +5843,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_plan_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_PLAN_INPUT,
-                        &schema::ENTITY_GET_PLAN_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_plan")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a repository.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-repository",
-                        select: &["/action", "/resource"],
-                        is: &["get", "repository"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-repository",
+                            &["/action", "/resource"],
+                            &["get", "repository"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "repository",
                         action: spec::Action::Get,
@@ -7096,29 +5863,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_repository_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_REPOSITORY_INPUT,
-                        &schema::ENTITY_GET_REPOSITORY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_repository")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a review.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-review",
-                        select: &["/action", "/resource"],
-                        is: &["get", "review"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-review",
+                            &["/action", "/resource"],
+                            &["get", "review"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "review",
                         action: spec::Action::Get,
@@ -7129,29 +5886,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_review_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_REVIEW_INPUT,
-                        &schema::ENTITY_GET_REVIEW_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_review")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a team.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-team",
-                        select: &["/action", "/resource"],
-                        is: &["get", "team"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-team",
+                            &["/action", "/resource"],
+                            &["get", "team"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "team",
                         action: spec::Action::Get,
@@ -7159,29 +5906,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_team_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_TEAM_INPUT,
-                        &schema::ENTITY_GET_TEAM_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_team")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a team member.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-team-member",
-                        select: &["/action", "/resource"],
-                        is: &["get", "team_member"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-team-member",
+                            &["/action", "/resource"],
+                            &["get", "team_member"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "team_member",
                         action: spec::Action::Get,
@@ -7189,29 +5926,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_team_member_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_TEAM_MEMBER_INPUT,
-                        &schema::ENTITY_GET_TEAM_MEMBER_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_team_member")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a user.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-user",
-                        select: &["/action", "/resource"],
-                        is: &["get", "user"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-user",
+                            &["/action", "/resource"],
+                            &["get", "user"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "user",
                         action: spec::Action::Get,
@@ -7219,29 +5946,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_user_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_USER_INPUT,
-                        &schema::ENTITY_GET_USER_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_user")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a version.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-version",
-                        select: &["/action", "/resource"],
-                        is: &["get", "version"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-version",
+                            &["/action", "/resource"],
+                            &["get", "version"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "version",
                         action: spec::Action::Get,
@@ -7249,29 +5966,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_version_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_VERSION_INPUT,
-                        &schema::ENTITY_GET_VERSION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_version")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Get a worktree.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/get-worktree",
-                        select: &["/action", "/resource"],
-                        is: &["get", "worktree"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/get-worktree",
+                            &["/action", "/resource"],
+                            &["get", "worktree"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "worktree",
                         action: spec::Action::Get,
@@ -7279,29 +5986,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_get_worktree_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_GET_WORKTREE_INPUT,
-                        &schema::ENTITY_GET_WORKTREE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_worktree")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each api key that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-api-key",
-                        select: &["/action", "/resource"],
-                        is: &["list", "api_key"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-api-key",
+                            &["/action", "/resource"],
+                            &["list", "api_key"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "api_key",
                         action: spec::Action::List,
@@ -7310,29 +6007,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("api_key"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_api_key_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_API_KEY_INPUT,
-                        &schema::ENTITY_LIST_API_KEY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_api_key")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each assignment that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-assignment",
-                        select: &["/action", "/resource"],
-                        is: &["list", "assignment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-assignment",
+                            &["/action", "/resource"],
+                            &["list", "assignment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "assignment",
                         action: spec::Action::List,
@@ -7341,29 +6028,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("assignment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_assignment_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_ASSIGNMENT_INPUT,
-                        &schema::ENTITY_LIST_ASSIGNMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_assignment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each branch that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-branch",
-                        select: &["/action", "/resource"],
-                        is: &["list", "branch"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-branch",
+                            &["/action", "/resource"],
+                            &["list", "branch"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "branch",
                         action: spec::Action::List,
@@ -7372,29 +6049,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("branch"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_branch_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_BRANCH_INPUT,
-                        &schema::ENTITY_LIST_BRANCH_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_branch")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each comment that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-comment",
-                        select: &["/action", "/resource"],
-                        is: &["list", "comment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-comment",
+                            &["/action", "/resource"],
+                            &["list", "comment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::List,
@@ -7403,29 +6070,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("comment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_comment_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_COMMENT_INPUT,
-                        &schema::ENTITY_LIST_COMMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_comment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each issue that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-issue",
-                        select: &["/action", "/resource"],
-                        is: &["list", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-issue",
+                            &["/action", "/resource"],
+                            &["list", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::List,
@@ -7434,29 +6091,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("issue"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_ISSUE_INPUT,
-                        &schema::ENTITY_LIST_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_issue")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each label that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-label",
-                        select: &["/action", "/resource"],
-                        is: &["list", "label"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-label",
+                            &["/action", "/resource"],
+                            &["list", "label"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "label",
                         action: spec::Action::List,
@@ -7465,29 +6112,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("label"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_label_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_LABEL_INPUT,
-                        &schema::ENTITY_LIST_LABEL_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_label")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each label assignment that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-label-assignment",
-                        select: &["/action", "/resource"],
-                        is: &["list", "label_assignment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-label-assignment",
+                            &["/action", "/resource"],
+                            &["list", "label_assignment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "label_assignment",
                         action: spec::Action::List,
@@ -7496,32 +6133,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("label_assignment"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_list_label_assignment_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_LABEL_ASSIGNMENT_INPUT,
-                        &schema::ENTITY_LIST_LABEL_ASSIGNMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_label_assignment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each org that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-org",
-                        select: &["/action", "/resource"],
-                        is: &["list", "org"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-org",
+                            &["/action", "/resource"],
+                            &["list", "org"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::List,
@@ -7529,29 +6153,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("org"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_org_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_ORG_INPUT,
-                        &schema::ENTITY_LIST_ORG_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_org")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each plan that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-plan",
-                        select: &["/action", "/resource"],
-                        is: &["list", "plan"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-plan",
+                            &["/action", "/resource"],
+                            &["list", "plan"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "plan",
                         action: spec::Action::List,
@@ -7560,29 +6174,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("plan"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_plan_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_PLAN_INPUT,
-                        &schema::ENTITY_LIST_PLAN_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_plan")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each repository that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-repository",
-                        select: &["/action", "/resource"],
-                        is: &["list", "repository"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-repository",
+                            &["/action", "/resource"],
+                            &["list", "repository"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "repository",
                         action: spec::Action::List,
@@ -7591,29 +6195,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("repository"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_repository_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_REPOSITORY_INPUT,
-                        &schema::ENTITY_LIST_REPOSITORY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_repository")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each review that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-review",
-                        select: &["/action", "/resource"],
-                        is: &["list", "review"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-review",
+                            &["/action", "/resource"],
+                            &["list", "review"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "review",
                         action: spec::Action::List,
@@ -7622,29 +6216,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("review"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_review_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_REVIEW_INPUT,
-                        &schema::ENTITY_LIST_REVIEW_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_review")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each team that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-team",
-                        select: &["/action", "/resource"],
-                        is: &["list", "team"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-team",
+                            &["/action", "/resource"],
+                            &["list", "team"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "team",
                         action: spec::Action::List,
@@ -7652,29 +6236,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("team"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_team_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_TEAM_INPUT,
-                        &schema::ENTITY_LIST_TEAM_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_team")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each team member that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-team-member",
-                        select: &["/action", "/resource"],
-                        is: &["list", "team_member"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-team-member",
+                            &["/action", "/resource"],
+                            &["list", "team_member"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "team_member",
                         action: spec::Action::List,
@@ -7683,29 +6257,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("team_member"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_team_member_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_TEAM_MEMBER_INPUT,
-                        &schema::ENTITY_LIST_TEAM_MEMBER_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_team_member")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each user that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-user",
-                        select: &["/action", "/resource"],
-                        is: &["list", "user"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-user",
+                            &["/action", "/resource"],
+                            &["list", "user"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "user",
                         action: spec::Action::List,
@@ -7719,29 +6283,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         ],
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_user_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_USER_INPUT,
-                        &schema::ENTITY_LIST_USER_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_user")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each version that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-version",
-                        select: &["/action", "/resource"],
-                        is: &["list", "version"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-version",
+                            &["/action", "/resource"],
+                            &["list", "version"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "version",
                         action: spec::Action::List,
@@ -7750,29 +6304,19 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("version"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_version_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_VERSION_INPUT,
-                        &schema::ENTITY_LIST_VERSION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_version")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "List each worktree that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/list-worktree",
-                        select: &["/action", "/resource"],
-                        is: &["list", "worktree"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/list-worktree",
+                            &["/action", "/resource"],
+                            &["list", "worktree"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "worktree",
                         action: spec::Action::List,
@@ -7781,29 +6325,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         resource: Some("worktree"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_list_worktree_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_LIST_WORKTREE_INPUT,
-                        &schema::ENTITY_LIST_WORKTREE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_worktree")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Release an assignment: its worktree is active again. One that is released stays as it is.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/release-assignment",
-                        select: &["/action", "/resource"],
-                        is: &["release", "assignment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/release-assignment",
+                            &["/action", "/resource"],
+                            &["release", "assignment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "assignment",
                         action: spec::Action::Update,
@@ -7818,32 +6353,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         ],
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_release_assignment_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_RELEASE_ASSIGNMENT_INPUT,
-                        &schema::ENTITY_RELEASE_ASSIGNMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_release_assignment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Revoke an api key, now if no time is given. One that is revoked stays as it is.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-api-key",
-                        select: &["/action", "/resource"],
-                        is: &["update", "api_key"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-api-key",
+                            &["/action", "/resource"],
+                            &["update", "api_key"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "api_key",
                         action: spec::Action::Update,
@@ -7860,29 +6383,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         fields: &["revoked_at"],
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_update_api_key_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_API_KEY_INPUT,
-                        &schema::ENTITY_UPDATE_API_KEY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_api_key")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update a branch.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-branch",
-                        select: &["/action", "/resource"],
-                        is: &["update", "branch"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-branch",
+                            &["/action", "/resource"],
+                            &["update", "branch"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "branch",
                         action: spec::Action::Update,
@@ -7891,29 +6405,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_update_branch_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_BRANCH_INPUT,
-                        &schema::ENTITY_UPDATE_BRANCH_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_branch")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update a comment.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-comment",
-                        select: &["/action", "/resource"],
-                        is: &["update", "comment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-comment",
+                            &["/action", "/resource"],
+                            &["update", "comment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Update,
@@ -7922,29 +6427,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_update_comment_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_COMMENT_INPUT,
-                        &schema::ENTITY_UPDATE_COMMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_comment")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update an issue.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-issue",
-                        select: &["/action", "/resource"],
-                        is: &["update", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-issue",
+                            &["/action", "/resource"],
+                            &["update", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Update,
@@ -7953,29 +6449,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_update_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_ISSUE_INPUT,
-                        &schema::ENTITY_UPDATE_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_issue")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update a label.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-label",
-                        select: &["/action", "/resource"],
-                        is: &["update", "label"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-label",
+                            &["/action", "/resource"],
+                            &["update", "label"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "label",
                         action: spec::Action::Update,
@@ -7984,29 +6471,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_update_label_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_LABEL_INPUT,
-                        &schema::ENTITY_UPDATE_LABEL_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_label")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update an org.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-org",
-                        select: &["/action", "/resource"],
-                        is: &["update", "org"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-org",
+                            &["/action", "/resource"],
+                            &["update", "org"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Update,
@@ -8015,29 +6493,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_update_org_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_ORG_INPUT,
-                        &schema::ENTITY_UPDATE_ORG_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_org")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update a plan.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-plan",
-                        select: &["/action", "/resource"],
-                        is: &["update", "plan"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-plan",
+                            &["/action", "/resource"],
+                            &["update", "plan"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "plan",
                         action: spec::Action::Update,
@@ -8046,29 +6515,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_update_plan_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_PLAN_INPUT,
-                        &schema::ENTITY_UPDATE_PLAN_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_plan")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update a repository.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-repository",
-                        select: &["/action", "/resource"],
-                        is: &["update", "repository"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-repository",
+                            &["/action", "/resource"],
+                            &["update", "repository"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "repository",
                         action: spec::Action::Update,
@@ -8077,32 +6537,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_update_repository_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_REPOSITORY_INPUT,
-                        &schema::ENTITY_UPDATE_REPOSITORY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_repository")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update a team.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-team",
-                        select: &["/action", "/resource"],
-                        is: &["update", "team"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-team",
+                            &["/action", "/resource"],
+                            &["update", "team"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "team",
                         action: spec::Action::Update,
@@ -8111,29 +6559,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_update_team_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_TEAM_INPUT,
-                        &schema::ENTITY_UPDATE_TEAM_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_team")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update a team member.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-team-member",
-                        select: &["/action", "/resource"],
-                        is: &["update", "team_member"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-team-member",
+                            &["/action", "/resource"],
+                            &["update", "team_member"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "team_member",
                         action: spec::Action::Update,
@@ -8142,32 +6581,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(
-                        &TEXTS,
-                        "entity_update_team_member_examples",
-                    ),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_TEAM_MEMBER_INPUT,
-                        &schema::ENTITY_UPDATE_TEAM_MEMBER_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_team_member")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update a user.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-user",
-                        select: &["/action", "/resource"],
-                        is: &["update", "user"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-user",
+                            &["/action", "/resource"],
+                            &["update", "user"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "user",
                         action: spec::Action::Update,
@@ -8176,29 +6603,20 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_update_user_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_USER_INPUT,
-                        &schema::ENTITY_UPDATE_USER_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_user")
                 },
                 ToolSpec {
-                    name: "entity",
                     description: "Update a worktree.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation {
-                        label: "entity/update-worktree",
-                        select: &["/action", "/resource"],
-                        is: &["update", "worktree"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "entity/update-worktree",
+                            &["/action", "/resource"],
+                            &["update", "worktree"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "worktree",
                         action: spec::Action::Update,
@@ -8207,17 +6625,13 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "entity_update_worktree_examples"),
-                    ..ToolSpec::new(
-                        &schema::ENTITY_UPDATE_WORKTREE_INPUT,
-                        &schema::ENTITY_UPDATE_WORKTREE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_worktree")
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::new(&schema::ENTITY_INPUT, &schema::ENTITY_OUTPUT)
+        ..ToolSpec::kept("entity", &TEXTS, "entity")
     },
 ];
 
@@ -11159,1264 +9573,3 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
         message: "Missing execution provenance for '{tool}': {fields}",
     },
 };
-
-/// The schemas of requests, responses and resources.
-mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static INDEX_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "index_input"),
-    );
-
-    pub(super) static INDEX_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "index_output"),
-    );
-
-    pub(super) static INDEX_CLEAR_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "index_clear_input"),
-    );
-
-    pub(super) static INDEX_CLEAR_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "index_clear_output"),
-    );
-
-    pub(super) static INDEX_GIT_INDEX_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "index_git_index_input"),
-    );
-
-    pub(super) static INDEX_GIT_INDEX_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "index_git_index_output"),
-    );
-
-    pub(super) static INDEX_START_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "index_start_input"),
-    );
-
-    pub(super) static INDEX_START_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "index_start_output"),
-    );
-
-    pub(super) static INDEX_STATUS_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "index_status_input"),
-    );
-
-    pub(super) static INDEX_STATUS_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "index_status_output"),
-    );
-
-    pub(super) static SEARCH_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "search_input"),
-    );
-
-    pub(super) static SEARCH_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "search_output"),
-    );
-
-    pub(super) static SEARCH_CODE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "search_code_input"),
-    );
-
-    pub(super) static SEARCH_CODE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "search_code_output"),
-    );
-
-    pub(super) static SEARCH_CONTEXT_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "search_context_input"),
-    );
-
-    pub(super) static SEARCH_CONTEXT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "search_context_output"),
-    );
-
-    pub(super) static SEARCH_MEMORY_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "search_memory_input"),
-    );
-
-    pub(super) static SEARCH_MEMORY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "search_memory_output"),
-    );
-
-    pub(super) static VALIDATE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "validate_input"),
-    );
-
-    pub(super) static VALIDATE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "validate_output"),
-    );
-
-    pub(super) static VALIDATE_ANALYZE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "validate_analyze_input"),
-    );
-
-    pub(super) static VALIDATE_ANALYZE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "validate_analyze_output"),
-    );
-
-    pub(super) static VALIDATE_LIST_RULES_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "validate_list_rules_input"),
-    );
-
-    pub(super) static VALIDATE_LIST_RULES_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "validate_list_rules_output"),
-    );
-
-    pub(super) static VALIDATE_RUN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "validate_run_input"),
-    );
-
-    pub(super) static VALIDATE_RUN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "validate_run_output"),
-    );
-
-    pub(super) static MEMORY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_input"),
-    );
-
-    pub(super) static MEMORY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_output"),
-    );
-
-    pub(super) static MEMORY_GET_ERROR_PATTERN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_get_error_pattern_input"),
-    );
-
-    pub(super) static MEMORY_GET_ERROR_PATTERN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_get_error_pattern_output"),
-    );
-
-    pub(super) static MEMORY_GET_EXECUTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_get_execution_input"),
-    );
-
-    pub(super) static MEMORY_GET_EXECUTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_get_execution_output"),
-    );
-
-    pub(super) static MEMORY_GET_OBSERVATION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_get_observation_input"),
-    );
-
-    pub(super) static MEMORY_GET_OBSERVATION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_get_observation_output"),
-    );
-
-    pub(super) static MEMORY_GET_QUALITY_GATE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_get_quality_gate_input"),
-    );
-
-    pub(super) static MEMORY_GET_QUALITY_GATE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_get_quality_gate_output"),
-    );
-
-    pub(super) static MEMORY_GET_SESSION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_get_session_input"),
-    );
-
-    pub(super) static MEMORY_GET_SESSION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_get_session_output"),
-    );
-
-    pub(super) static MEMORY_INJECT_ERROR_PATTERN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_inject_error_pattern_input"),
-    );
-
-    pub(super) static MEMORY_INJECT_ERROR_PATTERN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_inject_error_pattern_output"),
-    );
-
-    pub(super) static MEMORY_INJECT_EXECUTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_inject_execution_input"),
-    );
-
-    pub(super) static MEMORY_INJECT_EXECUTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_inject_execution_output"),
-    );
-
-    pub(super) static MEMORY_INJECT_OBSERVATION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_inject_observation_input"),
-    );
-
-    pub(super) static MEMORY_INJECT_OBSERVATION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_inject_observation_output"),
-    );
-
-    pub(super) static MEMORY_INJECT_QUALITY_GATE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_inject_quality_gate_input"),
-    );
-
-    pub(super) static MEMORY_INJECT_QUALITY_GATE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_inject_quality_gate_output"),
-    );
-
-    pub(super) static MEMORY_INJECT_SESSION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_inject_session_input"),
-    );
-
-    pub(super) static MEMORY_INJECT_SESSION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_inject_session_output"),
-    );
-
-    pub(super) static MEMORY_LIST_ERROR_PATTERN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_list_error_pattern_input"),
-    );
-
-    pub(super) static MEMORY_LIST_ERROR_PATTERN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_list_error_pattern_output"),
-    );
-
-    pub(super) static MEMORY_LIST_EXECUTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_list_execution_input"),
-    );
-
-    pub(super) static MEMORY_LIST_EXECUTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_list_execution_output"),
-    );
-
-    pub(super) static MEMORY_LIST_OBSERVATION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_list_observation_input"),
-    );
-
-    pub(super) static MEMORY_LIST_OBSERVATION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_list_observation_output"),
-    );
-
-    pub(super) static MEMORY_LIST_QUALITY_GATE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_list_quality_gate_input"),
-    );
-
-    pub(super) static MEMORY_LIST_QUALITY_GATE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_list_quality_gate_output"),
-    );
-
-    pub(super) static MEMORY_LIST_SESSION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_list_session_input"),
-    );
-
-    pub(super) static MEMORY_LIST_SESSION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_list_session_output"),
-    );
-
-    pub(super) static MEMORY_STORE_ERROR_PATTERN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_store_error_pattern_input"),
-    );
-
-    pub(super) static MEMORY_STORE_ERROR_PATTERN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_store_error_pattern_output"),
-    );
-
-    pub(super) static MEMORY_STORE_EXECUTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_store_execution_input"),
-    );
-
-    pub(super) static MEMORY_STORE_EXECUTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_store_execution_output"),
-    );
-
-    pub(super) static MEMORY_STORE_OBSERVATION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_store_observation_input"),
-    );
-
-    pub(super) static MEMORY_STORE_OBSERVATION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_store_observation_output"),
-    );
-
-    pub(super) static MEMORY_STORE_QUALITY_GATE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_store_quality_gate_input"),
-    );
-
-    pub(super) static MEMORY_STORE_QUALITY_GATE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_store_quality_gate_output"),
-    );
-
-    pub(super) static MEMORY_STORE_SESSION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_store_session_input"),
-    );
-
-    pub(super) static MEMORY_STORE_SESSION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_store_session_output"),
-    );
-
-    pub(super) static MEMORY_TIMELINE_ERROR_PATTERN_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_timeline_error_pattern_input"),
-    );
-
-    pub(super) static MEMORY_TIMELINE_ERROR_PATTERN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_timeline_error_pattern_output"),
-    );
-
-    pub(super) static MEMORY_TIMELINE_EXECUTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_timeline_execution_input"),
-    );
-
-    pub(super) static MEMORY_TIMELINE_EXECUTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_timeline_execution_output"),
-    );
-
-    pub(super) static MEMORY_TIMELINE_OBSERVATION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_timeline_observation_input"),
-    );
-
-    pub(super) static MEMORY_TIMELINE_OBSERVATION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_timeline_observation_output"),
-    );
-
-    pub(super) static MEMORY_TIMELINE_QUALITY_GATE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_timeline_quality_gate_input"),
-    );
-
-    pub(super) static MEMORY_TIMELINE_QUALITY_GATE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_timeline_quality_gate_output"),
-    );
-
-    pub(super) static MEMORY_TIMELINE_SESSION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "memory_timeline_session_input"),
-    );
-
-    pub(super) static MEMORY_TIMELINE_SESSION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "memory_timeline_session_output"),
-    );
-
-    pub(super) static SESSION_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "session_input"),
-    );
-
-    pub(super) static SESSION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "session_output"),
-    );
-
-    pub(super) static SESSION_CREATE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "session_create_input"),
-    );
-
-    pub(super) static SESSION_CREATE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "session_create_output"),
-    );
-
-    pub(super) static SESSION_GET_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "session_get_input"),
-    );
-
-    pub(super) static SESSION_GET_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "session_get_output"),
-    );
-
-    pub(super) static SESSION_LIST_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "session_list_input"),
-    );
-
-    pub(super) static SESSION_LIST_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "session_list_output"),
-    );
-
-    pub(super) static SESSION_READ_SUMMARY_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "session_read_summary_input"),
-    );
-
-    pub(super) static SESSION_READ_SUMMARY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "session_read_summary_output"),
-    );
-
-    pub(super) static SESSION_SUMMARIZE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "session_summarize_input"),
-    );
-
-    pub(super) static SESSION_SUMMARIZE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "session_summarize_output"),
-    );
-
-    pub(super) static SESSION_UPDATE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "session_update_input"),
-    );
-
-    pub(super) static SESSION_UPDATE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "session_update_output"),
-    );
-
-    pub(super) static AGENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "agent_input"),
-    );
-
-    pub(super) static AGENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "agent_output"),
-    );
-
-    pub(super) static AGENT_LOG_DELEGATION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "agent_log_delegation_input"),
-    );
-
-    pub(super) static AGENT_LOG_DELEGATION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "agent_log_delegation_output"),
-    );
-
-    pub(super) static AGENT_LOG_TOOL_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "agent_log_tool_input"),
-    );
-
-    pub(super) static AGENT_LOG_TOOL_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "agent_log_tool_output"),
-    );
-
-    pub(super) static PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_input"),
-    );
-
-    pub(super) static PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_output"),
-    );
-
-    pub(super) static PROJECT_CREATE_DECISION_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_create_decision_input"),
-    );
-
-    pub(super) static PROJECT_CREATE_DECISION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_create_decision_output"),
-    );
-
-    pub(super) static PROJECT_CREATE_DEPENDENCY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_create_dependency_input"),
-    );
-
-    pub(super) static PROJECT_CREATE_DEPENDENCY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_create_dependency_output"),
-    );
-
-    pub(super) static PROJECT_CREATE_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_create_issue_input"),
-    );
-
-    pub(super) static PROJECT_CREATE_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_create_issue_output"),
-    );
-
-    pub(super) static PROJECT_CREATE_PHASE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_create_phase_input"),
-    );
-
-    pub(super) static PROJECT_CREATE_PHASE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_create_phase_output"),
-    );
-
-    pub(super) static PROJECT_CREATE_PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_create_project_input"),
-    );
-
-    pub(super) static PROJECT_CREATE_PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_create_project_output"),
-    );
-
-    pub(super) static PROJECT_DELETE_DECISION_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_delete_decision_input"),
-    );
-
-    pub(super) static PROJECT_DELETE_DECISION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_delete_decision_output"),
-    );
-
-    pub(super) static PROJECT_DELETE_DEPENDENCY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_delete_dependency_input"),
-    );
-
-    pub(super) static PROJECT_DELETE_DEPENDENCY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_delete_dependency_output"),
-    );
-
-    pub(super) static PROJECT_DELETE_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_delete_issue_input"),
-    );
-
-    pub(super) static PROJECT_DELETE_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_delete_issue_output"),
-    );
-
-    pub(super) static PROJECT_DELETE_PHASE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_delete_phase_input"),
-    );
-
-    pub(super) static PROJECT_DELETE_PHASE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_delete_phase_output"),
-    );
-
-    pub(super) static PROJECT_DELETE_PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_delete_project_input"),
-    );
-
-    pub(super) static PROJECT_DELETE_PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_delete_project_output"),
-    );
-
-    pub(super) static PROJECT_GET_DECISION_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_get_decision_input"),
-    );
-
-    pub(super) static PROJECT_GET_DECISION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_get_decision_output"),
-    );
-
-    pub(super) static PROJECT_GET_DEPENDENCY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_get_dependency_input"),
-    );
-
-    pub(super) static PROJECT_GET_DEPENDENCY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_get_dependency_output"),
-    );
-
-    pub(super) static PROJECT_GET_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_get_issue_input"),
-    );
-
-    pub(super) static PROJECT_GET_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_get_issue_output"),
-    );
-
-    pub(super) static PROJECT_GET_PHASE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_get_phase_input"),
-    );
-
-    pub(super) static PROJECT_GET_PHASE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_get_phase_output"),
-    );
-
-    pub(super) static PROJECT_GET_PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_get_project_input"),
-    );
-
-    pub(super) static PROJECT_GET_PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_get_project_output"),
-    );
-
-    pub(super) static PROJECT_LIST_DECISION_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_list_decision_input"),
-    );
-
-    pub(super) static PROJECT_LIST_DECISION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_list_decision_output"),
-    );
-
-    pub(super) static PROJECT_LIST_DEPENDENCY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_list_dependency_input"),
-    );
-
-    pub(super) static PROJECT_LIST_DEPENDENCY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_list_dependency_output"),
-    );
-
-    pub(super) static PROJECT_LIST_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_list_issue_input"),
-    );
-
-    pub(super) static PROJECT_LIST_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_list_issue_output"),
-    );
-
-    pub(super) static PROJECT_LIST_PHASE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_list_phase_input"),
-    );
-
-    pub(super) static PROJECT_LIST_PHASE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_list_phase_output"),
-    );
-
-    pub(super) static PROJECT_LIST_PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_list_project_input"),
-    );
-
-    pub(super) static PROJECT_LIST_PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_list_project_output"),
-    );
-
-    pub(super) static PROJECT_UPDATE_DECISION_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_update_decision_input"),
-    );
-
-    pub(super) static PROJECT_UPDATE_DECISION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_update_decision_output"),
-    );
-
-    pub(super) static PROJECT_UPDATE_DEPENDENCY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_update_dependency_input"),
-    );
-
-    pub(super) static PROJECT_UPDATE_DEPENDENCY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_update_dependency_output"),
-    );
-
-    pub(super) static PROJECT_UPDATE_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_update_issue_input"),
-    );
-
-    pub(super) static PROJECT_UPDATE_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_update_issue_output"),
-    );
-
-    pub(super) static PROJECT_UPDATE_PHASE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_update_phase_input"),
-    );
-
-    pub(super) static PROJECT_UPDATE_PHASE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_update_phase_output"),
-    );
-
-    pub(super) static PROJECT_UPDATE_PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_update_project_input"),
-    );
-
-    pub(super) static PROJECT_UPDATE_PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "project_update_project_output"),
-    );
-
-    pub(super) static VCS_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "vcs_input"),
-    );
-
-    pub(super) static VCS_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "vcs_output"),
-    );
-
-    pub(super) static VCS_ANALYZE_IMPACT_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "vcs_analyze_impact_input"),
-    );
-
-    pub(super) static VCS_ANALYZE_IMPACT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "vcs_analyze_impact_output"),
-    );
-
-    pub(super) static VCS_COMPARE_BRANCHES_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "vcs_compare_branches_input"),
-    );
-
-    pub(super) static VCS_COMPARE_BRANCHES_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "vcs_compare_branches_output"),
-    );
-
-    pub(super) static VCS_INDEX_REPOSITORY_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "vcs_index_repository_input"),
-    );
-
-    pub(super) static VCS_INDEX_REPOSITORY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "vcs_index_repository_output"),
-    );
-
-    pub(super) static VCS_LIST_REPOSITORIES_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "vcs_list_repositories_input"),
-    );
-
-    pub(super) static VCS_LIST_REPOSITORIES_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "vcs_list_repositories_output"),
-    );
-
-    pub(super) static VCS_SEARCH_BRANCH_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "vcs_search_branch_input"),
-    );
-
-    pub(super) static VCS_SEARCH_BRANCH_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "vcs_search_branch_output"),
-    );
-
-    pub(super) static ENTITY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_input"),
-    );
-
-    pub(super) static ENTITY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_API_KEY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_api_key_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_API_KEY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_api_key_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_ASSIGNMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_assignment_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_assignment_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_BRANCH_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_branch_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_BRANCH_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_branch_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_COMMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_comment_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_COMMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_comment_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_issue_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_issue_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_LABEL_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_label_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_LABEL_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_label_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_LABEL_ASSIGNMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_label_assignment_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_label_assignment_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_ORG_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_org_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_ORG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_org_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_PLAN_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_plan_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_PLAN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_plan_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_REPOSITORY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_repository_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_REPOSITORY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_repository_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_REVIEW_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_review_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_REVIEW_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_review_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_TEAM_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_team_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_TEAM_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_team_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_TEAM_MEMBER_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_team_member_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_TEAM_MEMBER_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_team_member_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_USER_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_user_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_USER_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_user_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_VERSION_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_version_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_VERSION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_version_output"),
-    );
-
-    pub(super) static ENTITY_CREATE_WORKTREE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_worktree_input"),
-    );
-
-    pub(super) static ENTITY_CREATE_WORKTREE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_create_worktree_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_API_KEY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_api_key_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_API_KEY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_api_key_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_ASSIGNMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_assignment_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_assignment_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_BRANCH_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_branch_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_BRANCH_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_branch_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_COMMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_comment_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_COMMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_comment_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_issue_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_issue_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_LABEL_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_label_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_LABEL_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_label_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_LABEL_ASSIGNMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_label_assignment_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_label_assignment_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_ORG_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_org_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_ORG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_org_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_PLAN_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_plan_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_PLAN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_plan_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_REPOSITORY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_repository_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_REPOSITORY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_repository_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_TEAM_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_team_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_TEAM_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_team_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_TEAM_MEMBER_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_team_member_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_TEAM_MEMBER_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_team_member_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_USER_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_user_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_USER_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_user_output"),
-    );
-
-    pub(super) static ENTITY_DELETE_WORKTREE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_worktree_input"),
-    );
-
-    pub(super) static ENTITY_DELETE_WORKTREE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_delete_worktree_output"),
-    );
-
-    pub(super) static ENTITY_GET_API_KEY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_api_key_input"),
-    );
-
-    pub(super) static ENTITY_GET_API_KEY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_api_key_output"),
-    );
-
-    pub(super) static ENTITY_GET_ASSIGNMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_assignment_input"),
-    );
-
-    pub(super) static ENTITY_GET_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_assignment_output"),
-    );
-
-    pub(super) static ENTITY_GET_BRANCH_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_branch_input"),
-    );
-
-    pub(super) static ENTITY_GET_BRANCH_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_branch_output"),
-    );
-
-    pub(super) static ENTITY_GET_COMMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_comment_input"),
-    );
-
-    pub(super) static ENTITY_GET_COMMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_comment_output"),
-    );
-
-    pub(super) static ENTITY_GET_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_issue_input"),
-    );
-
-    pub(super) static ENTITY_GET_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_issue_output"),
-    );
-
-    pub(super) static ENTITY_GET_LABEL_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_label_input"),
-    );
-
-    pub(super) static ENTITY_GET_LABEL_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_label_output"),
-    );
-
-    pub(super) static ENTITY_GET_LABEL_ASSIGNMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_label_assignment_input"),
-    );
-
-    pub(super) static ENTITY_GET_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_label_assignment_output"),
-    );
-
-    pub(super) static ENTITY_GET_ORG_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_org_input"),
-    );
-
-    pub(super) static ENTITY_GET_ORG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_org_output"),
-    );
-
-    pub(super) static ENTITY_GET_PLAN_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_plan_input"),
-    );
-
-    pub(super) static ENTITY_GET_PLAN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_plan_output"),
-    );
-
-    pub(super) static ENTITY_GET_REPOSITORY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_repository_input"),
-    );
-
-    pub(super) static ENTITY_GET_REPOSITORY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_repository_output"),
-    );
-
-    pub(super) static ENTITY_GET_REVIEW_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_review_input"),
-    );
-
-    pub(super) static ENTITY_GET_REVIEW_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_review_output"),
-    );
-
-    pub(super) static ENTITY_GET_TEAM_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_team_input"),
-    );
-
-    pub(super) static ENTITY_GET_TEAM_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_team_output"),
-    );
-
-    pub(super) static ENTITY_GET_TEAM_MEMBER_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_team_member_input"),
-    );
-
-    pub(super) static ENTITY_GET_TEAM_MEMBER_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_team_member_output"),
-    );
-
-    pub(super) static ENTITY_GET_USER_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_user_input"),
-    );
-
-    pub(super) static ENTITY_GET_USER_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_user_output"),
-    );
-
-    pub(super) static ENTITY_GET_VERSION_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_version_input"),
-    );
-
-    pub(super) static ENTITY_GET_VERSION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_version_output"),
-    );
-
-    pub(super) static ENTITY_GET_WORKTREE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_worktree_input"),
-    );
-
-    pub(super) static ENTITY_GET_WORKTREE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_get_worktree_output"),
-    );
-
-    pub(super) static ENTITY_LIST_API_KEY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_api_key_input"),
-    );
-
-    pub(super) static ENTITY_LIST_API_KEY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_api_key_output"),
-    );
-
-    pub(super) static ENTITY_LIST_ASSIGNMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_assignment_input"),
-    );
-
-    pub(super) static ENTITY_LIST_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_assignment_output"),
-    );
-
-    pub(super) static ENTITY_LIST_BRANCH_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_branch_input"),
-    );
-
-    pub(super) static ENTITY_LIST_BRANCH_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_branch_output"),
-    );
-
-    pub(super) static ENTITY_LIST_COMMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_comment_input"),
-    );
-
-    pub(super) static ENTITY_LIST_COMMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_comment_output"),
-    );
-
-    pub(super) static ENTITY_LIST_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_issue_input"),
-    );
-
-    pub(super) static ENTITY_LIST_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_issue_output"),
-    );
-
-    pub(super) static ENTITY_LIST_LABEL_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_label_input"),
-    );
-
-    pub(super) static ENTITY_LIST_LABEL_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_label_output"),
-    );
-
-    pub(super) static ENTITY_LIST_LABEL_ASSIGNMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_label_assignment_input"),
-    );
-
-    pub(super) static ENTITY_LIST_LABEL_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_label_assignment_output"),
-    );
-
-    pub(super) static ENTITY_LIST_ORG_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_org_input"),
-    );
-
-    pub(super) static ENTITY_LIST_ORG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_org_output"),
-    );
-
-    pub(super) static ENTITY_LIST_PLAN_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_plan_input"),
-    );
-
-    pub(super) static ENTITY_LIST_PLAN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_plan_output"),
-    );
-
-    pub(super) static ENTITY_LIST_REPOSITORY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_repository_input"),
-    );
-
-    pub(super) static ENTITY_LIST_REPOSITORY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_repository_output"),
-    );
-
-    pub(super) static ENTITY_LIST_REVIEW_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_review_input"),
-    );
-
-    pub(super) static ENTITY_LIST_REVIEW_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_review_output"),
-    );
-
-    pub(super) static ENTITY_LIST_TEAM_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_team_input"),
-    );
-
-    pub(super) static ENTITY_LIST_TEAM_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_team_output"),
-    );
-
-    pub(super) static ENTITY_LIST_TEAM_MEMBER_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_team_member_input"),
-    );
-
-    pub(super) static ENTITY_LIST_TEAM_MEMBER_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_team_member_output"),
-    );
-
-    pub(super) static ENTITY_LIST_USER_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_user_input"),
-    );
-
-    pub(super) static ENTITY_LIST_USER_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_user_output"),
-    );
-
-    pub(super) static ENTITY_LIST_VERSION_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_version_input"),
-    );
-
-    pub(super) static ENTITY_LIST_VERSION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_version_output"),
-    );
-
-    pub(super) static ENTITY_LIST_WORKTREE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_worktree_input"),
-    );
-
-    pub(super) static ENTITY_LIST_WORKTREE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_list_worktree_output"),
-    );
-
-    pub(super) static ENTITY_RELEASE_ASSIGNMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_release_assignment_input"),
-    );
-
-    pub(super) static ENTITY_RELEASE_ASSIGNMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_release_assignment_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_API_KEY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_api_key_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_API_KEY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_api_key_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_BRANCH_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_branch_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_BRANCH_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_branch_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_COMMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_comment_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_COMMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_comment_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_issue_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_issue_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_LABEL_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_label_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_LABEL_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_label_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_ORG_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_org_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_ORG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_org_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_PLAN_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_plan_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_PLAN_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_plan_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_REPOSITORY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_repository_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_REPOSITORY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_repository_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_TEAM_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_team_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_TEAM_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_team_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_TEAM_MEMBER_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_team_member_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_TEAM_MEMBER_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_team_member_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_USER_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_user_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_USER_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_user_output"),
-    );
-
-    pub(super) static ENTITY_UPDATE_WORKTREE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_worktree_input"),
-    );
-
-    pub(super) static ENTITY_UPDATE_WORKTREE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "entity_update_worktree_output"),
-    );
-}

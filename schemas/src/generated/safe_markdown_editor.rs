@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
-    Texts, ToolSpec, WriteCx, dispatch, resources_and_prompts, spec,
+    Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Texts, ToolSpec,
+    WriteCx, dispatch, resources_and_prompts, spec,
 };
 
 /// SafeMarkdownEditor: the tools, one method each. Implementors write `async fn`.
@@ -975,14 +975,8 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 9] = [
     ToolSpec {
-        name: "insert_section",
         description: "Insert a new section at a specified location.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE,
         mutating: true,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
@@ -995,18 +989,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: Some("/position"),
             },
         ],
-        examples: Examples::Kept(&TEXTS, "insert_section_examples"),
-        ..ToolSpec::new(&schema::INSERT_SECTION_INPUT, &schema::INSERT_SECTION_OUTPUT)
+        ..ToolSpec::kept("insert_section", &TEXTS, "insert_section")
     },
     ToolSpec {
-        name: "delete_section",
         description: "Delete a section by ID or heading.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
@@ -1019,18 +1006,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: Examples::Kept(&TEXTS, "delete_section_examples"),
-        ..ToolSpec::new(&schema::DELETE_SECTION_INPUT, &schema::DELETE_SECTION_OUTPUT)
+        ..ToolSpec::kept("delete_section", &TEXTS, "delete_section")
     },
     ToolSpec {
-        name: "update_section",
         description: "Update the content of a section.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: true,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive().idempotent(),
         mutating: true,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
@@ -1043,18 +1023,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: Examples::Kept(&TEXTS, "update_section_examples"),
-        ..ToolSpec::new(&schema::UPDATE_SECTION_INPUT, &schema::UPDATE_SECTION_OUTPUT)
+        ..ToolSpec::kept("update_section", &TEXTS, "update_section")
     },
     ToolSpec {
-        name: "move_section",
         description: "Move a section to a new location.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.idempotent(),
         mutating: true,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
@@ -1067,19 +1040,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: Some("/new_position"),
             },
         ],
-        examples: Examples::Kept(&TEXTS, "move_section_examples"),
-        ..ToolSpec::new(&schema::MOVE_SECTION_INPUT, &schema::MOVE_SECTION_OUTPUT)
+        ..ToolSpec::kept("move_section", &TEXTS, "move_section")
     },
     ToolSpec {
-        name: "get_section",
         description: "Retrieve a section's content.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
             spec::Effect {
@@ -1091,32 +1056,17 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: Examples::Kept(&TEXTS, "get_section_examples"),
-        ..ToolSpec::new(&schema::GET_SECTION_INPUT, &schema::GET_SECTION_OUTPUT)
+        ..ToolSpec::kept("get_section", &TEXTS, "get_section")
     },
     ToolSpec {
-        name: "list_sections",
         description: "List all sections and their metadata.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
-        examples: Examples::Kept(&TEXTS, "list_sections_examples"),
-        ..ToolSpec::new(&schema::LIST_SECTIONS_INPUT, &schema::LIST_SECTIONS_OUTPUT)
+        ..ToolSpec::kept("list_sections", &TEXTS, "list_sections")
     },
     ToolSpec {
-        name: "undo",
         description: "Undo the last operation.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
@@ -1129,18 +1079,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: Examples::Kept(&TEXTS, "undo_examples"),
-        ..ToolSpec::new(&schema::UNDO_INPUT, &schema::UNDO_OUTPUT)
+        ..ToolSpec::kept("undo", &TEXTS, "undo")
     },
     ToolSpec {
-        name: "redo",
         description: "Redo the last operation.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
@@ -1153,19 +1096,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: Examples::Kept(&TEXTS, "redo_examples"),
-        ..ToolSpec::new(&schema::REDO_INPUT, &schema::REDO_OUTPUT)
+        ..ToolSpec::kept("redo", &TEXTS, "redo")
     },
     ToolSpec {
-        name: "get_document",
         description: "Retrieve the full Markdown document.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[
             spec::Effect {
@@ -1177,8 +1112,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        examples: Examples::Kept(&TEXTS, "get_document_examples"),
-        ..ToolSpec::new(&schema::GET_DOCUMENT_INPUT, &schema::GET_DOCUMENT_OUTPUT)
+        ..ToolSpec::kept("get_document", &TEXTS, "get_document")
     },
 ];
 
@@ -1246,91 +1180,19 @@ pub static PROMPTS: [spec::PromptSpec; 3] = [
     },
 ];
 
-/// The schemas of requests, responses and resources.
+/// The schemas of resources.
 mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static INSERT_SECTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "insert_section_input"),
-    );
-
-    pub(super) static INSERT_SECTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "insert_section_output"),
-    );
-
-    pub(super) static DELETE_SECTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "delete_section_input"),
-    );
-
-    pub(super) static DELETE_SECTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "delete_section_output"),
-    );
-
-    pub(super) static UPDATE_SECTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "update_section_input"),
-    );
-
-    pub(super) static UPDATE_SECTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "update_section_output"),
-    );
-
-    pub(super) static MOVE_SECTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "move_section_input"),
-    );
-
-    pub(super) static MOVE_SECTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "move_section_output"),
-    );
-
-    pub(super) static GET_SECTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "get_section_input"),
-    );
-
-    pub(super) static GET_SECTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "get_section_output"),
-    );
-
-    pub(super) static LIST_SECTIONS_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "list_sections_input"),
-    );
-
-    pub(super) static LIST_SECTIONS_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "list_sections_output"),
-    );
-
-    pub(super) static UNDO_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "undo_input"),
-    );
-
-    pub(super) static UNDO_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "undo_output"),
-    );
-
-    pub(super) static REDO_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "redo_input"),
-    );
-
-    pub(super) static REDO_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "redo_output"),
-    );
-
-    pub(super) static GET_DOCUMENT_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "get_document_input"),
-    );
-
-    pub(super) static GET_DOCUMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "get_document_output"),
-    );
+    use super::{Schema, TEXTS};
 
     pub(super) static DOCUMENT_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "document_resource"),
+        TEXTS.text("document_resource"),
     );
 
     pub(super) static HISTORY_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "history_resource"),
+        TEXTS.text("history_resource"),
     );
 
     pub(super) static METADATA_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "metadata_resource"),
+        TEXTS.text("metadata_resource"),
     );
 }

@@ -401,8 +401,8 @@ fn listed_tool(contract: &ContractSpec, spec: &'static ToolSpec) -> Tool {
         .destructive(hints.destructive)
         .idempotent(hints.idempotent)
         .open_world(hints.open_world);
-    let tool = Tool::new(spec.name, spec.description, object(spec.input))
-        .with_raw_output_schema(object(spec.output))
+    let tool = Tool::new(spec.name, spec.description, object(&spec.input))
+        .with_raw_output_schema(object(&spec.output))
         .with_annotations(annotations);
     match rules_of(contract, spec) {
         None => tool,

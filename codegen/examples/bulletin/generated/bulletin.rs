@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
-    Texts, ToolSpec, WriteCx, dispatch, spec,
+    Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Texts, ToolSpec,
+    WriteCx, dispatch, spec,
 };
 
 /// Bulletin board: the tools, one method each. Implementors write `async fn`.
@@ -545,15 +545,8 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 3] = [
     ToolSpec {
-        name: "read_notice",
         description: "Read a notice.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &[
             "AUTH_REQUIRED",
             "EXPIRED",
@@ -566,18 +559,11 @@ pub static TOOLS: [ToolSpec; 3] = [
         roles: &["owner", "reviewer", "reader", "agent"],
         gates: &[&GATE_DISCRETION],
         tags: &["notices", "reading"],
-        examples: Examples::Kept(&TEXTS, "read_notice_examples"),
-        ..ToolSpec::new(&schema::READ_NOTICE_INPUT, &schema::READ_NOTICE_OUTPUT)
+        ..ToolSpec::kept("read_notice", &TEXTS, "read_notice")
     },
     ToolSpec {
-        name: "post_notice",
         description: "Post a notice, or another text in its place. An agent's waits in the folder `waiting`.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: true,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive().idempotent(),
         mutating: true,
         errors: &[
             "AUTH_REQUIRED",
@@ -591,18 +577,11 @@ pub static TOOLS: [ToolSpec; 3] = [
         roles: &["owner", "agent"],
         gates: &[&GATE_ACCOUNTABILITY, &GATE_MANNERS],
         tags: &["notices"],
-        examples: Examples::Kept(&TEXTS, "post_notice_examples"),
-        ..ToolSpec::new(&schema::POST_NOTICE_INPUT, &schema::POST_NOTICE_OUTPUT)
+        ..ToolSpec::kept("post_notice", &TEXTS, "post_notice")
     },
     ToolSpec {
-        name: "remove_notice",
         description: "Take a notice down.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &[
             "AUTH_REQUIRED",
@@ -616,8 +595,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         roles: &["owner", "agent"],
         gates: &[&GATE_MANNERS],
         rate_limit: Some("removals"),
-        examples: Examples::Kept(&TEXTS, "remove_notice_examples"),
-        ..ToolSpec::new(&schema::REMOVE_NOTICE_INPUT, &schema::REMOVE_NOTICE_OUTPUT)
+        ..ToolSpec::kept("remove_notice", &TEXTS, "remove_notice")
     },
 ];
 
@@ -650,30 +628,30 @@ pub static AUTH: spec::AuthSpec = spec::AuthSpec {
 
 /// What the facts of calls must satisfy, by gate and clause.
 mod clause {
-    use super::{Schema, TEXTS, Text};
+    use super::{Schema, TEXTS};
 
     pub(super) static ACCOUNTABILITY_AGENTS_ARE_REVIEWED: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_accountability_agents_are_reviewed"),
+        TEXTS.text("gate_accountability_agents_are_reviewed"),
     );
 
     pub(super) static ACCOUNTABILITY_AGENTS_SAY_WHY: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_accountability_agents_say_why"),
+        TEXTS.text("gate_accountability_agents_say_why"),
     );
 
     pub(super) static MANNERS_SAYS_SOMETHING: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_manners_says_something"),
+        TEXTS.text("gate_manners_says_something"),
     );
 
     pub(super) static MANNERS_AGENTS_ARE_CALM: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_manners_agents_are_calm"),
+        TEXTS.text("gate_manners_agents_are_calm"),
     );
 
     pub(super) static MANNERS_OTHERS_KEEP_THEIR_WORDS: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_manners_others_keep_their_words"),
+        TEXTS.text("gate_manners_others_keep_their_words"),
     );
 
     pub(super) static DISCRETION_CONFIDENTIAL_NOTICES_STAY: Schema = Schema::exact(
-        Text::Kept(&TEXTS, "gate_discretion_confidential_notices_stay"),
+        TEXTS.text("gate_discretion_confidential_notices_stay"),
     );
 }
 
@@ -693,19 +671,13 @@ pub static GATE_ACCOUNTABILITY: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an owner posts",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_accountability_agents_are_reviewed_0_facts",
-                    ),
+                    json: TEXTS.text("gate_accountability_agents_are_reviewed_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "an agent posts",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_accountability_agents_are_reviewed_1_facts",
-                    ),
+                    json: TEXTS.text("gate_accountability_agents_are_reviewed_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -723,19 +695,13 @@ pub static GATE_ACCOUNTABILITY: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an owner says nothing",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_accountability_agents_say_why_0_facts",
-                    ),
+                    json: TEXTS.text("gate_accountability_agents_say_why_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "an agent says nothing",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_accountability_agents_say_why_1_facts",
-                    ),
+                    json: TEXTS.text("gate_accountability_agents_say_why_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -760,13 +726,13 @@ pub static GATE_MANNERS: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "words",
-                    json: Text::Kept(&TEXTS, "gate_manners_says_something_0_facts"),
+                    json: TEXTS.text("gate_manners_says_something_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "dots",
-                    json: Text::Kept(&TEXTS, "gate_manners_says_something_1_facts"),
+                    json: TEXTS.text("gate_manners_says_something_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -784,13 +750,13 @@ pub static GATE_MANNERS: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an agent takes its time",
-                    json: Text::Kept(&TEXTS, "gate_manners_agents_are_calm_0_facts"),
+                    json: TEXTS.text("gate_manners_agents_are_calm_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "an agent hurries to remove",
-                    json: Text::Kept(&TEXTS, "gate_manners_agents_are_calm_1_facts"),
+                    json: TEXTS.text("gate_manners_agents_are_calm_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -808,25 +774,16 @@ pub static GATE_MANNERS: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a new notice",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_manners_others_keep_their_words_0_facts",
-                    ),
+                    json: TEXTS.text("gate_manners_others_keep_their_words_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a long notice becomes short",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_manners_others_keep_their_words_1_facts",
-                    ),
+                    json: TEXTS.text("gate_manners_others_keep_their_words_1_facts"),
                     breaks: true,
                     documents: Some(
-                        Text::Kept(
-                            &TEXTS,
-                            "gate_manners_others_keep_their_words_1_documents",
-                        ),
+                        TEXTS.text("gate_manners_others_keep_their_words_1_documents"),
                     ),
                 },
             ],
@@ -850,30 +807,26 @@ pub static GATE_DISCRETION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an owner reads it",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_discretion_confidential_notices_stay_0_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_discretion_confidential_notices_stay_0_facts"),
                     breaks: false,
                     documents: Some(
-                        Text::Kept(
-                            &TEXTS,
-                            "gate_discretion_confidential_notices_stay_0_documents",
-                        ),
+                        TEXTS
+                            .text(
+                                "gate_discretion_confidential_notices_stay_0_documents",
+                            ),
                     ),
                 },
                 spec::GateExample {
                     name: "an agent reads it",
-                    json: Text::Kept(
-                        &TEXTS,
-                        "gate_discretion_confidential_notices_stay_1_facts",
-                    ),
+                    json: TEXTS
+                        .text("gate_discretion_confidential_notices_stay_1_facts"),
                     breaks: true,
                     documents: Some(
-                        Text::Kept(
-                            &TEXTS,
-                            "gate_discretion_confidential_notices_stay_1_documents",
-                        ),
+                        TEXTS
+                            .text(
+                                "gate_discretion_confidential_notices_stay_1_documents",
+                            ),
                     ),
                 },
             ],
@@ -890,32 +843,3 @@ pub static RATE_LIMITS: [spec::RateLimit; 1] = [
         per: spec::RateLimitPer::Session,
     },
 ];
-
-/// The schemas of requests, responses and resources.
-mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static READ_NOTICE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "read_notice_input"),
-    );
-
-    pub(super) static READ_NOTICE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "read_notice_output"),
-    );
-
-    pub(super) static POST_NOTICE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "post_notice_input"),
-    );
-
-    pub(super) static POST_NOTICE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "post_notice_output"),
-    );
-
-    pub(super) static REMOVE_NOTICE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "remove_notice_input"),
-    );
-
-    pub(super) static REMOVE_NOTICE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "remove_notice_output"),
-    );
-}

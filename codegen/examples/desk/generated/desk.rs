@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
-    Texts, ToolSpec, WriteCx, dispatch, spec,
+    Failure, FailureKind, ReadCx, Rejection, Staged, Store, Texts, ToolSpec, WriteCx,
+    dispatch, spec,
 };
 
 /// Desk: the tools and their operations, one method each. Implementors write `async fn`.
@@ -586,14 +586,8 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 2] = [
     ToolSpec {
-        name: "edit",
         description: "Change a page, or one of its lines.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["CONFLICT", "FAILED", "INVALID", "NOT_FOUND"],
         operations: Some(spec::Operations {
@@ -606,47 +600,33 @@ pub static TOOLS: [ToolSpec; 2] = [
             ],
             all: &[
                 ToolSpec {
-                    name: "edit",
                     description: "Add a line at the end of a page.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "edit/append-line",
-                        select: &["/action", "/resource"],
-                        is: &["append", "line"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "edit/append-line",
+                            &["/action", "/resource"],
+                            &["append", "line"],
+                        ),
+                    ),
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    examples: Examples::Kept(&TEXTS, "edit_append_line_examples"),
-                    ..ToolSpec::new(
-                        &schema::EDIT_APPEND_LINE_INPUT,
-                        &schema::EDIT_APPEND_LINE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("edit", &TEXTS, "edit_append_line")
                 },
                 ToolSpec {
-                    name: "edit",
                     description: "Delete a page.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "edit/delete-page",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "page"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "edit/delete-page",
+                            &["/action", "/resource"],
+                            &["delete", "page"],
+                        ),
+                    ),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::Delete,
@@ -659,29 +639,20 @@ pub static TOOLS: [ToolSpec; 2] = [
                     ],
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    examples: Examples::Kept(&TEXTS, "edit_delete_page_examples"),
-                    ..ToolSpec::new(
-                        &schema::EDIT_DELETE_PAGE_INPUT,
-                        &schema::EDIT_DELETE_PAGE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("edit", &TEXTS, "edit_delete_page")
                 },
                 ToolSpec {
-                    name: "edit",
                     description: "Write a page.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "edit/write-page",
-                        select: &["/action", "/resource"],
-                        is: &["write", "page"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "edit/write-page",
+                            &["/action", "/resource"],
+                            &["write", "page"],
+                        ),
+                    ),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::Write,
@@ -694,29 +665,21 @@ pub static TOOLS: [ToolSpec; 2] = [
                     ],
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    examples: Examples::Kept(&TEXTS, "edit_write_page_examples"),
-                    ..ToolSpec::new(
-                        &schema::EDIT_WRITE_PAGE_INPUT,
-                        &schema::EDIT_WRITE_PAGE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("edit", &TEXTS, "edit_write_page")
                 },
                 ToolSpec {
-                    name: "edit",
                     description: "Write a section of a page, with its heading.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "edit/write-section",
-                        select: &["/action", "/resource"],
-                        is: &["write", "page"],
-                        has: &["/section"],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                                "edit/write-section",
+                                &["/action", "/resource"],
+                                &["write", "page"],
+                            )
+                            .having(&["/section"]),
+                    ),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::ReplaceSection,
@@ -729,50 +692,29 @@ pub static TOOLS: [ToolSpec; 2] = [
                     ],
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    examples: Examples::Kept(&TEXTS, "edit_write_section_examples"),
-                    ..ToolSpec::new(
-                        &schema::EDIT_WRITE_SECTION_INPUT,
-                        &schema::EDIT_WRITE_SECTION_OUTPUT,
-                    )
+                    ..ToolSpec::kept("edit", &TEXTS, "edit_write_section")
                 },
             ],
         }),
         modes: &["writing"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::new(&schema::EDIT_INPUT, &schema::EDIT_OUTPUT)
+        ..ToolSpec::kept("edit", &TEXTS, "edit")
     },
     ToolSpec {
-        name: "look",
         description: "Look at pages.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["FAILED", "INVALID", "NOT_FOUND"],
         operations: Some(spec::Operations {
             select: &["/at"],
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "look",
                     description: "Read a page.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: true,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "look/page",
-                        select: &["/at"],
-                        is: &["page"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new("look/page", &["/at"], &["page"]),
+                    ),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::Read,
@@ -784,57 +726,31 @@ pub static TOOLS: [ToolSpec; 2] = [
                         },
                     ],
                     path: Some("/path"),
-                    examples: Examples::Kept(&TEXTS, "look_page_examples"),
-                    ..ToolSpec::new(&schema::LOOK_PAGE_INPUT, &schema::LOOK_PAGE_OUTPUT)
+                    ..ToolSpec::kept("look", &TEXTS, "look_page")
                 },
                 ToolSpec {
-                    name: "look",
                     description: "List the pages.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: true,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "look/pages",
-                        select: &["/at"],
-                        is: &["pages"],
-                        has: &[],
-                    }),
-                    examples: Examples::Kept(&TEXTS, "look_pages_examples"),
-                    ..ToolSpec::new(
-                        &schema::LOOK_PAGES_INPUT,
-                        &schema::LOOK_PAGES_OUTPUT,
-                    )
+                    operation: Some(
+                        spec::Operation::new("look/pages", &["/at"], &["pages"]),
+                    ),
+                    ..ToolSpec::kept("look", &TEXTS, "look_pages")
                 },
                 ToolSpec {
-                    name: "look",
                     description: "Count the bytes of a page.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: false,
-                        idempotent: true,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "look/size",
-                        select: &["/at"],
-                        is: &["size"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new("look/size", &["/at"], &["size"]),
+                    ),
                     path: Some("/path"),
-                    examples: Examples::Kept(&TEXTS, "look_size_examples"),
-                    ..ToolSpec::new(&schema::LOOK_SIZE_INPUT, &schema::LOOK_SIZE_OUTPUT)
+                    ..ToolSpec::kept("look", &TEXTS, "look_size")
                 },
             ],
         }),
         modes: &["writing", "reading"],
-        ..ToolSpec::new(&schema::LOOK_INPUT, &schema::LOOK_OUTPUT)
+        ..ToolSpec::kept("look", &TEXTS, "look")
     },
 ];
 
@@ -916,80 +832,3 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
         message: "'{tool}' needs to know {fields}",
     },
 };
-
-/// The schemas of requests, responses and resources.
-mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static EDIT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "edit_input"),
-    );
-
-    pub(super) static EDIT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "edit_output"),
-    );
-
-    pub(super) static EDIT_APPEND_LINE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "edit_append_line_input"),
-    );
-
-    pub(super) static EDIT_APPEND_LINE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "edit_append_line_output"),
-    );
-
-    pub(super) static EDIT_DELETE_PAGE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "edit_delete_page_input"),
-    );
-
-    pub(super) static EDIT_DELETE_PAGE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "edit_delete_page_output"),
-    );
-
-    pub(super) static EDIT_WRITE_PAGE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "edit_write_page_input"),
-    );
-
-    pub(super) static EDIT_WRITE_PAGE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "edit_write_page_output"),
-    );
-
-    pub(super) static EDIT_WRITE_SECTION_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "edit_write_section_input"),
-    );
-
-    pub(super) static EDIT_WRITE_SECTION_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "edit_write_section_output"),
-    );
-
-    pub(super) static LOOK_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "look_input"),
-    );
-
-    pub(super) static LOOK_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "look_output"),
-    );
-
-    pub(super) static LOOK_PAGE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "look_page_input"),
-    );
-
-    pub(super) static LOOK_PAGE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "look_page_output"),
-    );
-
-    pub(super) static LOOK_PAGES_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "look_pages_input"),
-    );
-
-    pub(super) static LOOK_PAGES_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "look_pages_output"),
-    );
-
-    pub(super) static LOOK_SIZE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "look_size_input"),
-    );
-
-    pub(super) static LOOK_SIZE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "look_size_output"),
-    );
-}

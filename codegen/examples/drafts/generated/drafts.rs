@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
-    Texts, ToolSpec, WriteCx, dispatch, resources_and_prompts, spec,
+    Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Texts, ToolSpec,
+    WriteCx, dispatch, resources_and_prompts, spec,
 };
 
 /// Drafts: the tools, one method each. Implementors write `async fn`.
@@ -699,14 +699,8 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 1] = [
     ToolSpec {
-        name: "propose_draft",
         description: "Propose a text for a document. An agent's waits until a person has decided on it.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: true,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive().idempotent(),
         mutating: true,
         errors: &["AUTH_REQUIRED", "INVALID", "UNAVAILABLE", "FAILED"],
         roles: &["owner", "agent"],
@@ -716,8 +710,7 @@ pub static TOOLS: [ToolSpec; 1] = [
             is: "pending_review",
             instance: "/review_workflow_id",
         }),
-        examples: Examples::Kept(&TEXTS, "propose_draft_examples"),
-        ..ToolSpec::new(&schema::PROPOSE_DRAFT_INPUT, &schema::PROPOSE_DRAFT_OUTPUT)
+        ..ToolSpec::kept("propose_draft", &TEXTS, "propose_draft")
     },
 ];
 
@@ -875,9 +868,7 @@ pub static WORKFLOW_DRAFT_REVIEW: spec::WorkflowSpec = spec::WorkflowSpec {
 };
 
 /// Schema of the parameters of a request that starts one.
-static RESEARCH_PARAMETERS: Schema = Schema::exact(
-    Text::Kept(&TEXTS, "research_parameters"),
-);
+static RESEARCH_PARAMETERS: Schema = Schema::exact(TEXTS.text("research_parameters"));
 
 /// Two steps, each completed by the owner or an agent.
 ///
@@ -1022,31 +1013,23 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 3] = [
     },
 ];
 
-/// The schemas of requests, responses and resources.
+/// The schemas of resources.
 mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static PROPOSE_DRAFT_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "propose_draft_input"),
-    );
-
-    pub(super) static PROPOSE_DRAFT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "propose_draft_output"),
-    );
+    use super::{Schema, TEXTS};
 
     pub(super) static WAITING_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "waiting_resource"),
+        TEXTS.text("waiting_resource"),
     );
 
     pub(super) static DRAFT_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "draft_resource"),
+        TEXTS.text("draft_resource"),
     );
 
     pub(super) static DRAFT_VERSION_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "draft_version_resource"),
+        TEXTS.text("draft_version_resource"),
     );
 
     pub(super) static INDEX_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "index_resource"),
+        TEXTS.text("index_resource"),
     );
 }

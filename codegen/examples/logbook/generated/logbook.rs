@@ -16,8 +16,7 @@ use std::{fmt, future::Future, sync::Arc};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Store, Text, Texts,
-    ToolSpec, dispatch, spec,
+    Failure, FailureKind, ReadCx, Rejection, Store, Texts, ToolSpec, dispatch, spec,
 };
 
 /// Logbook: the tools and their operations, one method each. Implementors write `async fn`.
@@ -340,14 +339,8 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 2] = [
     ToolSpec {
-        name: "log",
         description: "Make and read the entries of the log.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["CONFLICT", "FAILED", "INVALID", "NOT_FOUND"],
         operations: Some(spec::Operations {
@@ -355,22 +348,17 @@ pub static TOOLS: [ToolSpec; 2] = [
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "log",
                     description: "Create an entry.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "log/create-entry",
-                        select: &["/action", "/resource"],
-                        is: &["create", "entry"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "log/create-entry",
+                            &["/action", "/resource"],
+                            &["create", "entry"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "entry",
                         action: spec::Action::Create,
@@ -378,29 +366,20 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "log_create_entry_examples"),
-                    ..ToolSpec::new(
-                        &schema::LOG_CREATE_ENTRY_INPUT,
-                        &schema::LOG_CREATE_ENTRY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("log", &TEXTS, "log_create_entry")
                 },
                 ToolSpec {
-                    name: "log",
                     description: "Delete an entry.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "log/delete-entry",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "entry"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "log/delete-entry",
+                            &["/action", "/resource"],
+                            &["delete", "entry"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "entry",
                         action: spec::Action::Delete,
@@ -408,29 +387,19 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "log_delete_entry_examples"),
-                    ..ToolSpec::new(
-                        &schema::LOG_DELETE_ENTRY_INPUT,
-                        &schema::LOG_DELETE_ENTRY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("log", &TEXTS, "log_delete_entry")
                 },
                 ToolSpec {
-                    name: "log",
                     description: "Get an entry.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "log/get-entry",
-                        select: &["/action", "/resource"],
-                        is: &["get", "entry"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "log/get-entry",
+                            &["/action", "/resource"],
+                            &["get", "entry"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "entry",
                         action: spec::Action::Get,
@@ -438,56 +407,36 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "log_get_entry_examples"),
-                    ..ToolSpec::new(
-                        &schema::LOG_GET_ENTRY_INPUT,
-                        &schema::LOG_GET_ENTRY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("log", &TEXTS, "log_get_entry")
                 },
                 ToolSpec {
-                    name: "log",
                     description: "List each entry that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "log/list-entry",
-                        select: &["/action", "/resource"],
-                        is: &["list", "entry"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "log/list-entry",
+                            &["/action", "/resource"],
+                            &["list", "entry"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "entry",
                         action: spec::Action::List,
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "log_list_entry_examples"),
-                    ..ToolSpec::new(
-                        &schema::LOG_LIST_ENTRY_INPUT,
-                        &schema::LOG_LIST_ENTRY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("log", &TEXTS, "log_list_entry")
                 },
             ],
         }),
         modes: &["sailing", "adrift"],
         provenance: Some(spec::ProvenanceUse::Required),
-        ..ToolSpec::new(&schema::LOG_INPUT, &schema::LOG_OUTPUT)
+        ..ToolSpec::kept("log", &TEXTS, "log")
     },
     ToolSpec {
-        name: "crew",
         description: "Sign sailors on and off, and list them.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["CONFLICT", "FAILED", "INVALID", "NOT_FOUND"],
         operations: Some(spec::Operations {
@@ -495,22 +444,17 @@ pub static TOOLS: [ToolSpec; 2] = [
             refused: &[],
             all: &[
                 ToolSpec {
-                    name: "crew",
                     description: "Create a sailor.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "crew/create-sailor",
-                        select: &["/action", "/resource"],
-                        is: &["create", "sailor"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "crew/create-sailor",
+                            &["/action", "/resource"],
+                            &["create", "sailor"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "sailor",
                         action: spec::Action::Create,
@@ -518,29 +462,20 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "crew_create_sailor_examples"),
-                    ..ToolSpec::new(
-                        &schema::CREW_CREATE_SAILOR_INPUT,
-                        &schema::CREW_CREATE_SAILOR_OUTPUT,
-                    )
+                    ..ToolSpec::kept("crew", &TEXTS, "crew_create_sailor")
                 },
                 ToolSpec {
-                    name: "crew",
                     description: "Delete a sailor.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "crew/delete-sailor",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "sailor"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "crew/delete-sailor",
+                            &["/action", "/resource"],
+                            &["delete", "sailor"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "sailor",
                         action: spec::Action::Delete,
@@ -548,29 +483,19 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "crew_delete_sailor_examples"),
-                    ..ToolSpec::new(
-                        &schema::CREW_DELETE_SAILOR_INPUT,
-                        &schema::CREW_DELETE_SAILOR_OUTPUT,
-                    )
+                    ..ToolSpec::kept("crew", &TEXTS, "crew_delete_sailor")
                 },
                 ToolSpec {
-                    name: "crew",
                     description: "Get a sailor.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "crew/get-sailor",
-                        select: &["/action", "/resource"],
-                        is: &["get", "sailor"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "crew/get-sailor",
+                            &["/action", "/resource"],
+                            &["get", "sailor"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "sailor",
                         action: spec::Action::Get,
@@ -578,46 +503,32 @@ pub static TOOLS: [ToolSpec; 2] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "crew_get_sailor_examples"),
-                    ..ToolSpec::new(
-                        &schema::CREW_GET_SAILOR_INPUT,
-                        &schema::CREW_GET_SAILOR_OUTPUT,
-                    )
+                    ..ToolSpec::kept("crew", &TEXTS, "crew_get_sailor")
                 },
                 ToolSpec {
-                    name: "crew",
                     description: "List each sailor that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "crew/list-sailor",
-                        select: &["/action", "/resource"],
-                        is: &["list", "sailor"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "crew/list-sailor",
+                            &["/action", "/resource"],
+                            &["list", "sailor"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "sailor",
                         action: spec::Action::List,
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "crew_list_sailor_examples"),
-                    ..ToolSpec::new(
-                        &schema::CREW_LIST_SAILOR_INPUT,
-                        &schema::CREW_LIST_SAILOR_OUTPUT,
-                    )
+                    ..ToolSpec::kept("crew", &TEXTS, "crew_list_sailor")
                 },
             ],
         }),
         modes: &["sailing", "moored"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::new(&schema::CREW_INPUT, &schema::CREW_OUTPUT)
+        ..ToolSpec::kept("crew", &TEXTS, "crew")
     },
 ];
 
@@ -779,88 +690,3 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
         message: "'{tool}' needs to know {fields}",
     },
 };
-
-/// The schemas of requests, responses and resources.
-mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static LOG_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "log_input"),
-    );
-
-    pub(super) static LOG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "log_output"),
-    );
-
-    pub(super) static LOG_CREATE_ENTRY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "log_create_entry_input"),
-    );
-
-    pub(super) static LOG_CREATE_ENTRY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "log_create_entry_output"),
-    );
-
-    pub(super) static LOG_DELETE_ENTRY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "log_delete_entry_input"),
-    );
-
-    pub(super) static LOG_DELETE_ENTRY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "log_delete_entry_output"),
-    );
-
-    pub(super) static LOG_GET_ENTRY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "log_get_entry_input"),
-    );
-
-    pub(super) static LOG_GET_ENTRY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "log_get_entry_output"),
-    );
-
-    pub(super) static LOG_LIST_ENTRY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "log_list_entry_input"),
-    );
-
-    pub(super) static LOG_LIST_ENTRY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "log_list_entry_output"),
-    );
-
-    pub(super) static CREW_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "crew_input"),
-    );
-
-    pub(super) static CREW_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "crew_output"),
-    );
-
-    pub(super) static CREW_CREATE_SAILOR_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "crew_create_sailor_input"),
-    );
-
-    pub(super) static CREW_CREATE_SAILOR_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "crew_create_sailor_output"),
-    );
-
-    pub(super) static CREW_DELETE_SAILOR_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "crew_delete_sailor_input"),
-    );
-
-    pub(super) static CREW_DELETE_SAILOR_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "crew_delete_sailor_output"),
-    );
-
-    pub(super) static CREW_GET_SAILOR_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "crew_get_sailor_input"),
-    );
-
-    pub(super) static CREW_GET_SAILOR_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "crew_get_sailor_output"),
-    );
-
-    pub(super) static CREW_LIST_SAILOR_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "crew_list_sailor_input"),
-    );
-
-    pub(super) static CREW_LIST_SAILOR_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "crew_list_sailor_output"),
-    );
-}

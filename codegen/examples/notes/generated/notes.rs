@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Text,
-    Texts, ToolSpec, WriteCx, dispatch, resources_and_prompts, spec,
+    Failure, FailureKind, ReadCx, Rejection, Schema, Staged, Store, Texts, ToolSpec,
+    WriteCx, dispatch, resources_and_prompts, spec,
 };
 
 /// Notes: the tools, one method each. Implementors write `async fn`.
@@ -602,44 +602,22 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 4] = [
     ToolSpec {
-        name: "read_note",
         description: "Read a note.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID", "NOT_FOUND", "FAILED"],
         path: Some("/name"),
-        examples: Examples::Kept(&TEXTS, "read_note_examples"),
-        ..ToolSpec::new(&schema::READ_NOTE_INPUT, &schema::READ_NOTE_OUTPUT)
+        ..ToolSpec::kept("read_note", &TEXTS, "read_note")
     },
     ToolSpec {
-        name: "preview_change",
         description: "Show what a change would do.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID", "NOT_FOUND", "FAILED"],
         path: Some("/name"),
-        examples: Examples::Kept(&TEXTS, "preview_change_examples"),
-        ..ToolSpec::new(&schema::PREVIEW_CHANGE_INPUT, &schema::PREVIEW_CHANGE_OUTPUT)
+        ..ToolSpec::kept("preview_change", &TEXTS, "preview_change")
     },
     ToolSpec {
-        name: "change_note",
         description: "Change a note.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
         effects: &[
@@ -657,22 +635,14 @@ pub static TOOLS: [ToolSpec; 4] = [
         ],
         path: Some("/name"),
         commit: Some("/commit"),
-        examples: Examples::Kept(&TEXTS, "change_note_examples"),
-        ..ToolSpec::new(&schema::CHANGE_NOTE_INPUT, &schema::CHANGE_NOTE_OUTPUT)
+        ..ToolSpec::kept("change_note", &TEXTS, "change_note")
     },
     ToolSpec {
-        name: "read_log",
         description: "Read what was changed, oldest first.",
-        annotations: spec::Annotations {
-            read_only: true,
-            destructive: false,
-            idempotent: true,
-            open_world: false,
-        },
-        mutating: false,
+        annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID", "TOO_OFTEN", "FAILED"],
         rate_limit: Some("looking-back"),
-        ..ToolSpec::new(&schema::READ_LOG_INPUT, &schema::READ_LOG_OUTPUT)
+        ..ToolSpec::kept("read_log", &TEXTS, "read_log")
     },
 ];
 
@@ -721,43 +691,11 @@ pub static PROMPTS: [spec::PromptSpec; 1] = [
     },
 ];
 
-/// The schemas of requests, responses and resources.
+/// The schemas of resources.
 mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static READ_NOTE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "read_note_input"),
-    );
-
-    pub(super) static READ_NOTE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "read_note_output"),
-    );
-
-    pub(super) static PREVIEW_CHANGE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "preview_change_input"),
-    );
-
-    pub(super) static PREVIEW_CHANGE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "preview_change_output"),
-    );
-
-    pub(super) static CHANGE_NOTE_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "change_note_input"),
-    );
-
-    pub(super) static CHANGE_NOTE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "change_note_output"),
-    );
-
-    pub(super) static READ_LOG_INPUT: Schema = Schema::request(
-        Text::Kept(&TEXTS, "read_log_input"),
-    );
-
-    pub(super) static READ_LOG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "read_log_output"),
-    );
+    use super::{Schema, TEXTS};
 
     pub(super) static TODAY_RESOURCE: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "today_resource"),
+        TEXTS.text("today_resource"),
     );
 }

@@ -16,8 +16,7 @@ use std::{fmt, sync::Arc};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Examples, Failure, FailureKind, Rejection, Schema, Store, Text, Texts, ToolSpec,
-    dispatch, spec,
+    Failure, FailureKind, Rejection, Store, Texts, ToolSpec, dispatch, spec,
 };
 
 /// Tracker: the tools and their operations, one method each. Implementors write `async fn`.
@@ -253,14 +252,8 @@ pub mod tool {
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 1] = [
     ToolSpec {
-        name: "track",
         description: "Keep track of projects, issues, comments and access keys.",
-        annotations: spec::Annotations {
-            read_only: false,
-            destructive: true,
-            idempotent: false,
-            open_world: false,
-        },
+        annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["CONFLICT", "FAILED", "INVALID", "NOT_FOUND"],
         operations: Some(spec::Operations {
@@ -273,22 +266,17 @@ pub static TOOLS: [ToolSpec; 1] = [
             ],
             all: &[
                 ToolSpec {
-                    name: "track",
                     description: "Create an access key.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/create-access-key",
-                        select: &["/action", "/resource"],
-                        is: &["create", "access_key"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/create-access-key",
+                            &["/action", "/resource"],
+                            &["create", "access_key"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "access_key",
                         action: spec::Action::Create,
@@ -296,29 +284,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_create_access_key_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_CREATE_ACCESS_KEY_INPUT,
-                        &schema::TRACK_CREATE_ACCESS_KEY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_create_access_key")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Create a claim.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/create-claim",
-                        select: &["/action", "/resource"],
-                        is: &["create", "claim"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/create-claim",
+                            &["/action", "/resource"],
+                            &["create", "claim"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "claim",
                         action: spec::Action::Create,
@@ -326,29 +305,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_create_claim_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_CREATE_CLAIM_INPUT,
-                        &schema::TRACK_CREATE_CLAIM_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_create_claim")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Create a comment.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/create-comment",
-                        select: &["/action", "/resource"],
-                        is: &["create", "comment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/create-comment",
+                            &["/action", "/resource"],
+                            &["create", "comment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Create,
@@ -356,29 +326,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_create_comment_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_CREATE_COMMENT_INPUT,
-                        &schema::TRACK_CREATE_COMMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_create_comment")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Create an issue.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/create-issue",
-                        select: &["/action", "/resource"],
-                        is: &["create", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/create-issue",
+                            &["/action", "/resource"],
+                            &["create", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Create,
@@ -386,29 +347,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_create_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_CREATE_ISSUE_INPUT,
-                        &schema::TRACK_CREATE_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_create_issue")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Create a project.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/create-project",
-                        select: &["/action", "/resource"],
-                        is: &["create", "project"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/create-project",
+                            &["/action", "/resource"],
+                            &["create", "project"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Create,
@@ -416,29 +368,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_create_project_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_CREATE_PROJECT_INPUT,
-                        &schema::TRACK_CREATE_PROJECT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_create_project")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Delete an access key.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/delete-access-key",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "access_key"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/delete-access-key",
+                            &["/action", "/resource"],
+                            &["delete", "access_key"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "access_key",
                         action: spec::Action::Delete,
@@ -446,29 +389,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_delete_access_key_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_DELETE_ACCESS_KEY_INPUT,
-                        &schema::TRACK_DELETE_ACCESS_KEY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_delete_access_key")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Delete a claim.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/delete-claim",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "claim"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/delete-claim",
+                            &["/action", "/resource"],
+                            &["delete", "claim"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "claim",
                         action: spec::Action::Delete,
@@ -476,29 +410,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_delete_claim_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_DELETE_CLAIM_INPUT,
-                        &schema::TRACK_DELETE_CLAIM_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_delete_claim")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Delete a comment.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/delete-comment",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "comment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/delete-comment",
+                            &["/action", "/resource"],
+                            &["delete", "comment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Delete,
@@ -506,29 +431,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_delete_comment_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_DELETE_COMMENT_INPUT,
-                        &schema::TRACK_DELETE_COMMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_delete_comment")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Delete an issue.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/delete-issue",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/delete-issue",
+                            &["/action", "/resource"],
+                            &["delete", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Delete,
@@ -536,29 +452,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_delete_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_DELETE_ISSUE_INPUT,
-                        &schema::TRACK_DELETE_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_delete_issue")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Delete an org.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/delete-org",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "org"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/delete-org",
+                            &["/action", "/resource"],
+                            &["delete", "org"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Delete,
@@ -566,29 +473,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_delete_org_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_DELETE_ORG_INPUT,
-                        &schema::TRACK_DELETE_ORG_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_delete_org")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Delete a project.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/delete-project",
-                        select: &["/action", "/resource"],
-                        is: &["delete", "project"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/delete-project",
+                            &["/action", "/resource"],
+                            &["delete", "project"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Delete,
@@ -596,29 +494,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_delete_project_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_DELETE_PROJECT_INPUT,
-                        &schema::TRACK_DELETE_PROJECT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_delete_project")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Get an access key.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/get-access-key",
-                        select: &["/action", "/resource"],
-                        is: &["get", "access_key"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/get-access-key",
+                            &["/action", "/resource"],
+                            &["get", "access_key"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "access_key",
                         action: spec::Action::Get,
@@ -626,29 +514,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_get_access_key_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_GET_ACCESS_KEY_INPUT,
-                        &schema::TRACK_GET_ACCESS_KEY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_get_access_key")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Get a claim.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/get-claim",
-                        select: &["/action", "/resource"],
-                        is: &["get", "claim"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/get-claim",
+                            &["/action", "/resource"],
+                            &["get", "claim"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "claim",
                         action: spec::Action::Get,
@@ -656,29 +534,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_get_claim_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_GET_CLAIM_INPUT,
-                        &schema::TRACK_GET_CLAIM_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_get_claim")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Get a comment.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/get-comment",
-                        select: &["/action", "/resource"],
-                        is: &["get", "comment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/get-comment",
+                            &["/action", "/resource"],
+                            &["get", "comment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Get,
@@ -686,29 +554,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_get_comment_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_GET_COMMENT_INPUT,
-                        &schema::TRACK_GET_COMMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_get_comment")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Get an issue.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/get-issue",
-                        select: &["/action", "/resource"],
-                        is: &["get", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/get-issue",
+                            &["/action", "/resource"],
+                            &["get", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Get,
@@ -716,29 +574,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_get_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_GET_ISSUE_INPUT,
-                        &schema::TRACK_GET_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_get_issue")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Get an org.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/get-org",
-                        select: &["/action", "/resource"],
-                        is: &["get", "org"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/get-org",
+                            &["/action", "/resource"],
+                            &["get", "org"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Get,
@@ -746,29 +594,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_get_org_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_GET_ORG_INPUT,
-                        &schema::TRACK_GET_ORG_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_get_org")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Get a project.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/get-project",
-                        select: &["/action", "/resource"],
-                        is: &["get", "project"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/get-project",
+                            &["/action", "/resource"],
+                            &["get", "project"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Get,
@@ -776,29 +614,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_get_project_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_GET_PROJECT_INPUT,
-                        &schema::TRACK_GET_PROJECT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_get_project")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "List each access key that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/list-access-key",
-                        select: &["/action", "/resource"],
-                        is: &["list", "access_key"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/list-access-key",
+                            &["/action", "/resource"],
+                            &["list", "access_key"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "access_key",
                         action: spec::Action::List,
@@ -806,29 +634,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_list_access_key_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_LIST_ACCESS_KEY_INPUT,
-                        &schema::TRACK_LIST_ACCESS_KEY_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_list_access_key")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "List each claim that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/list-claim",
-                        select: &["/action", "/resource"],
-                        is: &["list", "claim"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/list-claim",
+                            &["/action", "/resource"],
+                            &["list", "claim"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "claim",
                         action: spec::Action::List,
@@ -837,29 +655,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_list_claim_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_LIST_CLAIM_INPUT,
-                        &schema::TRACK_LIST_CLAIM_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_list_claim")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "List each comment that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/list-comment",
-                        select: &["/action", "/resource"],
-                        is: &["list", "comment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/list-comment",
+                            &["/action", "/resource"],
+                            &["list", "comment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::List,
@@ -869,29 +677,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         after: Some("after"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_list_comment_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_LIST_COMMENT_INPUT,
-                        &schema::TRACK_LIST_COMMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_list_comment")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "List each issue that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/list-issue",
-                        select: &["/action", "/resource"],
-                        is: &["list", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/list-issue",
+                            &["/action", "/resource"],
+                            &["list", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::List,
@@ -907,29 +705,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         ],
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_list_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_LIST_ISSUE_INPUT,
-                        &schema::TRACK_LIST_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_list_issue")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "List each org that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/list-org",
-                        select: &["/action", "/resource"],
-                        is: &["list", "org"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/list-org",
+                            &["/action", "/resource"],
+                            &["list", "org"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::List,
@@ -937,29 +725,19 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_list_org_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_LIST_ORG_INPUT,
-                        &schema::TRACK_LIST_ORG_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_list_org")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "List each project that matches.",
-                    annotations: spec::Annotations {
-                        read_only: true,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
-                    mutating: false,
+                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/list-project",
-                        select: &["/action", "/resource"],
-                        is: &["list", "project"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/list-project",
+                            &["/action", "/resource"],
+                            &["list", "project"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::List,
@@ -968,29 +746,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         after: Some("after"),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_list_project_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_LIST_PROJECT_INPUT,
-                        &schema::TRACK_LIST_PROJECT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_list_project")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Update a claim.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/update-claim",
-                        select: &["/action", "/resource"],
-                        is: &["update", "claim"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/update-claim",
+                            &["/action", "/resource"],
+                            &["update", "claim"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "claim",
                         action: spec::Action::Update,
@@ -999,29 +768,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_update_claim_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_UPDATE_CLAIM_INPUT,
-                        &schema::TRACK_UPDATE_CLAIM_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_update_claim")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Update a comment.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/update-comment",
-                        select: &["/action", "/resource"],
-                        is: &["update", "comment"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/update-comment",
+                            &["/action", "/resource"],
+                            &["update", "comment"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Update,
@@ -1030,29 +790,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_update_comment_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_UPDATE_COMMENT_INPUT,
-                        &schema::TRACK_UPDATE_COMMENT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_update_comment")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Update an issue.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/update-issue",
-                        select: &["/action", "/resource"],
-                        is: &["update", "issue"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/update-issue",
+                            &["/action", "/resource"],
+                            &["update", "issue"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Update,
@@ -1061,29 +812,20 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_update_issue_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_UPDATE_ISSUE_INPUT,
-                        &schema::TRACK_UPDATE_ISSUE_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_update_issue")
                 },
                 ToolSpec {
-                    name: "track",
                     description: "Update a project.",
-                    annotations: spec::Annotations {
-                        read_only: false,
-                        destructive: true,
-                        idempotent: false,
-                        open_world: false,
-                    },
+                    annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation {
-                        label: "track/update-project",
-                        select: &["/action", "/resource"],
-                        is: &["update", "project"],
-                        has: &[],
-                    }),
+                    operation: Some(
+                        spec::Operation::new(
+                            "track/update-project",
+                            &["/action", "/resource"],
+                            &["update", "project"],
+                        ),
+                    ),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Update,
@@ -1092,15 +834,11 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
-                    examples: Examples::Kept(&TEXTS, "track_update_project_examples"),
-                    ..ToolSpec::new(
-                        &schema::TRACK_UPDATE_PROJECT_INPUT,
-                        &schema::TRACK_UPDATE_PROJECT_OUTPUT,
-                    )
+                    ..ToolSpec::kept("track", &TEXTS, "track_update_project")
                 },
             ],
         }),
-        ..ToolSpec::new(&schema::TRACK_INPUT, &schema::TRACK_OUTPUT)
+        ..ToolSpec::kept("track", &TEXTS, "track")
     },
 ];
 
@@ -1545,232 +1283,3 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
     ],
     ..spec::RowsSpec::EMPTY
 };
-
-/// The schemas of requests, responses and resources.
-mod schema {
-    use super::{Schema, TEXTS, Text};
-
-    pub(super) static TRACK_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_input"),
-    );
-
-    pub(super) static TRACK_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_output"),
-    );
-
-    pub(super) static TRACK_CREATE_ACCESS_KEY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_create_access_key_input"),
-    );
-
-    pub(super) static TRACK_CREATE_ACCESS_KEY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_create_access_key_output"),
-    );
-
-    pub(super) static TRACK_CREATE_CLAIM_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_create_claim_input"),
-    );
-
-    pub(super) static TRACK_CREATE_CLAIM_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_create_claim_output"),
-    );
-
-    pub(super) static TRACK_CREATE_COMMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_create_comment_input"),
-    );
-
-    pub(super) static TRACK_CREATE_COMMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_create_comment_output"),
-    );
-
-    pub(super) static TRACK_CREATE_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_create_issue_input"),
-    );
-
-    pub(super) static TRACK_CREATE_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_create_issue_output"),
-    );
-
-    pub(super) static TRACK_CREATE_PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_create_project_input"),
-    );
-
-    pub(super) static TRACK_CREATE_PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_create_project_output"),
-    );
-
-    pub(super) static TRACK_DELETE_ACCESS_KEY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_access_key_input"),
-    );
-
-    pub(super) static TRACK_DELETE_ACCESS_KEY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_access_key_output"),
-    );
-
-    pub(super) static TRACK_DELETE_CLAIM_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_claim_input"),
-    );
-
-    pub(super) static TRACK_DELETE_CLAIM_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_claim_output"),
-    );
-
-    pub(super) static TRACK_DELETE_COMMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_comment_input"),
-    );
-
-    pub(super) static TRACK_DELETE_COMMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_comment_output"),
-    );
-
-    pub(super) static TRACK_DELETE_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_issue_input"),
-    );
-
-    pub(super) static TRACK_DELETE_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_issue_output"),
-    );
-
-    pub(super) static TRACK_DELETE_ORG_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_org_input"),
-    );
-
-    pub(super) static TRACK_DELETE_ORG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_org_output"),
-    );
-
-    pub(super) static TRACK_DELETE_PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_project_input"),
-    );
-
-    pub(super) static TRACK_DELETE_PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_delete_project_output"),
-    );
-
-    pub(super) static TRACK_GET_ACCESS_KEY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_access_key_input"),
-    );
-
-    pub(super) static TRACK_GET_ACCESS_KEY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_access_key_output"),
-    );
-
-    pub(super) static TRACK_GET_CLAIM_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_claim_input"),
-    );
-
-    pub(super) static TRACK_GET_CLAIM_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_claim_output"),
-    );
-
-    pub(super) static TRACK_GET_COMMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_comment_input"),
-    );
-
-    pub(super) static TRACK_GET_COMMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_comment_output"),
-    );
-
-    pub(super) static TRACK_GET_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_issue_input"),
-    );
-
-    pub(super) static TRACK_GET_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_issue_output"),
-    );
-
-    pub(super) static TRACK_GET_ORG_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_org_input"),
-    );
-
-    pub(super) static TRACK_GET_ORG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_org_output"),
-    );
-
-    pub(super) static TRACK_GET_PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_project_input"),
-    );
-
-    pub(super) static TRACK_GET_PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_get_project_output"),
-    );
-
-    pub(super) static TRACK_LIST_ACCESS_KEY_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_access_key_input"),
-    );
-
-    pub(super) static TRACK_LIST_ACCESS_KEY_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_access_key_output"),
-    );
-
-    pub(super) static TRACK_LIST_CLAIM_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_claim_input"),
-    );
-
-    pub(super) static TRACK_LIST_CLAIM_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_claim_output"),
-    );
-
-    pub(super) static TRACK_LIST_COMMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_comment_input"),
-    );
-
-    pub(super) static TRACK_LIST_COMMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_comment_output"),
-    );
-
-    pub(super) static TRACK_LIST_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_issue_input"),
-    );
-
-    pub(super) static TRACK_LIST_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_issue_output"),
-    );
-
-    pub(super) static TRACK_LIST_ORG_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_org_input"),
-    );
-
-    pub(super) static TRACK_LIST_ORG_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_org_output"),
-    );
-
-    pub(super) static TRACK_LIST_PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_project_input"),
-    );
-
-    pub(super) static TRACK_LIST_PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_list_project_output"),
-    );
-
-    pub(super) static TRACK_UPDATE_CLAIM_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_update_claim_input"),
-    );
-
-    pub(super) static TRACK_UPDATE_CLAIM_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_update_claim_output"),
-    );
-
-    pub(super) static TRACK_UPDATE_COMMENT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_update_comment_input"),
-    );
-
-    pub(super) static TRACK_UPDATE_COMMENT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_update_comment_output"),
-    );
-
-    pub(super) static TRACK_UPDATE_ISSUE_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_update_issue_input"),
-    );
-
-    pub(super) static TRACK_UPDATE_ISSUE_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_update_issue_output"),
-    );
-
-    pub(super) static TRACK_UPDATE_PROJECT_INPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_update_project_input"),
-    );
-
-    pub(super) static TRACK_UPDATE_PROJECT_OUTPUT: Schema = Schema::authored(
-        Text::Kept(&TEXTS, "track_update_project_output"),
-    );
-}

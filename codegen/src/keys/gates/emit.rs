@@ -43,19 +43,19 @@ pub(super) fn contract(contract: &Contract) -> Emitted {
         return Emitted::default();
     }
     let constants = gates.keys().map(|gate| constant(gate));
-    let mut texts = vec![];
+    let mut texts = Texts::default();
     let mut schemas = vec![];
     for (gate, it) in gates {
         for clause in &it.clauses {
             let name = schema(gate, clause);
-            let text = text::kept(&mut texts, text_name(&name), enforced(clause));
+            let text = texts.keep(text_name(&name), enforced(clause));
             schemas.push(quote!(pub(super) static #name: Schema = Schema::exact(#text);));
         }
     }
     let mut items = vec![quote! {
         /// What the facts of calls must satisfy, by gate and clause.
         mod clause {
-            use super::{Schema, TEXTS, Text};
+            use super::{Schema, TEXTS};
             #(#schemas)*
         }
     }];
@@ -107,9 +107,9 @@ fn clause(gate: &str, clause: &Clause, texts: &mut Texts) -> TokenStream {
     let examples = clause.examples.iter().enumerate().map(|(i, example)| {
         let (name, breaks) = (&example.name, example.breaks);
         let base = format!("{}_{i}", text_name(&schema));
-        let json = text::kept(texts, format!("{base}_facts"), example.facts.clone());
+        let json = texts.keep(format!("{base}_facts"), example.facts.clone());
         let documents = documents(example);
-        let documents = documents.map(|it| text::kept(texts, format!("{base}_documents"), it));
+        let documents = documents.map(|it| texts.keep(format!("{base}_documents"), it));
         let documents = text::optional(documents);
         quote!(spec::GateExample { name: #name, json: #json, breaks: #breaks, documents: #documents })
     });

@@ -154,7 +154,7 @@ pub(super) fn emit(contract: &Contract, mut emitted: Emitted) -> Emitted {
         Literal::usize_unsuffixed(calls.len()),
     );
     let schemas = calls.iter().flat_map(Call::schemas).map(|(name, schema)| {
-        let schema = text::kept(&mut emitted.texts, name.to_string().to_lowercase(), schema);
+        let schema = emitted.texts.keep(name.to_string().to_lowercase(), schema);
         quote!(static #name: Schema = Schema::exact(#schema);)
     });
     let schemas: Vec<_> = schemas.collect();
@@ -225,12 +225,7 @@ impl Call<'_> {
 
     fn entry(&self) -> TokenStream {
         let (name, description, mutating) = (self.endpoint.is.to_string(), self.description, self.mutating);
-        let Annotations {
-            read_only,
-            destructive,
-            idempotent,
-            open_world,
-        } = self.annotations();
+        let annotations = crate::keys::annotations::emitted(self.annotations());
         let (roles, errors) = (&self.endpoint.roles, self.errors());
         let scopes = self.scopes.iter().map(text::variant);
         let [(input, _), (output, _)] = self.schemas();
@@ -238,12 +233,7 @@ impl Call<'_> {
             ToolSpec {
                 name: #name,
                 description: #description,
-                annotations: spec::Annotations {
-                    read_only: #read_only,
-                    destructive: #destructive,
-                    idempotent: #idempotent,
-                    open_world: #open_world,
-                },
+                annotations: #annotations,
                 mutating: #mutating,
                 roles: &[#(#roles),*],
                 scopes: &[#(spec::ScopeWord::#scopes),*],

@@ -28,7 +28,7 @@ pub(super) fn contract(workflows: &IndexMap<String, Workflow>) -> Emitted {
         return Emitted::default();
     }
     let constants = workflows.keys().map(|id| constant(id));
-    let mut texts = vec![];
+    let mut texts = Texts::default();
     Emitted {
         fields: quote!(workflows: &[#(&#constants),*],),
         items: workflows
@@ -63,7 +63,7 @@ fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream 
     let starts = text::variant(workflow.starts);
     let schema = workflow.parameters.as_ref().map(|schema| {
         let name = parameters(id);
-        let schema = text::kept(texts, name.to_string().to_lowercase(), schema.clone());
+        let schema = texts.keep(name.to_string().to_lowercase(), schema.clone());
         quote! {
             /// Schema of the parameters of a request that starts one.
             static #name: Schema = Schema::exact(#schema);

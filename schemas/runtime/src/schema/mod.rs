@@ -27,19 +27,9 @@ const MIN_LIKENESS: f64 = 0.65;
 /// A schema in its two views, and its validator.
 pub struct Schema {
     text: Text,
-    keeps: Keeps,
+    /// Whether the text has the contract's own keys and rules.
+    is_authored: bool,
     compiled: OnceLock<Compiled>,
-}
-
-/// What a schema's text says beside what clients see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keeps {
-    /// Nothing: it is enforced as it is written.
-    Nothing,
-    /// The contract's keys and rules.
-    Rules,
-    /// Likewise, of a request: members that its type has no place for are refused.
-    RulesOfRequest,
 }
 
 /// What is made of a schema once.
@@ -83,10 +73,10 @@ impl fmt::Display for Violation {
 }
 
 impl Schema {
-    const fn new(text: Text, keeps: Keeps) -> Self {
+    const fn new(text: Text, is_authored: bool) -> Self {
         Self {
             text,
-            keeps,
+            is_authored,
             compiled: OnceLock::new(),
         }
     }
@@ -98,17 +88,12 @@ impl Schema {
 
     /// As [`plain`](Self::plain), from any text.
     pub const fn exact(text: Text) -> Self {
-        Self::new(text, Keeps::Nothing)
+        Self::new(text, false)
     }
 
     /// Creates a schema of an authored text, with the contract's own keys.
     pub const fn authored(text: Text) -> Self {
-        Self::new(text, Keeps::Rules)
-    }
-
-    /// As [`authored`](Self::authored), of requests that a type is made of: members that it would drop are refused.
-    pub const fn request(text: Text) -> Self {
-        Self::new(text, Keeps::RulesOfRequest)
+        Self::new(text, true)
     }
 
     /// Returns the schema that clients see.
@@ -116,10 +101,8 @@ impl Schema {
     /// # Panics
     /// If the text is not JSON; generated code always is.
     pub fn wire(&self) -> Value {
-        match self.keeps {
-            Keeps::Nothing => self.text.value(),
-            Keeps::Rules | Keeps::RulesOfRequest => views::wire(&self.text.value()),
-        }
+        let text = self.text.value();
+        if self.is_authored { views::wire(&text) } else { text }
     }
 
     /// Returns the schema that is enforced: what clients see, with the contract's rules.
@@ -135,17 +118,13 @@ impl Schema {
     fn compiled(&self) -> &Compiled {
         self.compiled.get_or_init(|| {
             let (text, wire) = (self.text.value(), self.wire());
-            let enforced = match self.keeps {
-                Keeps::Nothing => None,
-                Keeps::Rules => Some(views::enforced(&text)),
-                Keeps::RulesOfRequest => Some(views::enforced_and_closed(&text)),
+            let (enforced, rules) = if self.is_authored {
+                (Some(views::enforced(&text)), views::rules(&text))
+            } else {
+                (None, vec![])
             };
             // Where nothing is added, what clients see is enforced, with its descriptions.
             let beyond = enforced.filter(|enforced| *enforced != views::bare(&wire));
-            let rules = match self.keeps {
-                Keeps::Nothing => vec![],
-                _ => views::rules(&text),
-            };
             let enforced = beyond.unwrap_or(wire);
             let validator = compile(&enforced).expect("generated schemas compile");
             Compiled {

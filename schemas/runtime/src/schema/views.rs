@@ -22,20 +22,37 @@ const ANNOTATIONS: &[&str] = &[
     "$comment",
 ];
 
+/// Marks, at the root of a schema, a request that a type is made of: members for which the type has no place are refused. Generated code
+/// sets it.
+pub const CLOSED: &str = "x-closed";
+
 /// Returns the wire view: `schema` without our own keys.
 pub fn wire(schema: &Value) -> Value {
-    schema::map(schema, &|members| {
+    let mut schema = schema::map(schema, &|members| {
         members.retain(|key, _| !schema::OURS.contains(&key.as_str()));
-    })
+    });
+    unmark(&mut schema);
+    schema
 }
 
 /// Returns the enforced view.
 ///
-/// `x-enforce` becomes the end of `allOf`, so the wire view covers it by construction.
+/// `x-enforce` becomes the end of `allOf`, so the wire view covers it by construction. Of a request that is marked [`CLOSED`], members beside
+/// `properties` are refused unless a keyword permits them: the type would silently drop them.
 pub fn enforced(schema: &Value) -> Value {
-    let mut schema = bare(schema);
+    let mut schema = schema.clone();
+    if unmark(&mut schema) {
+        close(&mut schema);
+    }
+    let mut schema = bare(&schema);
     enforce(&mut schema);
     wire(&schema)
+}
+
+/// Takes the mark away; returns whether there was one.
+fn unmark(schema: &mut Value) -> bool {
+    let mark = schema.as_object_mut().and_then(|it| it.shift_remove(CLOSED));
+    mark.is_some()
 }
 
 fn enforce(schema: &mut Value) {
@@ -54,13 +71,6 @@ fn enforce(schema: &mut Value) {
             all.extend(clauses.into_iter().map(|mut clause| clause["schema"].take()));
         }
     }
-}
-
-/// As [`enforced`], but members beside `properties` are refused unless a keyword permits them: the types would silently drop them.
-pub fn enforced_and_closed(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    close(&mut schema);
-    enforced(&schema)
 }
 
 /// Returns `schema` without annotation keywords.
@@ -214,7 +224,13 @@ mod tests {
 
     #[test]
     fn a_request_has_no_members_that_its_type_would_drop() {
-        let closed = |schema: Value| enforced_and_closed(&schema)["additionalProperties"] == false;
+        let marked = |mut schema: Value| {
+            schema[CLOSED] = true.into();
+            let (wire, enforced) = (wire(&schema), enforced(&schema));
+            assert!(wire.get(CLOSED).is_none() && enforced.get(CLOSED).is_none());
+            enforced
+        };
+        let closed = |schema: Value| marked(schema)["additionalProperties"] == false;
         let properties = || json!({ "a": { "type": "string" } });
         for (schema, expected) in [
             (json!({ "type": "object", "properties": properties() }), true),
@@ -240,7 +256,7 @@ mod tests {
         }
         let within = json!({ "type": "object", "properties": { "in": { "type": "object", "properties": properties() } } });
         assert_eq!(
-            enforced_and_closed(&within)["properties"]["in"]["additionalProperties"],
+            marked(within)["properties"]["in"]["additionalProperties"],
             false
         );
     }

@@ -60,7 +60,7 @@ pub use self::{
     },
 };
 pub use crate::policy::PathPolicy;
-use crate::{Examples, Schema};
+use crate::{Examples, Schema, Texts, ToolSchema};
 
 /// A whole contract.
 #[derive(Debug, Clone, Copy)]
@@ -246,9 +246,9 @@ pub struct ToolSpec {
     /// What calls do to the document at `path`. At most one holds for a request.
     pub effects: &'static [Effect],
     /// Schema of the arguments.
-    pub input: &'static Schema,
+    pub input: ToolSchema,
     /// Schema of the structured result.
-    pub output: &'static Schema,
+    pub output: ToolSchema,
     /// Examples of arguments, valid and invalid.
     pub examples: Examples,
 }
@@ -256,15 +256,26 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// Returns a tool that changes nothing and has no key but its schemas, for `..` in a static.
     pub const fn new(input: &'static Schema, output: &'static Schema) -> Self {
+        Self::with("", ToolSchema::Written(input), ToolSchema::Written(output))
+    }
+
+    /// Returns the tool `name`, or an operation of it, whose schemas and examples a generated file has by the name `kept`.
+    pub const fn kept(name: &'static str, texts: &'static Texts, kept: &'static str) -> Self {
         Self {
-            name: "",
+            examples: Examples::Kept(texts, kept),
+            ..Self::with(
+                name,
+                ToolSchema::Input(texts, kept),
+                ToolSchema::Output(texts, kept),
+            )
+        }
+    }
+
+    const fn with(name: &'static str, input: ToolSchema, output: ToolSchema) -> Self {
+        Self {
+            name,
             description: "",
-            annotations: Annotations {
-                read_only: true,
-                destructive: false,
-                idempotent: true,
-                open_world: false,
-            },
+            annotations: Annotations::NONE.read_only().idempotent(),
             operations: None,
             operation: None,
             rows: None,

@@ -41,6 +41,25 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Makes an operation of these values of a tool's selectors.
+    pub const fn new(
+        label: &'static str,
+        select: &'static [&'static str],
+        is: &'static [&'static str],
+    ) -> Self {
+        Self {
+            label,
+            select,
+            is,
+            has: &[],
+        }
+    }
+
+    /// Has these members tell it from another with its values.
+    pub const fn having(self, has: &'static [&'static str]) -> Self {
+        Self { has, ..self }
+    }
+
     /// Returns the values as people read them: `create ticket`.
     pub fn words(&self) -> String {
         self.is.join(" ")
