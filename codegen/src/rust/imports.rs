@@ -35,6 +35,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "FailureKind",
             "ReadCx",
             "Rejection",
+            "Rows",
             "Schema",
             "Staged",
             "Store",

@@ -1,6 +1,8 @@
 //! Blank lines, which prettyplease does not insert: between items, and between members of traits and impls.
 
-use syn::{File, Item};
+use syn::{File, Item, ItemStatic};
+
+use super::tables;
 
 /// Returns the items with blank lines between them.
 pub(super) fn file(files: &[File]) -> String {
@@ -27,16 +29,32 @@ pub(super) fn file(files: &[File]) -> String {
 }
 
 fn item(item: &Item) -> String {
-    let text = prettyplease::unparse(&File {
+    match item {
+        Item::Static(table) => self::table(table),
+        Item::Trait(_) | Item::Impl(_) | Item::Mod(_) => spaced(&unparsed(item.clone())),
+        _ => unparsed(item.clone()),
+    }
+}
+
+fn unparsed(item: Item) -> String {
+    prettyplease::unparse(&File {
         frontmatter: None,
         shebang: None,
         attrs: vec![],
-        items: vec![item.clone()],
-    });
-    match item {
-        Item::Trait(_) | Item::Impl(_) | Item::Mod(_) => spaced(&text),
-        _ => text,
-    }
+        items: vec![item],
+    })
+}
+
+/// Returns a static, its value in wide lines.
+fn table(table: &ItemStatic) -> String {
+    const VALUE: &str = "()";
+    let head = unparsed(Item::Static(ItemStatic {
+        expr: syn::parse_str::<Box<_>>(VALUE).expect("it is an expression"),
+        ..table.clone()
+    }));
+    let head = head.trim_end().trim_end_matches(';').trim_end_matches(VALUE);
+    let taken = head.lines().last().unwrap_or_default().chars().count();
+    format!("{head}{};\n", tables::expression(&table.expr, taken))
 }
 
 /// Inserts blank lines between members.

@@ -46,6 +46,7 @@ const BASES: &[(&str, &str)] = &[
     ("EntitySpec", "spec::EntitySpec::EMPTY"),
     ("RowOperation", "spec::RowOperation::EMPTY"),
     ("RowsSpec", "spec::RowsSpec::EMPTY"),
+    ("Reference", "spec::Reference::EMPTY"),
 ];
 
 /// Returns the expression of a constant.
@@ -159,7 +160,10 @@ impl VisitMut for Rewrite {
         }
         let says_nothing = |field: &FieldValue| {
             let value = field.expr.to_token_stream().to_string();
-            matches!(value.as_str(), "None" | "false" | "& []")
+            matches!(
+                value.as_str(),
+                "None" | "false" | "& []" | "spec :: OnDelete :: Restrict"
+            )
         };
         let base = if name == "FieldSpec" {
             let given = |wanted: &str| {

@@ -9,6 +9,7 @@ pub(crate) mod literal;
 pub(crate) mod schemas;
 mod service;
 mod table;
+mod tables;
 pub(crate) mod text;
 mod tidy;
 mod types;

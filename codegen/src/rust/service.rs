@@ -21,7 +21,7 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -
         quote!(let store = &self.store;)
     };
     let store = match contract.spec.rows {
-        Some(_) => quote!(Arc<dyn Store<tabellion_runtime::Rows>>),
+        Some(_) => quote!(Arc<dyn Store<Rows>>),
         None => quote!(Arc<dyn Store>),
     };
     let state = || keys.iter().filter_map(|key| key.state.as_ref());

@@ -112,13 +112,7 @@ impl fmt::Display for ToolError {
 
 impl std::error::Error for ToolError {}
 
-static ERRORS: [spec::ErrorSpec; 1] = [
-    spec::ErrorSpec {
-        name: "ERROR",
-        code: -32000,
-        message: "Something went wrong.",
-    },
-];
+static ERRORS: [spec::ErrorSpec; 1] = [spec::ErrorSpec { name: "ERROR", code: -32000, message: "Something went wrong." }];
 
 /// An implementation and the store that it reads and the runtime changes.
 pub struct Service<S> {

@@ -158,8 +158,8 @@ impl Deref for Examples {
             Self::Kept(texts, name) => {
                 let tool = texts.tool(name);
                 let read = |text| Vec::deserialize(text).expect("generated examples are a list");
-                let examples = tool.read_examples.get_or_init(|| tool.examples.map_or_else(Vec::new, read));
-                examples
+                tool.read_examples
+                    .get_or_init(|| tool.examples.map_or_else(Vec::new, read))
             }
         }
     }

@@ -262,46 +262,14 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 8] = [
-    spec::ErrorSpec {
-        name: "INVALID_PARAMS",
-        code: -32602,
-        message: "Invalid params",
-    },
-    spec::ErrorSpec {
-        name: "NOT_FOUND",
-        code: -32010,
-        message: "Not found",
-    },
-    spec::ErrorSpec {
-        name: "AMBIGUOUS_TARGET",
-        code: -32011,
-        message: "Ambiguous target",
-    },
-    spec::ErrorSpec {
-        name: "CONFLICT",
-        code: -32012,
-        message: "Conflict",
-    },
-    spec::ErrorSpec {
-        name: "REFUSED",
-        code: -32013,
-        message: "Refused",
-    },
-    spec::ErrorSpec {
-        name: "BUSY",
-        code: -32014,
-        message: "Busy",
-    },
-    spec::ErrorSpec {
-        name: "TOO_LARGE",
-        code: -32015,
-        message: "Too large",
-    },
-    spec::ErrorSpec {
-        name: "IO_ERROR",
-        code: -32016,
-        message: "Input/output error",
-    },
+    spec::ErrorSpec { name: "INVALID_PARAMS", code: -32602, message: "Invalid params" },
+    spec::ErrorSpec { name: "NOT_FOUND", code: -32010, message: "Not found" },
+    spec::ErrorSpec { name: "AMBIGUOUS_TARGET", code: -32011, message: "Ambiguous target" },
+    spec::ErrorSpec { name: "CONFLICT", code: -32012, message: "Conflict" },
+    spec::ErrorSpec { name: "REFUSED", code: -32013, message: "Refused" },
+    spec::ErrorSpec { name: "BUSY", code: -32014, message: "Busy" },
+    spec::ErrorSpec { name: "TOO_LARGE", code: -32015, message: "Too large" },
+    spec::ErrorSpec { name: "IO_ERROR", code: -32016, message: "Input/output error" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
@@ -636,65 +604,22 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     error_channel: spec::ErrorChannel::Result,
     errors: &ERRORS,
     guarantees: &[
-        spec::Guarantee {
-            id: "no-write-without-call",
-            kind: None,
-            text: "No tool writes without explicit call",
-        },
-        spec::Guarantee {
-            id: "no-implicit-edits",
-            kind: None,
-            text: "No implicit edits",
-        },
-        spec::Guarantee {
-            id: "no-partial-application",
-            kind: Some(spec::GuaranteeKind::Atomic),
-            text: "No partial application",
-        },
-        spec::Guarantee {
-            id: "preview-equals-result",
-            kind: Some(spec::GuaranteeKind::Preview),
-            text: "Preview == execution result",
-        },
-        spec::Guarantee {
-            id: "commit-per-mutation",
-            kind: Some(spec::GuaranteeKind::Commit),
-            text: "Every mutation → git commit",
-        },
-        spec::Guarantee {
-            id: "log-entry-per-mutation",
-            kind: Some(spec::GuaranteeKind::Log),
-            text: "Every mutation → activity log entry",
-        },
+        spec::Guarantee { id: "no-write-without-call", kind: None, text: "No tool writes without explicit call" },
+        spec::Guarantee { id: "no-implicit-edits", kind: None, text: "No implicit edits" },
+        spec::Guarantee { id: "no-partial-application", kind: Some(spec::GuaranteeKind::Atomic), text: "No partial application" },
+        spec::Guarantee { id: "preview-equals-result", kind: Some(spec::GuaranteeKind::Preview), text: "Preview == execution result" },
+        spec::Guarantee { id: "commit-per-mutation", kind: Some(spec::GuaranteeKind::Commit), text: "Every mutation → git commit" },
+        spec::Guarantee { id: "log-entry-per-mutation", kind: Some(spec::GuaranteeKind::Log), text: "Every mutation → activity log entry" },
         spec::Guarantee {
             id: "pure-unless-stated",
             kind: Some(spec::GuaranteeKind::Pure),
             text: "All tools are **pure** unless stated otherwise",
         },
-        spec::Guarantee {
-            id: "returns-commit",
-            kind: None,
-            text: "Write operations return `git_commit_sha`",
-        },
-        spec::Guarantee {
-            id: "errors-write-nothing",
-            kind: Some(spec::GuaranteeKind::Atomic),
-            text: "Errors never cause partial writes",
-        },
+        spec::Guarantee { id: "returns-commit", kind: None, text: "Write operations return `git_commit_sha`" },
+        spec::Guarantee { id: "errors-write-nothing", kind: Some(spec::GuaranteeKind::Atomic), text: "Errors never cause partial writes" },
     ],
-    previews: &[
-        spec::PreviewPair {
-            preview: "preview_markdown_change",
-            diff: "/diff",
-            applies: "edit_markdown",
-        },
-    ],
-    log: Some(spec::LogSpec {
-        tool: "get_markdown_activity_log",
-        entries: "/entries",
-        path: "/path",
-        commit: "/git_commit_sha",
-    }),
+    previews: &[spec::PreviewPair { preview: "preview_markdown_change", diff: "/diff", applies: "edit_markdown" }],
+    log: Some(spec::LogSpec { tool: "get_markdown_activity_log", entries: "/entries", path: "/path", commit: "/git_commit_sha" }),
     tools: &TOOLS,
     ..ContractSpec::EMPTY
 };
@@ -754,14 +679,7 @@ pub static TOOLS: [ToolSpec; 8] = [
     ToolSpec {
         description: "Generate a diff preview for a proposed markdown change without writing.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
-        errors: &[
-            "INVALID_PARAMS",
-            "NOT_FOUND",
-            "AMBIGUOUS_TARGET",
-            "REFUSED",
-            "TOO_LARGE",
-            "IO_ERROR",
-        ],
+        errors: &["INVALID_PARAMS", "NOT_FOUND", "AMBIGUOUS_TARGET", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         path: Some("/path"),
         ..ToolSpec::kept("preview_markdown_change", &TEXTS, "preview_markdown_change")
     },
@@ -769,15 +687,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         description: "Create or overwrite a markdown file. Requires human approval upstream.",
         annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
-        errors: &[
-            "INVALID_PARAMS",
-            "NOT_FOUND",
-            "CONFLICT",
-            "REFUSED",
-            "BUSY",
-            "TOO_LARGE",
-            "IO_ERROR",
-        ],
+        errors: &["INVALID_PARAMS", "NOT_FOUND", "CONFLICT", "REFUSED", "BUSY", "TOO_LARGE", "IO_ERROR"],
         effects: &[
             spec::Effect {
                 kind: spec::EffectKind::Write,
@@ -796,23 +706,11 @@ pub static TOOLS: [ToolSpec; 8] = [
         description: "Apply a structured edit to an existing markdown file.",
         annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
-        errors: &[
-            "INVALID_PARAMS",
-            "NOT_FOUND",
-            "AMBIGUOUS_TARGET",
-            "CONFLICT",
-            "REFUSED",
-            "BUSY",
-            "TOO_LARGE",
-            "IO_ERROR",
-        ],
+        errors: &["INVALID_PARAMS", "NOT_FOUND", "AMBIGUOUS_TARGET", "CONFLICT", "REFUSED", "BUSY", "TOO_LARGE", "IO_ERROR"],
         effects: &[
             spec::Effect {
                 kind: spec::EffectKind::Append,
-                when: Some(spec::When {
-                    at: "/operation/type",
-                    is: "append",
-                }),
+                when: Some(spec::When { at: "/operation/type", is: "append" }),
                 content: Some("/operation/content"),
                 target: None,
                 section: None,
@@ -820,10 +718,7 @@ pub static TOOLS: [ToolSpec; 8] = [
             },
             spec::Effect {
                 kind: spec::EffectKind::Prepend,
-                when: Some(spec::When {
-                    at: "/operation/type",
-                    is: "prepend",
-                }),
+                when: Some(spec::When { at: "/operation/type", is: "prepend" }),
                 content: Some("/operation/content"),
                 target: None,
                 section: None,
@@ -831,10 +726,7 @@ pub static TOOLS: [ToolSpec; 8] = [
             },
             spec::Effect {
                 kind: spec::EffectKind::ReplaceSection,
-                when: Some(spec::When {
-                    at: "/operation/type",
-                    is: "replace_section",
-                }),
+                when: Some(spec::When { at: "/operation/type", is: "replace_section" }),
                 content: Some("/operation/content"),
                 target: Some("/operation/target"),
                 section: None,
@@ -842,10 +734,7 @@ pub static TOOLS: [ToolSpec; 8] = [
             },
             spec::Effect {
                 kind: spec::EffectKind::InsertBefore,
-                when: Some(spec::When {
-                    at: "/operation/type",
-                    is: "insert_before",
-                }),
+                when: Some(spec::When { at: "/operation/type", is: "insert_before" }),
                 content: Some("/operation/content"),
                 target: Some("/operation/target"),
                 section: None,
@@ -853,10 +742,7 @@ pub static TOOLS: [ToolSpec; 8] = [
             },
             spec::Effect {
                 kind: spec::EffectKind::InsertAfter,
-                when: Some(spec::When {
-                    at: "/operation/type",
-                    is: "insert_after",
-                }),
+                when: Some(spec::When { at: "/operation/type", is: "insert_after" }),
                 content: Some("/operation/content"),
                 target: Some("/operation/target"),
                 section: None,
@@ -871,25 +757,8 @@ pub static TOOLS: [ToolSpec; 8] = [
         description: "Delete a markdown file. Requires explicit confirmation.",
         annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
-        errors: &[
-            "INVALID_PARAMS",
-            "NOT_FOUND",
-            "CONFLICT",
-            "REFUSED",
-            "BUSY",
-            "TOO_LARGE",
-            "IO_ERROR",
-        ],
-        effects: &[
-            spec::Effect {
-                kind: spec::EffectKind::Delete,
-                when: None,
-                content: None,
-                target: None,
-                section: None,
-                position: None,
-            },
-        ],
+        errors: &["INVALID_PARAMS", "NOT_FOUND", "CONFLICT", "REFUSED", "BUSY", "TOO_LARGE", "IO_ERROR"],
+        effects: &[spec::Effect { kind: spec::EffectKind::Delete, when: None, content: None, target: None, section: None, position: None }],
         path: Some("/path"),
         commit: Some("/git_commit_sha"),
         ..ToolSpec::kept("delete_markdown", &TEXTS, "delete_markdown")
@@ -898,10 +767,6 @@ pub static TOOLS: [ToolSpec; 8] = [
         description: "Retrieve the markdown operation activity log.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "REFUSED", "IO_ERROR"],
-        ..ToolSpec::kept(
-            "get_markdown_activity_log",
-            &TEXTS,
-            "get_markdown_activity_log",
-        )
+        ..ToolSpec::kept("get_markdown_activity_log", &TEXTS, "get_markdown_activity_log")
     },
 ];

@@ -444,46 +444,14 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 8] = [
-    spec::ErrorSpec {
-        name: "MCP_AUTH_REQUIRED",
-        code: 401,
-        message: "Authentication required",
-    },
-    spec::ErrorSpec {
-        name: "MCP_INVALID_INPUT",
-        code: -32602,
-        message: "Tool input validation failed",
-    },
-    spec::ErrorSpec {
-        name: "MCP_TOOL_NOT_FOUND",
-        code: -32602,
-        message: "Requested tool does not exist",
-    },
-    spec::ErrorSpec {
-        name: "MCP_CONSTITUTION_VIOLATION",
-        code: 4030,
-        message: "Constitutional compliance gate failed",
-    },
-    spec::ErrorSpec {
-        name: "MCP_SESSION_EXPIRED",
-        code: 4400,
-        message: "MCP session has expired",
-    },
-    spec::ErrorSpec {
-        name: "MCP_RATE_LIMIT_EXCEEDED",
-        code: 429,
-        message: "Rate limit exceeded",
-    },
-    spec::ErrorSpec {
-        name: "MCP_UNAVAILABLE",
-        code: 503,
-        message: "The library can't be changed now",
-    },
-    spec::ErrorSpec {
-        name: "MCP_INTERNAL_ERROR",
-        code: -32603,
-        message: "Internal error",
-    },
+    spec::ErrorSpec { name: "MCP_AUTH_REQUIRED", code: 401, message: "Authentication required" },
+    spec::ErrorSpec { name: "MCP_INVALID_INPUT", code: -32602, message: "Tool input validation failed" },
+    spec::ErrorSpec { name: "MCP_TOOL_NOT_FOUND", code: -32602, message: "Requested tool does not exist" },
+    spec::ErrorSpec { name: "MCP_CONSTITUTION_VIOLATION", code: 4030, message: "Constitutional compliance gate failed" },
+    spec::ErrorSpec { name: "MCP_SESSION_EXPIRED", code: 4400, message: "MCP session has expired" },
+    spec::ErrorSpec { name: "MCP_RATE_LIMIT_EXCEEDED", code: 429, message: "Rate limit exceeded" },
+    spec::ErrorSpec { name: "MCP_UNAVAILABLE", code: 503, message: "The library can't be changed now" },
+    spec::ErrorSpec { name: "MCP_INTERNAL_ERROR", code: -32603, message: "Internal error" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
@@ -1552,118 +1520,30 @@ pub static CONTRACT: ContractSpec = ContractSpec {
         violations: "constitutional_violations",
     }),
     statuses: &[
-        spec::ErrorStatus {
-            error: "MCP_AUTH_REQUIRED",
-            reason: None,
-            status: 401,
-        },
-        spec::ErrorStatus {
-            error: "MCP_AUTH_REQUIRED",
-            reason: Some("role"),
-            status: 403,
-        },
-        spec::ErrorStatus {
-            error: "MCP_AUTH_REQUIRED",
-            reason: Some("scope"),
-            status: 403,
-        },
-        spec::ErrorStatus {
-            error: "MCP_AUTH_REQUIRED",
-            reason: Some("own"),
-            status: 403,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INVALID_INPUT",
-            reason: None,
-            status: 422,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INVALID_INPUT",
-            reason: Some("not_found"),
-            status: 404,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INVALID_INPUT",
-            reason: Some("version_conflict"),
-            status: 409,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INVALID_INPUT",
-            reason: Some("pending_review"),
-            status: 409,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INVALID_INPUT",
-            reason: Some("stale"),
-            status: 409,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INVALID_INPUT",
-            reason: Some("revision"),
-            status: 409,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INVALID_INPUT",
-            reason: Some("key_reused"),
-            status: 409,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INVALID_INPUT",
-            reason: Some("not_ready"),
-            status: 409,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INVALID_INPUT",
-            reason: Some("finished"),
-            status: 409,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INVALID_INPUT",
-            reason: Some("too_large"),
-            status: 413,
-        },
-        spec::ErrorStatus {
-            error: "MCP_TOOL_NOT_FOUND",
-            reason: None,
-            status: 404,
-        },
-        spec::ErrorStatus {
-            error: "MCP_CONSTITUTION_VIOLATION",
-            reason: None,
-            status: 403,
-        },
-        spec::ErrorStatus {
-            error: "MCP_SESSION_EXPIRED",
-            reason: None,
-            status: 401,
-        },
-        spec::ErrorStatus {
-            error: "MCP_RATE_LIMIT_EXCEEDED",
-            reason: None,
-            status: 429,
-        },
-        spec::ErrorStatus {
-            error: "MCP_UNAVAILABLE",
-            reason: None,
-            status: 503,
-        },
-        spec::ErrorStatus {
-            error: "MCP_INTERNAL_ERROR",
-            reason: None,
-            status: 500,
-        },
+        spec::ErrorStatus { error: "MCP_AUTH_REQUIRED", reason: None, status: 401 },
+        spec::ErrorStatus { error: "MCP_AUTH_REQUIRED", reason: Some("role"), status: 403 },
+        spec::ErrorStatus { error: "MCP_AUTH_REQUIRED", reason: Some("scope"), status: 403 },
+        spec::ErrorStatus { error: "MCP_AUTH_REQUIRED", reason: Some("own"), status: 403 },
+        spec::ErrorStatus { error: "MCP_INVALID_INPUT", reason: None, status: 422 },
+        spec::ErrorStatus { error: "MCP_INVALID_INPUT", reason: Some("not_found"), status: 404 },
+        spec::ErrorStatus { error: "MCP_INVALID_INPUT", reason: Some("version_conflict"), status: 409 },
+        spec::ErrorStatus { error: "MCP_INVALID_INPUT", reason: Some("pending_review"), status: 409 },
+        spec::ErrorStatus { error: "MCP_INVALID_INPUT", reason: Some("stale"), status: 409 },
+        spec::ErrorStatus { error: "MCP_INVALID_INPUT", reason: Some("revision"), status: 409 },
+        spec::ErrorStatus { error: "MCP_INVALID_INPUT", reason: Some("key_reused"), status: 409 },
+        spec::ErrorStatus { error: "MCP_INVALID_INPUT", reason: Some("not_ready"), status: 409 },
+        spec::ErrorStatus { error: "MCP_INVALID_INPUT", reason: Some("finished"), status: 409 },
+        spec::ErrorStatus { error: "MCP_INVALID_INPUT", reason: Some("too_large"), status: 413 },
+        spec::ErrorStatus { error: "MCP_TOOL_NOT_FOUND", reason: None, status: 404 },
+        spec::ErrorStatus { error: "MCP_CONSTITUTION_VIOLATION", reason: None, status: 403 },
+        spec::ErrorStatus { error: "MCP_SESSION_EXPIRED", reason: None, status: 401 },
+        spec::ErrorStatus { error: "MCP_RATE_LIMIT_EXCEEDED", reason: None, status: 429 },
+        spec::ErrorStatus { error: "MCP_UNAVAILABLE", reason: None, status: 503 },
+        spec::ErrorStatus { error: "MCP_INTERNAL_ERROR", reason: None, status: 500 },
     ],
     guarantees: &[
-        spec::Guarantee {
-            id: "auth-required",
-            kind: None,
-            text: "Authentication Required: Yes",
-        },
-        spec::Guarantee {
-            id: "gates-before-execution",
-            kind: None,
-            text: "Input parameters validated against constitutional gates",
-        },
+        spec::Guarantee { id: "auth-required", kind: None, text: "Authentication Required: Yes" },
+        spec::Guarantee { id: "gates-before-execution", kind: None, text: "Input parameters validated against constitutional gates" },
         spec::Guarantee {
             id: "violations-write-nothing",
             kind: None,
@@ -1684,11 +1564,7 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: None,
             text: "The version history of each note is preserved, edits by hand included",
         },
-        spec::Guarantee {
-            id: "locks-hold",
-            kind: None,
-            text: "Current version for optimistic locking",
-        },
+        spec::Guarantee { id: "locks-hold", kind: None, text: "Current version for optimistic locking" },
         spec::Guarantee {
             id: "commit-per-mutation",
             kind: Some(spec::GuaranteeKind::Commit),
@@ -1699,21 +1575,13 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: Some(spec::GuaranteeKind::Atomic),
             text: "A change of several files is made whole or not at all",
         },
-        spec::Guarantee {
-            id: "links-are-sound",
-            kind: None,
-            text: "A link leads from one note to another, and is there once",
-        },
+        spec::Guarantee { id: "links-are-sound", kind: None, text: "A link leads from one note to another, and is there once" },
         spec::Guarantee {
             id: "search-is-bounded",
             kind: None,
             text: "A search finds canonical notes that pass its filters, with scores from 0 to 1 and excerpts of at most 500 characters",
         },
-        spec::Guarantee {
-            id: "export-is-whole",
-            kind: None,
-            text: "An export has all that it was asked for, in a portable format",
-        },
+        spec::Guarantee { id: "export-is-whole", kind: None, text: "An export has all that it was asked for, in a portable format" },
         spec::Guarantee {
             id: "rest-is-mcp",
             kind: None,
@@ -1746,20 +1614,8 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     ],
     tools: &TOOLS,
     rate_limits: &RATE_LIMITS,
-    executions: Some(
-        &spec::ExecutionsSpec {
-            keep_seconds: 2592000,
-            result_seconds: 86400,
-        },
-    ),
-    sessions: Some(
-        &spec::SessionsSpec {
-            most: 10,
-            seconds: 86400,
-            idle_seconds: 3600,
-            expired: "MCP_SESSION_EXPIRED",
-        },
-    ),
+    executions: Some(&spec::ExecutionsSpec { keep_seconds: 2592000, result_seconds: 86400 }),
+    sessions: Some(&spec::SessionsSpec { most: 10, seconds: 86400, idle_seconds: 3600, expired: "MCP_SESSION_EXPIRED" }),
     rest: &[
         spec::RestEndpoint {
             method: spec::RestMethod::Post,
@@ -1779,12 +1635,7 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             is: spec::RestOperation::SessionEnd,
             ..spec::RestEndpoint::NEW
         },
-        spec::RestEndpoint {
-            method: spec::RestMethod::Get,
-            path: "/tools",
-            is: spec::RestOperation::ToolList,
-            ..spec::RestEndpoint::NEW
-        },
+        spec::RestEndpoint { method: spec::RestMethod::Get, path: "/tools", is: spec::RestOperation::ToolList, ..spec::RestEndpoint::NEW },
         spec::RestEndpoint {
             method: spec::RestMethod::Post,
             path: "/tools/{tool_name}/execute",
@@ -1901,18 +1752,10 @@ pub static TOOLS: [ToolSpec; 5] = [
             "MCP_INTERNAL_ERROR",
         ],
         roles: &["owner", "agent"],
-        gates: &[
-            &GATE_HUMAN_IN_THE_LOOP,
-            &GATE_AI_AGENT_INTEGRATION,
-            &GATE_VERSIONING_AUDITABILITY,
-        ],
+        gates: &[&GATE_HUMAN_IN_THE_LOOP, &GATE_AI_AGENT_INTEGRATION, &GATE_VERSIONING_AUDITABILITY],
         tags: &["management", "agent"],
         rate_limit: Some("notes"),
-        pending: Some(spec::Pending {
-            at: "/status",
-            is: "pending_review",
-            instance: "/review_workflow_id",
-        }),
+        pending: Some(spec::Pending { at: "/status", is: "pending_review", instance: "/review_workflow_id" }),
         ..ToolSpec::kept("create_note", &TEXTS, "create_note")
     },
     ToolSpec {
@@ -1976,56 +1819,19 @@ pub static TOOLS: [ToolSpec; 5] = [
 /// The roles of callers.
 pub static AUTH: spec::AuthSpec = spec::AuthSpec {
     roles: &[
-        spec::RoleSpec {
-            name: "owner",
-            kind: spec::CallerKind::Human,
-            scope: Some(spec::ScopeWord::Write),
-        },
-        spec::RoleSpec {
-            name: "reviewer",
-            kind: spec::CallerKind::Human,
-            scope: Some(spec::ScopeWord::Review),
-        },
-        spec::RoleSpec {
-            name: "reader",
-            kind: spec::CallerKind::Human,
-            scope: Some(spec::ScopeWord::Read),
-        },
-        spec::RoleSpec {
-            name: "agent",
-            kind: spec::CallerKind::Agent,
-            scope: None,
-        },
+        spec::RoleSpec { name: "owner", kind: spec::CallerKind::Human, scope: Some(spec::ScopeWord::Write) },
+        spec::RoleSpec { name: "reviewer", kind: spec::CallerKind::Human, scope: Some(spec::ScopeWord::Review) },
+        spec::RoleSpec { name: "reader", kind: spec::CallerKind::Human, scope: Some(spec::ScopeWord::Read) },
+        spec::RoleSpec { name: "agent", kind: spec::CallerKind::Agent, scope: None },
     ],
     resources: &[
-        spec::ResourceRoles {
-            resource: "tags",
-            roles: &["owner", "reviewer", "agent", "reader"],
-        },
-        spec::ResourceRoles {
-            resource: "waiting",
-            roles: &["owner", "reviewer"],
-        },
-        spec::ResourceRoles {
-            resource: "note",
-            roles: &["owner", "reviewer", "agent", "reader"],
-        },
-        spec::ResourceRoles {
-            resource: "note_versions",
-            roles: &["owner", "reviewer", "agent", "reader"],
-        },
-        spec::ResourceRoles {
-            resource: "version_of_note",
-            roles: &["owner", "reviewer", "agent", "reader"],
-        },
-        spec::ResourceRoles {
-            resource: "note_links",
-            roles: &["owner", "reviewer", "agent", "reader"],
-        },
-        spec::ResourceRoles {
-            resource: "index",
-            roles: &["owner", "reviewer", "agent", "reader"],
-        },
+        spec::ResourceRoles { resource: "tags", roles: &["owner", "reviewer", "agent", "reader"] },
+        spec::ResourceRoles { resource: "waiting", roles: &["owner", "reviewer"] },
+        spec::ResourceRoles { resource: "note", roles: &["owner", "reviewer", "agent", "reader"] },
+        spec::ResourceRoles { resource: "note_versions", roles: &["owner", "reviewer", "agent", "reader"] },
+        spec::ResourceRoles { resource: "version_of_note", roles: &["owner", "reviewer", "agent", "reader"] },
+        spec::ResourceRoles { resource: "note_links", roles: &["owner", "reviewer", "agent", "reader"] },
+        spec::ResourceRoles { resource: "index", roles: &["owner", "reviewer", "agent", "reader"] },
     ],
 };
 
@@ -2102,19 +1908,13 @@ pub static GATE_STRUCTURED_DATA_FOUNDATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "words",
-                    json: TEXTS
-                        .text(
-                            "gate_structured_data_foundation_query_says_something_0_facts",
-                        ),
+                    json: TEXTS.text("gate_structured_data_foundation_query_says_something_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "dots",
-                    json: TEXTS
-                        .text(
-                            "gate_structured_data_foundation_query_says_something_1_facts",
-                        ),
+                    json: TEXTS.text("gate_structured_data_foundation_query_says_something_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2132,19 +1932,13 @@ pub static GATE_STRUCTURED_DATA_FOUNDATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a page",
-                    json: TEXTS
-                        .text(
-                            "gate_structured_data_foundation_link_metadata_is_structured_0_facts",
-                        ),
+                    json: TEXTS.text("gate_structured_data_foundation_link_metadata_is_structured_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "boxes in boxes",
-                    json: TEXTS
-                        .text(
-                            "gate_structured_data_foundation_link_metadata_is_structured_1_facts",
-                        ),
+                    json: TEXTS.text("gate_structured_data_foundation_link_metadata_is_structured_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2259,27 +2053,15 @@ pub static GATE_DATA_GOVERNANCE: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an owner",
-                    json: TEXTS
-                        .text("gate_data_governance_sensitive_notes_stay_0_facts"),
+                    json: TEXTS.text("gate_data_governance_sensitive_notes_stay_0_facts"),
                     breaks: false,
-                    documents: Some(
-                        TEXTS
-                            .text(
-                                "gate_data_governance_sensitive_notes_stay_0_documents",
-                            ),
-                    ),
+                    documents: Some(TEXTS.text("gate_data_governance_sensitive_notes_stay_0_documents")),
                 },
                 spec::GateExample {
                     name: "an agent",
-                    json: TEXTS
-                        .text("gate_data_governance_sensitive_notes_stay_1_facts"),
+                    json: TEXTS.text("gate_data_governance_sensitive_notes_stay_1_facts"),
                     breaks: true,
-                    documents: Some(
-                        TEXTS
-                            .text(
-                                "gate_data_governance_sensitive_notes_stay_1_documents",
-                            ),
-                    ),
+                    documents: Some(TEXTS.text("gate_data_governance_sensitive_notes_stay_1_documents")),
                 },
             ],
         },
@@ -2302,15 +2084,13 @@ pub static GATE_HUMAN_IN_THE_LOOP: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "a person's note",
-                    json: TEXTS
-                        .text("gate_human_in_the_loop_ai_content_is_reviewed_0_facts"),
+                    json: TEXTS.text("gate_human_in_the_loop_ai_content_is_reviewed_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "an agent's note",
-                    json: TEXTS
-                        .text("gate_human_in_the_loop_ai_content_is_reviewed_1_facts"),
+                    json: TEXTS.text("gate_human_in_the_loop_ai_content_is_reviewed_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2328,15 +2108,13 @@ pub static GATE_HUMAN_IN_THE_LOOP: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "with a reason",
-                    json: TEXTS
-                        .text("gate_human_in_the_loop_change_is_explained_0_facts"),
+                    json: TEXTS.text("gate_human_in_the_loop_change_is_explained_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "without one",
-                    json: TEXTS
-                        .text("gate_human_in_the_loop_change_is_explained_1_facts"),
+                    json: TEXTS.text("gate_human_in_the_loop_change_is_explained_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2361,19 +2139,13 @@ pub static GATE_AI_AGENT_INTEGRATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "with a justification",
-                    json: TEXTS
-                        .text(
-                            "gate_ai_agent_integration_ai_content_is_justified_0_facts",
-                        ),
+                    json: TEXTS.text("gate_ai_agent_integration_ai_content_is_justified_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "without one",
-                    json: TEXTS
-                        .text(
-                            "gate_ai_agent_integration_ai_content_is_justified_1_facts",
-                        ),
+                    json: TEXTS.text("gate_ai_agent_integration_ai_content_is_justified_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2391,22 +2163,19 @@ pub static GATE_AI_AGENT_INTEGRATION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "name and version",
-                    json: TEXTS
-                        .text("gate_ai_agent_integration_agent_has_a_version_0_facts"),
+                    json: TEXTS.text("gate_ai_agent_integration_agent_has_a_version_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "neither",
-                    json: TEXTS
-                        .text("gate_ai_agent_integration_agent_has_a_version_1_facts"),
+                    json: TEXTS.text("gate_ai_agent_integration_agent_has_a_version_1_facts"),
                     breaks: true,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "blank version",
-                    json: TEXTS
-                        .text("gate_ai_agent_integration_agent_has_a_version_2_facts"),
+                    json: TEXTS.text("gate_ai_agent_integration_agent_has_a_version_2_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2431,15 +2200,13 @@ pub static GATE_VERSIONING_AUDITABILITY: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "somebody",
-                    json: TEXTS
-                        .text("gate_versioning_auditability_caller_is_known_0_facts"),
+                    json: TEXTS.text("gate_versioning_auditability_caller_is_known_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "nobody",
-                    json: TEXTS
-                        .text("gate_versioning_auditability_caller_is_known_1_facts"),
+                    json: TEXTS.text("gate_versioning_auditability_caller_is_known_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2457,20 +2224,13 @@ pub static GATE_VERSIONING_AUDITABILITY: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "in history",
-                    json: TEXTS
-                        .text("gate_versioning_auditability_history_is_kept_0_facts"),
+                    json: TEXTS.text("gate_versioning_auditability_history_is_kept_0_facts"),
                     breaks: false,
-                    documents: Some(
-                        TEXTS
-                            .text(
-                                "gate_versioning_auditability_history_is_kept_0_documents",
-                            ),
-                    ),
+                    documents: Some(TEXTS.text("gate_versioning_auditability_history_is_kept_0_documents")),
                 },
                 spec::GateExample {
                     name: "lost",
-                    json: TEXTS
-                        .text("gate_versioning_auditability_history_is_kept_1_facts"),
+                    json: TEXTS.text("gate_versioning_auditability_history_is_kept_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2495,15 +2255,13 @@ pub static GATE_ROLES_PERMISSIONS: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an agent",
-                    json: TEXTS
-                        .text("gate_roles_permissions_exporter_may_export_0_facts"),
+                    json: TEXTS.text("gate_roles_permissions_exporter_may_export_0_facts"),
                     breaks: false,
                     documents: None,
                 },
                 spec::GateExample {
                     name: "a reader",
-                    json: TEXTS
-                        .text("gate_roles_permissions_exporter_may_export_1_facts"),
+                    json: TEXTS.text("gate_roles_permissions_exporter_may_export_1_facts"),
                     breaks: true,
                     documents: None,
                 },
@@ -2563,32 +2321,15 @@ pub static WORKFLOW_AGENT_NOTE_REVIEW: spec::WorkflowSpec = spec::WorkflowSpec {
     states: &[
         spec::StateSpec {
             name: "human_review",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Human Review",
-                roles: &["reviewer"],
-                not_by_author: true,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Human Review", roles: &["reviewer"], not_by_author: true }),
         },
         spec::StateSpec {
             name: "needs_revision",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Revise",
-                roles: &["author"],
-                not_by_author: false,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Revise", roles: &["author"], not_by_author: false }),
         },
-        spec::StateSpec {
-            name: "approved",
-            kind: spec::StateKind::Final(spec::Outcome::Completed),
-        },
-        spec::StateSpec {
-            name: "rejected",
-            kind: spec::StateKind::Final(spec::Outcome::Completed),
-        },
-        spec::StateSpec {
-            name: "withdrawn",
-            kind: spec::StateKind::Final(spec::Outcome::Cancelled),
-        },
+        spec::StateSpec { name: "approved", kind: spec::StateKind::Final(spec::Outcome::Completed) },
+        spec::StateSpec { name: "rejected", kind: spec::StateKind::Final(spec::Outcome::Completed) },
+        spec::StateSpec { name: "withdrawn", kind: spec::StateKind::Final(spec::Outcome::Cancelled) },
     ],
     transitions: &[
         spec::TransitionSpec {
@@ -2655,9 +2396,7 @@ pub static WORKFLOW_AGENT_NOTE_REVIEW: spec::WorkflowSpec = spec::WorkflowSpec {
 };
 
 /// Schema of the parameters of a request that starts one.
-static RESEARCH_WORKFLOW_PARAMETERS: Schema = Schema::exact(
-    TEXTS.text("research_workflow_parameters"),
-);
+static RESEARCH_WORKFLOW_PARAMETERS: Schema = Schema::exact(TEXTS.text("research_workflow_parameters"));
 
 /// Five steps, each completed by the caller that does it.
 ///
@@ -2680,48 +2419,25 @@ pub static WORKFLOW_RESEARCH_WORKFLOW: spec::WorkflowSpec = spec::WorkflowSpec {
     states: &[
         spec::StateSpec {
             name: "topic_analysis",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Topic Analysis",
-                roles: &["owner", "agent"],
-                not_by_author: false,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Topic Analysis", roles: &["owner", "agent"], not_by_author: false }),
         },
         spec::StateSpec {
             name: "source_discovery",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Source Discovery",
-                roles: &["owner", "agent"],
-                not_by_author: false,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Source Discovery", roles: &["owner", "agent"], not_by_author: false }),
         },
         spec::StateSpec {
             name: "content_analysis",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Content Analysis",
-                roles: &["owner", "agent"],
-                not_by_author: false,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Content Analysis", roles: &["owner", "agent"], not_by_author: false }),
         },
         spec::StateSpec {
             name: "synthesis",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Synthesis",
-                roles: &["owner", "agent"],
-                not_by_author: false,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Synthesis", roles: &["owner", "agent"], not_by_author: false }),
         },
         spec::StateSpec {
             name: "report_generation",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Report Generation",
-                roles: &["owner", "agent"],
-                not_by_author: false,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Report Generation", roles: &["owner", "agent"], not_by_author: false }),
         },
-        spec::StateSpec {
-            name: "done",
-            kind: spec::StateKind::Final(spec::Outcome::Completed),
-        },
+        spec::StateSpec { name: "done", kind: spec::StateKind::Final(spec::Outcome::Completed) },
     ],
     transitions: &[
         spec::TransitionSpec {
@@ -2777,33 +2493,19 @@ pub static WORKFLOW_RESEARCH_WORKFLOW: spec::WorkflowSpec = spec::WorkflowSpec {
     ],
 };
 
-static START_WORKFLOW_REQUEST: Schema = Schema::exact(
-    TEXTS.text("start_workflow_request"),
-);
+static START_WORKFLOW_REQUEST: Schema = Schema::exact(TEXTS.text("start_workflow_request"));
 
-static START_WORKFLOW_ANSWER: Schema = Schema::exact(
-    TEXTS.text("start_workflow_answer"),
-);
+static START_WORKFLOW_ANSWER: Schema = Schema::exact(TEXTS.text("start_workflow_answer"));
 
-static WORKFLOW_INSTANCES_REQUEST: Schema = Schema::exact(
-    TEXTS.text("workflow_instances_request"),
-);
+static WORKFLOW_INSTANCES_REQUEST: Schema = Schema::exact(TEXTS.text("workflow_instances_request"));
 
-static WORKFLOW_INSTANCES_ANSWER: Schema = Schema::exact(
-    TEXTS.text("workflow_instances_answer"),
-);
+static WORKFLOW_INSTANCES_ANSWER: Schema = Schema::exact(TEXTS.text("workflow_instances_answer"));
 
-static WORKFLOW_INSTANCE_REQUEST: Schema = Schema::exact(
-    TEXTS.text("workflow_instance_request"),
-);
+static WORKFLOW_INSTANCE_REQUEST: Schema = Schema::exact(TEXTS.text("workflow_instance_request"));
 
-static WORKFLOW_INSTANCE_ANSWER: Schema = Schema::exact(
-    TEXTS.text("workflow_instance_answer"),
-);
+static WORKFLOW_INSTANCE_ANSWER: Schema = Schema::exact(TEXTS.text("workflow_instance_answer"));
 
-static COMPLETE_TASK_REQUEST: Schema = Schema::exact(
-    TEXTS.text("complete_task_request"),
-);
+static COMPLETE_TASK_REQUEST: Schema = Schema::exact(TEXTS.text("complete_task_request"));
 
 static COMPLETE_TASK_ANSWER: Schema = Schema::exact(TEXTS.text("complete_task_answer"));
 
@@ -2910,14 +2612,7 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 5] = [
             mime_type: "application/json",
             schema: &schema::NOTE_RESOURCE,
         },
-        variables: &[
-            spec::ArgumentSpec {
-                name: "note_id",
-                description: "Id of the note",
-                required: true,
-                completes: true,
-            },
-        ],
+        variables: &[spec::ArgumentSpec { name: "note_id", description: "Id of the note", required: true, completes: true }],
     },
     spec::ResourceTemplateSpec {
         resource: spec::ResourceSpec {
@@ -2928,14 +2623,7 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 5] = [
             mime_type: "application/json",
             schema: &schema::NOTE_VERSIONS_RESOURCE,
         },
-        variables: &[
-            spec::ArgumentSpec {
-                name: "note_id",
-                description: "Id of the note",
-                required: true,
-                completes: false,
-            },
-        ],
+        variables: &[spec::ArgumentSpec { name: "note_id", description: "Id of the note", required: true, completes: false }],
     },
     spec::ResourceTemplateSpec {
         resource: spec::ResourceSpec {
@@ -2947,18 +2635,8 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 5] = [
             schema: &schema::VERSION_OF_NOTE_RESOURCE,
         },
         variables: &[
-            spec::ArgumentSpec {
-                name: "note_id",
-                description: "Id of the note",
-                required: true,
-                completes: false,
-            },
-            spec::ArgumentSpec {
-                name: "version",
-                description: "Number of the version",
-                required: true,
-                completes: false,
-            },
+            spec::ArgumentSpec { name: "note_id", description: "Id of the note", required: true, completes: false },
+            spec::ArgumentSpec { name: "version", description: "Number of the version", required: true, completes: false },
         ],
     },
     spec::ResourceTemplateSpec {
@@ -2970,14 +2648,7 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 5] = [
             mime_type: "application/json",
             schema: &schema::NOTE_LINKS_RESOURCE,
         },
-        variables: &[
-            spec::ArgumentSpec {
-                name: "note_id",
-                description: "Id of the note",
-                required: true,
-                completes: false,
-            },
-        ],
+        variables: &[spec::ArgumentSpec { name: "note_id", description: "Id of the note", required: true, completes: false }],
     },
     spec::ResourceTemplateSpec {
         resource: spec::ResourceSpec {
@@ -2989,24 +2660,9 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 5] = [
             schema: &schema::INDEX_RESOURCE,
         },
         variables: &[
-            spec::ArgumentSpec {
-                name: "note_type",
-                description: "The type that the notes have",
-                required: false,
-                completes: false,
-            },
-            spec::ArgumentSpec {
-                name: "tag",
-                description: "A tag that the notes have",
-                required: false,
-                completes: true,
-            },
-            spec::ArgumentSpec {
-                name: "after",
-                description: "Id of the last note of the page before",
-                required: false,
-                completes: false,
-            },
+            spec::ArgumentSpec { name: "note_type", description: "The type that the notes have", required: false, completes: false },
+            spec::ArgumentSpec { name: "tag", description: "A tag that the notes have", required: false, completes: true },
+            spec::ArgumentSpec { name: "after", description: "Id of the last note of the page before", required: false, completes: false },
         ],
     },
 ];

@@ -250,46 +250,14 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 8] = [
-    spec::ErrorSpec {
-        name: "PARSE_ERROR",
-        code: -32700,
-        message: "Parse error",
-    },
-    spec::ErrorSpec {
-        name: "INVALID_REQUEST",
-        code: -32600,
-        message: "Invalid request",
-    },
-    spec::ErrorSpec {
-        name: "TOOL_NOT_FOUND",
-        code: -32601,
-        message: "Tool not found",
-    },
-    spec::ErrorSpec {
-        name: "INVALID_PARAMS",
-        code: -32602,
-        message: "Invalid params",
-    },
-    spec::ErrorSpec {
-        name: "INTERNAL_ERROR",
-        code: -32603,
-        message: "Internal error",
-    },
-    spec::ErrorSpec {
-        name: "ACCESS_DENIED",
-        code: -32000,
-        message: "Access denied",
-    },
-    spec::ErrorSpec {
-        name: "PATH_NOT_ALLOWED",
-        code: -32001,
-        message: "Path not allowed",
-    },
-    spec::ErrorSpec {
-        name: "SIZE_LIMIT_EXCEEDED",
-        code: -32002,
-        message: "Size limit exceeded",
-    },
+    spec::ErrorSpec { name: "PARSE_ERROR", code: -32700, message: "Parse error" },
+    spec::ErrorSpec { name: "INVALID_REQUEST", code: -32600, message: "Invalid request" },
+    spec::ErrorSpec { name: "TOOL_NOT_FOUND", code: -32601, message: "Tool not found" },
+    spec::ErrorSpec { name: "INVALID_PARAMS", code: -32602, message: "Invalid params" },
+    spec::ErrorSpec { name: "INTERNAL_ERROR", code: -32603, message: "Internal error" },
+    spec::ErrorSpec { name: "ACCESS_DENIED", code: -32000, message: "Access denied" },
+    spec::ErrorSpec { name: "PATH_NOT_ALLOWED", code: -32001, message: "Path not allowed" },
+    spec::ErrorSpec { name: "SIZE_LIMIT_EXCEEDED", code: -32002, message: "Size limit exceeded" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
@@ -447,11 +415,7 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: None,
             text: "Append-only: Cannot modify existing content; the bytes before are a prefix of the bytes after",
         },
-        spec::Guarantee {
-            id: "no-deletion",
-            kind: None,
-            text: "No deletion: Cannot remove entries",
-        },
+        spec::Guarantee { id: "no-deletion", kind: None, text: "No deletion: Cannot remove entries" },
         spec::Guarantee {
             id: "target-files-only",
             kind: Some(spec::GuaranteeKind::Paths),
@@ -462,46 +426,22 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: Some(spec::GuaranteeKind::Paths),
             text: "Read a file from the repository. Limited to safe directories: denied paths are refused even where they are allowed",
         },
-        spec::Guarantee {
-            id: "size-limits",
-            kind: None,
-            text: "Size limit: 100KB max file size, max 5KB per entry",
-        },
+        spec::Guarantee { id: "size-limits", kind: None, text: "Size limit: 100KB max file size, max 5KB per entry" },
         spec::Guarantee {
             id: "one-entry-per-line",
             kind: None,
             text: "Every entry is one line of JSON, and there are never two on a line",
         },
-        spec::Guarantee {
-            id: "timestamp-required",
-            kind: None,
-            text: "Timestamp required: JSONL entries must have timestamp",
-        },
+        spec::Guarantee { id: "timestamp-required", kind: None, text: "Timestamp required: JSONL entries must have timestamp" },
         spec::Guarantee {
             id: "requires-approval",
             kind: Some(spec::GuaranteeKind::Approval),
             text: "Requires approval: Implementation should prompt user; without approval nothing is written",
         },
-        spec::Guarantee {
-            id: "commit-per-entry",
-            kind: Some(spec::GuaranteeKind::Commit),
-            text: "Each appended entry is one commit",
-        },
-        spec::Guarantee {
-            id: "log-entry-per-entry",
-            kind: Some(spec::GuaranteeKind::Log),
-            text: "Each appended entry is one log entry",
-        },
-        spec::Guarantee {
-            id: "appends-all-arrive",
-            kind: None,
-            text: "Concurrent appends from several processes all arrive",
-        },
-        spec::Guarantee {
-            id: "no-side-effects",
-            kind: Some(spec::GuaranteeKind::Pure),
-            text: "No side effects",
-        },
+        spec::Guarantee { id: "commit-per-entry", kind: Some(spec::GuaranteeKind::Commit), text: "Each appended entry is one commit" },
+        spec::Guarantee { id: "log-entry-per-entry", kind: Some(spec::GuaranteeKind::Log), text: "Each appended entry is one log entry" },
+        spec::Guarantee { id: "appends-all-arrive", kind: None, text: "Concurrent appends from several processes all arrive" },
+        spec::Guarantee { id: "no-side-effects", kind: Some(spec::GuaranteeKind::Pure), text: "No side effects" },
         spec::Guarantee {
             id: "refusals-write-nothing",
             kind: None,
@@ -532,13 +472,7 @@ pub static TOOLS: [ToolSpec; 3] = [
     ToolSpec {
         description: "Read a file from the repository. Limited to safe directories.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
-        errors: &[
-            "INVALID_PARAMS",
-            "INTERNAL_ERROR",
-            "ACCESS_DENIED",
-            "PATH_NOT_ALLOWED",
-            "SIZE_LIMIT_EXCEEDED",
-        ],
+        errors: &["INVALID_PARAMS", "INTERNAL_ERROR", "ACCESS_DENIED", "PATH_NOT_ALLOWED", "SIZE_LIMIT_EXCEEDED"],
         path: Some("/path"),
         paths: Some(spec::PathPolicy {
             allow: &[
@@ -559,19 +493,11 @@ pub static TOOLS: [ToolSpec; 3] = [
         description: "Append an entry to a memory file. Append-only, no overwriting.",
         annotations: spec::Annotations::NONE,
         mutating: true,
-        errors: &[
-            "INVALID_PARAMS",
-            "INTERNAL_ERROR",
-            "ACCESS_DENIED",
-            "SIZE_LIMIT_EXCEEDED",
-        ],
+        errors: &["INVALID_PARAMS", "INTERNAL_ERROR", "ACCESS_DENIED", "SIZE_LIMIT_EXCEEDED"],
         effects: &[
             spec::Effect {
                 kind: spec::EffectKind::AppendLine,
-                when: Some(spec::When {
-                    at: "/file",
-                    is: "progress_log.jsonl",
-                }),
+                when: Some(spec::When { at: "/file", is: "progress_log.jsonl" }),
                 content: Some("/entry"),
                 target: None,
                 section: None,
@@ -579,10 +505,7 @@ pub static TOOLS: [ToolSpec; 3] = [
             },
             spec::Effect {
                 kind: spec::EffectKind::AppendLine,
-                when: Some(spec::When {
-                    at: "/file",
-                    is: "decisions.jsonl",
-                }),
+                when: Some(spec::When { at: "/file", is: "decisions.jsonl" }),
                 content: Some("/entry"),
                 target: None,
                 section: None,
@@ -590,10 +513,7 @@ pub static TOOLS: [ToolSpec; 3] = [
             },
             spec::Effect {
                 kind: spec::EffectKind::Append,
-                when: Some(spec::When {
-                    at: "/file",
-                    is: "best_practices.md",
-                }),
+                when: Some(spec::When { at: "/file", is: "best_practices.md" }),
                 content: Some("/content"),
                 target: None,
                 section: None,
@@ -602,9 +522,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         ],
         path: Some("/file"),
         path_in: Some(".claude/memory/"),
-        approval: Some(spec::Approval {
-            shows: spec::Shows::Appended,
-        }),
+        approval: Some(spec::Approval { shows: spec::Shows::Appended }),
         ..ToolSpec::kept("write_memory_entry", &TEXTS, "write_memory_entry")
     },
 ];

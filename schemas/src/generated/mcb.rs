@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Staged, Store, Texts, ToolSpec, WriteCx,
-    dispatch, spec,
+    Failure, FailureKind, ReadCx, Rejection, Rows, Staged, Store, Texts, ToolSpec,
+    WriteCx, dispatch, spec,
 };
 
 /// MCB: the tools and their operations, one method each. Implementors write `async fn`.
@@ -32,10 +32,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn index_clear(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: IndexClearRequest,
     ) -> impl Future<
-        Output = Result<Staged<IndexClearResponse, tabellion_runtime::Rows>, ToolError>,
+        Output = Result<Staged<IndexClearResponse, Rows>, ToolError>,
     > + Send;
 
     /// Begin to index the branches of a repository, without its work tree, in the background.
@@ -44,13 +44,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn index_git_index(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: IndexGitIndexRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<IndexGitIndexResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<IndexGitIndexResponse, Rows>, ToolError>,
     > + Send;
 
     /// Begin to index the files of a folder, in the background.
@@ -59,10 +56,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn index_start(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: IndexStartRequest,
     ) -> impl Future<
-        Output = Result<Staged<IndexStartResponse, tabellion_runtime::Rows>, ToolError>,
+        Output = Result<Staged<IndexStartResponse, Rows>, ToolError>,
     > + Send;
 
     /// Say what is indexed, and how far the runs are.
@@ -71,7 +68,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn index_status(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: IndexStatusRequest,
     ) -> impl Future<Output = Result<IndexStatusResponse, ToolError>> + Send;
 
@@ -81,7 +78,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn search_code(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: SearchCodeRequest,
     ) -> impl Future<Output = Result<SearchCodeResponse, ToolError>> + Send;
 
@@ -91,7 +88,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn search_context(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: SearchContextRequest,
     ) -> impl Future<Output = Result<SearchContextResponse, ToolError>> + Send;
 
@@ -101,7 +98,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn search_memory(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: SearchMemoryRequest,
     ) -> impl Future<Output = Result<SearchMemoryResponse, ToolError>> + Send;
 
@@ -111,7 +108,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn validate_analyze(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: ValidateAnalyzeRequest,
     ) -> impl Future<Output = Result<ValidateAnalyzeResponse, ToolError>> + Send;
 
@@ -121,7 +118,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn validate_list_rules(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: ValidateListRulesRequest,
     ) -> impl Future<Output = Result<ValidateListRulesResponse, ToolError>> + Send;
 
@@ -131,7 +128,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn validate_run(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: ValidateRunRequest,
     ) -> impl Future<Output = Result<ValidateRunResponse, ToolError>> + Send;
 
@@ -141,7 +138,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_get_error_pattern(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryGetErrorPatternRequest,
     ) -> impl Future<Output = Result<MemoryGetErrorPatternResponse, ToolError>> + Send;
 
@@ -151,7 +148,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_get_execution(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryGetExecutionRequest,
     ) -> impl Future<Output = Result<MemoryGetExecutionResponse, ToolError>> + Send;
 
@@ -161,7 +158,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_get_observation(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryGetObservationRequest,
     ) -> impl Future<Output = Result<MemoryGetObservationResponse, ToolError>> + Send;
 
@@ -171,7 +168,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_get_quality_gate(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryGetQualityGateRequest,
     ) -> impl Future<Output = Result<MemoryGetQualityGateResponse, ToolError>> + Send;
 
@@ -181,7 +178,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_get_session(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryGetSessionRequest,
     ) -> impl Future<Output = Result<MemoryGetSessionResponse, ToolError>> + Send;
 
@@ -191,7 +188,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_inject_error_pattern(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryInjectErrorPatternRequest,
     ) -> impl Future<
         Output = Result<MemoryInjectErrorPatternResponse, ToolError>,
@@ -203,7 +200,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_inject_execution(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryInjectExecutionRequest,
     ) -> impl Future<Output = Result<MemoryInjectExecutionResponse, ToolError>> + Send;
 
@@ -213,7 +210,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_inject_observation(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryInjectObservationRequest,
     ) -> impl Future<Output = Result<MemoryInjectObservationResponse, ToolError>> + Send;
 
@@ -223,7 +220,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_inject_quality_gate(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryInjectQualityGateRequest,
     ) -> impl Future<Output = Result<MemoryInjectQualityGateResponse, ToolError>> + Send;
 
@@ -233,7 +230,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_inject_session(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryInjectSessionRequest,
     ) -> impl Future<Output = Result<MemoryInjectSessionResponse, ToolError>> + Send;
 
@@ -243,7 +240,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_list_error_pattern(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryListErrorPatternRequest,
     ) -> impl Future<Output = Result<MemoryListErrorPatternResponse, ToolError>> + Send;
 
@@ -253,7 +250,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_list_execution(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryListExecutionRequest,
     ) -> impl Future<Output = Result<MemoryListExecutionResponse, ToolError>> + Send;
 
@@ -263,7 +260,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_list_observation(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryListObservationRequest,
     ) -> impl Future<Output = Result<MemoryListObservationResponse, ToolError>> + Send;
 
@@ -273,7 +270,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_list_quality_gate(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryListQualityGateRequest,
     ) -> impl Future<Output = Result<MemoryListQualityGateResponse, ToolError>> + Send;
 
@@ -283,7 +280,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_list_session(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryListSessionRequest,
     ) -> impl Future<Output = Result<MemoryListSessionResponse, ToolError>> + Send;
 
@@ -293,13 +290,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_store_error_pattern(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: MemoryStoreErrorPatternRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<MemoryStoreErrorPatternResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<MemoryStoreErrorPatternResponse, Rows>, ToolError>,
     > + Send;
 
     /// Store that a command was run. Each run is kept.
@@ -308,13 +302,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_store_execution(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: MemoryStoreExecutionRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<MemoryStoreExecutionResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<MemoryStoreExecutionResponse, Rows>, ToolError>,
     > + Send;
 
     /// Store an observation; the same content again counts on the first one.
@@ -323,13 +314,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_store_observation(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: MemoryStoreObservationRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<MemoryStoreObservationResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<MemoryStoreObservationResponse, Rows>, ToolError>,
     > + Send;
 
     /// Store what a quality gate said. Each time is kept.
@@ -338,13 +326,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_store_quality_gate(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: MemoryStoreQualityGateRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<MemoryStoreQualityGateResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<MemoryStoreQualityGateResponse, Rows>, ToolError>,
     > + Send;
 
     /// Store a summary of a session; earlier ones stay.
@@ -353,13 +338,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_store_session(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: MemoryStoreSessionRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<MemoryStoreSessionResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<MemoryStoreSessionResponse, Rows>, ToolError>,
     > + Send;
 
     /// Read which of patterns of errors came before and after one.
@@ -368,7 +350,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_timeline_error_pattern(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryTimelineErrorPatternRequest,
     ) -> impl Future<
         Output = Result<MemoryTimelineErrorPatternResponse, ToolError>,
@@ -380,7 +362,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_timeline_execution(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryTimelineExecutionRequest,
     ) -> impl Future<Output = Result<MemoryTimelineExecutionResponse, ToolError>> + Send;
 
@@ -390,7 +372,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_timeline_observation(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryTimelineObservationRequest,
     ) -> impl Future<
         Output = Result<MemoryTimelineObservationResponse, ToolError>,
@@ -402,7 +384,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_timeline_quality_gate(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryTimelineQualityGateRequest,
     ) -> impl Future<
         Output = Result<MemoryTimelineQualityGateResponse, ToolError>,
@@ -414,7 +396,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn memory_timeline_session(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: MemoryTimelineSessionRequest,
     ) -> impl Future<Output = Result<MemoryTimelineSessionResponse, ToolError>> + Send;
 
@@ -424,13 +406,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn session_create(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: SessionCreateRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<SessionCreateResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<SessionCreateResponse, Rows>, ToolError>,
     > + Send;
 
     /// Read the session of an agent.
@@ -439,7 +418,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn session_get(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: SessionGetRequest,
     ) -> impl Future<Output = Result<SessionGetResponse, ToolError>> + Send;
 
@@ -449,7 +428,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn session_list(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: SessionListRequest,
     ) -> impl Future<Output = Result<SessionListResponse, ToolError>> + Send;
 
@@ -459,7 +438,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn session_read_summary(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: SessionReadSummaryRequest,
     ) -> impl Future<Output = Result<SessionReadSummaryResponse, ToolError>> + Send;
 
@@ -469,13 +448,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn session_summarize(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: SessionSummarizeRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<SessionSummarizeResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<SessionSummarizeResponse, Rows>, ToolError>,
     > + Send;
 
     /// Change a session, or end or reopen it by its `status`.
@@ -484,13 +460,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn session_update(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: SessionUpdateRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<SessionUpdateResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<SessionUpdateResponse, Rows>, ToolError>,
     > + Send;
 
     /// Log that a session delegated work to another one; unknown sessions are registered.
@@ -499,13 +472,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn agent_log_delegation(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: AgentLogDelegationRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<AgentLogDelegationResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<AgentLogDelegationResponse, Rows>, ToolError>,
     > + Send;
 
     /// Log a call of a tool in a session, which is registered if it is unknown.
@@ -514,10 +484,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn agent_log_tool(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: AgentLogToolRequest,
     ) -> impl Future<
-        Output = Result<Staged<AgentLogToolResponse, tabellion_runtime::Rows>, ToolError>,
+        Output = Result<Staged<AgentLogToolResponse, Rows>, ToolError>,
     > + Send;
 
     /// Compare two branches, and say which symbols are touched and who uses them.
@@ -526,7 +496,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn vcs_analyze_impact(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: VcsAnalyzeImpactRequest,
     ) -> impl Future<Output = Result<VcsAnalyzeImpactResponse, ToolError>> + Send;
 
@@ -536,7 +506,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn vcs_compare_branches(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: VcsCompareBranchesRequest,
     ) -> impl Future<Output = Result<VcsCompareBranchesResponse, ToolError>> + Send;
 
@@ -546,13 +516,10 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn vcs_index_repository(
         &self,
-        cx: &WriteCx<'_, tabellion_runtime::Rows>,
+        cx: &WriteCx<'_, Rows>,
         req: VcsIndexRepositoryRequest,
     ) -> impl Future<
-        Output = Result<
-            Staged<VcsIndexRepositoryResponse, tabellion_runtime::Rows>,
-            ToolError,
-        >,
+        Output = Result<Staged<VcsIndexRepositoryResponse, Rows>, ToolError>,
     > + Send;
 
     /// List the repositories in a folder, up to three folders deep.
@@ -561,7 +528,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn vcs_list_repositories(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: VcsListRepositoriesRequest,
     ) -> impl Future<Output = Result<VcsListRepositoriesResponse, ToolError>> + Send;
 
@@ -571,7 +538,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// `INVALID_PARAMS`, `INTERNAL_ERROR`
     fn vcs_search_branch(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         req: VcsSearchBranchRequest,
     ) -> impl Future<Output = Result<VcsSearchBranchResponse, ToolError>> + Send;
 
@@ -582,7 +549,7 @@ pub trait Mcb: Send + Sync + 'static {
     /// If it can't be read. An unknown session is none: nothing is bound to it.
     fn bound_provenance(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         session: &str,
     ) -> impl Future<Output = Result<CallProvenance, ToolError>> + Send {
         let _ = (cx, session);
@@ -746,35 +713,20 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 3] = [
-    spec::ErrorSpec {
-        name: "METHOD_NOT_FOUND",
-        code: -32601,
-        message: "Method not found",
-    },
-    spec::ErrorSpec {
-        name: "INVALID_PARAMS",
-        code: -32602,
-        message: "Invalid params",
-    },
-    spec::ErrorSpec {
-        name: "INTERNAL_ERROR",
-        code: -32603,
-        message: "Internal error",
-    },
+    spec::ErrorSpec { name: "METHOD_NOT_FOUND", code: -32601, message: "Method not found" },
+    spec::ErrorSpec { name: "INVALID_PARAMS", code: -32602, message: "Invalid params" },
+    spec::ErrorSpec { name: "INTERNAL_ERROR", code: -32603, message: "Internal error" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
 pub struct Service<S> {
     implementation: S,
-    store: Arc<dyn Store<tabellion_runtime::Rows>>,
+    store: Arc<dyn Store<Rows>>,
 }
 
 impl<S: Mcb> Service<S> {
     /// Puts `implementation` in front of `store`.
-    pub fn new(
-        implementation: S,
-        store: Arc<dyn Store<tabellion_runtime::Rows>>,
-    ) -> Self {
+    pub fn new(implementation: S, store: Arc<dyn Store<Rows>>) -> Self {
         Self { implementation, store }
     }
 }
@@ -3354,21 +3306,9 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: None,
             text: "When `delegated` is `true`, `parent_session_id` is also required",
         },
-        spec::Guarantee {
-            id: "modes-hold",
-            kind: None,
-            text: "Operation Mode Matrix",
-        },
-        spec::Guarantee {
-            id: "errors-are-json-rpc",
-            kind: None,
-            text: "All tools return errors via JSON-RPC 2.0 error objects",
-        },
-        spec::Guarantee {
-            id: "errors-are-sanitized",
-            kind: None,
-            text: "Internal error details are sanitized",
-        },
+        spec::Guarantee { id: "modes-hold", kind: None, text: "Operation Mode Matrix" },
+        spec::Guarantee { id: "errors-are-json-rpc", kind: None, text: "All tools return errors via JSON-RPC 2.0 error objects" },
+        spec::Guarantee { id: "errors-are-sanitized", kind: None, text: "Internal error details are sanitized" },
         spec::Guarantee {
             id: "memory-keeps-what-is-stored",
             kind: None,
@@ -3394,91 +3334,35 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: None,
             text: "Injected context has whole entries, and never more than the maximum token budget",
         },
-        spec::Guarantee {
-            id: "any-text-is-a-query",
-            kind: None,
-            text: "Any text is a query",
-        },
-        spec::Guarantee {
-            id: "stored-is-found",
-            kind: None,
-            text: "What was stored is found by the next call",
-        },
-        spec::Guarantee {
-            id: "filters-hold",
-            kind: None,
-            text: "Filters hold before anything is ranked or cut",
-        },
-        spec::Guarantee {
-            id: "scores-descend",
-            kind: None,
-            text: "Scores are from 0 to 1, and descend",
-        },
-        spec::Guarantee {
-            id: "status-is-true",
-            kind: None,
-            text: "What the status says is indexed is found",
-        },
-        spec::Guarantee {
-            id: "index-is-the-files",
-            kind: None,
-            text: "After a run, just what the files have now is found",
-        },
+        spec::Guarantee { id: "any-text-is-a-query", kind: None, text: "Any text is a query" },
+        spec::Guarantee { id: "stored-is-found", kind: None, text: "What was stored is found by the next call" },
+        spec::Guarantee { id: "filters-hold", kind: None, text: "Filters hold before anything is ranked or cut" },
+        spec::Guarantee { id: "scores-descend", kind: None, text: "Scores are from 0 to 1, and descend" },
+        spec::Guarantee { id: "status-is-true", kind: None, text: "What the status says is indexed is found" },
+        spec::Guarantee { id: "index-is-the-files", kind: None, text: "After a run, just what the files have now is found" },
         spec::Guarantee {
             id: "index-survives",
             kind: None,
             text: "What is indexed, and what is being indexed, survives restarts and kills",
         },
-        spec::Guarantee {
-            id: "one-hit-a-chunk",
-            kind: None,
-            text: "Each chunk is at most one hit",
-        },
+        spec::Guarantee { id: "one-hit-a-chunk", kind: None, text: "Each chunk is at most one hit" },
         spec::Guarantee {
             id: "exact-names-are-found",
             kind: None,
             text: "Exact names and quoted texts are found before what is only like them",
         },
-        spec::Guarantee {
-            id: "nothing-outside-is-read",
-            kind: None,
-            text: "Nothing outside of the workspaces is read",
-        },
-        spec::Guarantee {
-            id: "branches-are-gits",
-            kind: None,
-            text: "Branches are compared, searched and indexed as git has them",
-        },
-        spec::Guarantee {
-            id: "repositories-are-listed",
-            kind: None,
-            text: "Each repository in a folder is listed once",
-        },
+        spec::Guarantee { id: "nothing-outside-is-read", kind: None, text: "Nothing outside of the workspaces is read" },
+        spec::Guarantee { id: "branches-are-gits", kind: None, text: "Branches are compared, searched and indexed as git has them" },
+        spec::Guarantee { id: "repositories-are-listed", kind: None, text: "Each repository in a folder is listed once" },
         spec::Guarantee {
             id: "impact-is-counted",
             kind: None,
             text: "The impact of a change is counted, with those who use what it touches",
         },
-        spec::Guarantee {
-            id: "rules-are-listed",
-            kind: None,
-            text: "The rules that run are those that are listed",
-        },
-        spec::Guarantee {
-            id: "findings-are-data",
-            kind: None,
-            text: "Findings are an answer, never an error",
-        },
-        spec::Guarantee {
-            id: "metrics-are-counted",
-            kind: None,
-            text: "Each function has its own metrics, and a file their sums",
-        },
-        spec::Guarantee {
-            id: "provenance-never-filters",
-            kind: None,
-            text: "The provenance of a call never decides what it is answered",
-        },
+        spec::Guarantee { id: "rules-are-listed", kind: None, text: "The rules that run are those that are listed" },
+        spec::Guarantee { id: "findings-are-data", kind: None, text: "Findings are an answer, never an error" },
+        spec::Guarantee { id: "metrics-are-counted", kind: None, text: "Each function has its own metrics, and a file their sums" },
+        spec::Guarantee { id: "provenance-never-filters", kind: None, text: "The provenance of a call never decides what it is answered" },
         spec::Guarantee {
             id: "each-pair-as-declared",
             kind: None,
@@ -3494,16 +3378,8 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: Some(spec::GuaranteeKind::Rows),
             text: "Rows are what the entities' rules make of the calls",
         },
-        spec::Guarantee {
-            id: "errors-change-nothing",
-            kind: None,
-            text: "After an error, nothing has changed",
-        },
-        spec::Guarantee {
-            id: "reading-changes-nothing",
-            kind: None,
-            text: "Reading changes nothing",
-        },
+        spec::Guarantee { id: "errors-change-nothing", kind: None, text: "After an error, nothing has changed" },
+        spec::Guarantee { id: "reading-changes-nothing", kind: None, text: "Reading changes nothing" },
         spec::Guarantee {
             id: "acknowledged-is-durable",
             kind: Some(spec::GuaranteeKind::Durable),
@@ -3514,11 +3390,7 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: Some(spec::GuaranteeKind::Together),
             text: "Clients and processes that work together lose and double nothing",
         },
-        spec::Guarantee {
-            id: "orgs-apart",
-            kind: Some(spec::GuaranteeKind::Orgs),
-            text: "What is in another org is not there",
-        },
+        spec::Guarantee { id: "orgs-apart", kind: Some(spec::GuaranteeKind::Orgs), text: "What is in another org is not there" },
         spec::Guarantee {
             id: "secrets-once",
             kind: Some(spec::GuaranteeKind::Secrets),
@@ -3569,9 +3441,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new("index/clear", &["/action"], &["clear"]),
-                    ),
+                    operation: Some(spec::Operation::new("index/clear", &["/action"], &["clear"])),
                     ..ToolSpec::kept("index", &TEXTS, "index_clear")
                 },
                 ToolSpec {
@@ -3579,13 +3449,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "index/git-index",
-                            &["/action"],
-                            &["git_index"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("index/git-index", &["/action"], &["git_index"])),
                     ..ToolSpec::kept("index", &TEXTS, "index_git_index")
                 },
                 ToolSpec {
@@ -3593,18 +3457,14 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new("index/start", &["/action"], &["start"]),
-                    ),
+                    operation: Some(spec::Operation::new("index/start", &["/action"], &["start"])),
                     ..ToolSpec::kept("index", &TEXTS, "index_start")
                 },
                 ToolSpec {
                     description: "Say what is indexed, and how far the runs are.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new("index/status", &["/action"], &["status"]),
-                    ),
+                    operation: Some(spec::Operation::new("index/status", &["/action"], &["status"])),
                     ..ToolSpec::kept("index", &TEXTS, "index_status")
                 },
             ],
@@ -3625,35 +3485,21 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Search the code that is indexed.",
                     annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new("search/code", &["/resource"], &["code"]),
-                    ),
+                    operation: Some(spec::Operation::new("search/code", &["/resource"], &["code"])),
                     ..ToolSpec::kept("search", &TEXTS, "search_code")
                 },
                 ToolSpec {
                     description: "Search observations of the type `context`.",
                     annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "search/context",
-                            &["/resource"],
-                            &["context"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("search/context", &["/resource"], &["context"])),
                     ..ToolSpec::kept("search", &TEXTS, "search_context")
                 },
                 ToolSpec {
                     description: "Search observations of all types.",
                     annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "search/memory",
-                            &["/resource"],
-                            &["memory"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("search/memory", &["/resource"], &["memory"])),
                     ..ToolSpec::kept("search", &TEXTS, "search_memory")
                 },
             ],
@@ -3674,35 +3520,21 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Measure the complexity of a file and of its functions.",
                     annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "validate/analyze",
-                            &["/action"],
-                            &["analyze"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("validate/analyze", &["/action"], &["analyze"])),
                     ..ToolSpec::kept("validate", &TEXTS, "validate_analyze")
                 },
                 ToolSpec {
                     description: "List the rules.",
                     annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "validate/list-rules",
-                            &["/action"],
-                            &["list_rules"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("validate/list-rules", &["/action"], &["list_rules"])),
                     ..ToolSpec::kept("validate", &TEXTS, "validate_list_rules")
                 },
                 ToolSpec {
                     description: "Run rules on a file, or on all files of a folder. Findings are no errors.",
                     annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new("validate/run", &["/action"], &["run"]),
-                    ),
+                    operation: Some(spec::Operation::new("validate/run", &["/action"], &["run"])),
                     ..ToolSpec::kept("validate", &TEXTS, "validate_run")
                 },
             ],
@@ -3724,195 +3556,121 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Read patterns of errors: by their ids, those that a query finds, or the last seen.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/get-error-pattern",
-                            &["/action", "/resource"],
-                            &["get", "error_pattern"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/get-error-pattern", &["/action", "/resource"], &["get", "error_pattern"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_get_error_pattern")
                 },
                 ToolSpec {
                     description: "Read executions, newest first: all, or by their ids.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/get-execution",
-                            &["/action", "/resource"],
-                            &["get", "execution"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/get-execution", &["/action", "/resource"], &["get", "execution"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_get_execution")
                 },
                 ToolSpec {
                     description: "Read observations by their ids.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/get-observation",
-                            &["/action", "/resource"],
-                            &["get", "observation"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/get-observation", &["/action", "/resource"], &["get", "observation"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_get_observation")
                 },
                 ToolSpec {
                     description: "Read quality gates, newest first: all, or by their ids.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/get-quality-gate",
-                            &["/action", "/resource"],
-                            &["get", "quality_gate"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/get-quality-gate", &["/action", "/resource"], &["get", "quality_gate"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_get_quality_gate")
                 },
                 ToolSpec {
                     description: "Read the newest summary of a session.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/get-session",
-                            &["/action", "/resource"],
-                            &["get", "session"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/get-session", &["/action", "/resource"], &["get", "session"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_get_session")
                 },
                 ToolSpec {
                     description: "Make a context of patterns of errors, the most useful first, within a budget of tokens.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/inject-error-pattern",
-                            &["/action", "/resource"],
-                            &["inject", "error_pattern"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "memory/inject-error-pattern",
+                        &["/action", "/resource"],
+                        &["inject", "error_pattern"],
+                    )),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_inject_error_pattern")
                 },
                 ToolSpec {
                     description: "Make a context of executions, the most useful first, within a budget of tokens.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/inject-execution",
-                            &["/action", "/resource"],
-                            &["inject", "execution"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/inject-execution", &["/action", "/resource"], &["inject", "execution"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_inject_execution")
                 },
                 ToolSpec {
                     description: "Make a context of all observations, the most useful first, within a budget of tokens.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/inject-observation",
-                            &["/action", "/resource"],
-                            &["inject", "observation"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "memory/inject-observation",
+                        &["/action", "/resource"],
+                        &["inject", "observation"],
+                    )),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_inject_observation")
                 },
                 ToolSpec {
                     description: "Make a context of quality gates, the most useful first, within a budget of tokens.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/inject-quality-gate",
-                            &["/action", "/resource"],
-                            &["inject", "quality_gate"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "memory/inject-quality-gate",
+                        &["/action", "/resource"],
+                        &["inject", "quality_gate"],
+                    )),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_inject_quality_gate")
                 },
                 ToolSpec {
                     description: "Make a context of summaries of sessions, the most useful first, within a budget of tokens.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/inject-session",
-                            &["/action", "/resource"],
-                            &["inject", "session"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/inject-session", &["/action", "/resource"], &["inject", "session"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_inject_session")
                 },
                 ToolSpec {
                     description: "List patterns of errors: the best matches of a query first, or the newest.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/list-error-pattern",
-                            &["/action", "/resource"],
-                            &["list", "error_pattern"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "memory/list-error-pattern",
+                        &["/action", "/resource"],
+                        &["list", "error_pattern"],
+                    )),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_list_error_pattern")
                 },
                 ToolSpec {
                     description: "List executions: the best matches of a query first, or the newest.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/list-execution",
-                            &["/action", "/resource"],
-                            &["list", "execution"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/list-execution", &["/action", "/resource"], &["list", "execution"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_list_execution")
                 },
                 ToolSpec {
                     description: "List observations of all types: the best matches of a query first, or the newest.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/list-observation",
-                            &["/action", "/resource"],
-                            &["list", "observation"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/list-observation", &["/action", "/resource"], &["list", "observation"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_list_observation")
                 },
                 ToolSpec {
                     description: "List quality gates: the best matches of a query first, or the newest.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/list-quality-gate",
-                            &["/action", "/resource"],
-                            &["list", "quality_gate"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/list-quality-gate", &["/action", "/resource"], &["list", "quality_gate"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_list_quality_gate")
                 },
                 ToolSpec {
                     description: "List summaries of sessions: the best matches of a query first, or the newest.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/list-session",
-                            &["/action", "/resource"],
-                            &["list", "session"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/list-session", &["/action", "/resource"], &["list", "session"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_list_session")
                 },
                 ToolSpec {
@@ -3920,13 +3678,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/store-error-pattern",
-                            &["/action", "/resource"],
-                            &["store", "error_pattern"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "memory/store-error-pattern",
+                        &["/action", "/resource"],
+                        &["store", "error_pattern"],
+                    )),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_store_error_pattern")
                 },
                 ToolSpec {
@@ -3934,13 +3690,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/store-execution",
-                            &["/action", "/resource"],
-                            &["store", "execution"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/store-execution", &["/action", "/resource"], &["store", "execution"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_store_execution")
                 },
                 ToolSpec {
@@ -3948,13 +3698,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/store-observation",
-                            &["/action", "/resource"],
-                            &["store", "observation"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/store-observation", &["/action", "/resource"], &["store", "observation"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_store_observation")
                 },
                 ToolSpec {
@@ -3962,13 +3706,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/store-quality-gate",
-                            &["/action", "/resource"],
-                            &["store", "quality_gate"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "memory/store-quality-gate",
+                        &["/action", "/resource"],
+                        &["store", "quality_gate"],
+                    )),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_store_quality_gate")
                 },
                 ToolSpec {
@@ -3976,78 +3718,58 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/store-session",
-                            &["/action", "/resource"],
-                            &["store", "session"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/store-session", &["/action", "/resource"], &["store", "session"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_store_session")
                 },
                 ToolSpec {
                     description: "Read which of patterns of errors came before and after one.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/timeline-error-pattern",
-                            &["/action", "/resource"],
-                            &["timeline", "error_pattern"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "memory/timeline-error-pattern",
+                        &["/action", "/resource"],
+                        &["timeline", "error_pattern"],
+                    )),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_error_pattern")
                 },
                 ToolSpec {
                     description: "Read which of executions came before and after one.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/timeline-execution",
-                            &["/action", "/resource"],
-                            &["timeline", "execution"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "memory/timeline-execution",
+                        &["/action", "/resource"],
+                        &["timeline", "execution"],
+                    )),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_execution")
                 },
                 ToolSpec {
                     description: "Read which of all observations came before and after one.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/timeline-observation",
-                            &["/action", "/resource"],
-                            &["timeline", "observation"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "memory/timeline-observation",
+                        &["/action", "/resource"],
+                        &["timeline", "observation"],
+                    )),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_observation")
                 },
                 ToolSpec {
                     description: "Read which of quality gates came before and after one.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/timeline-quality-gate",
-                            &["/action", "/resource"],
-                            &["timeline", "quality_gate"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "memory/timeline-quality-gate",
+                        &["/action", "/resource"],
+                        &["timeline", "quality_gate"],
+                    )),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_quality_gate")
                 },
                 ToolSpec {
                     description: "Read which of summaries of sessions came before and after one.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "memory/timeline-session",
-                            &["/action", "/resource"],
-                            &["timeline", "session"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("memory/timeline-session", &["/action", "/resource"], &["timeline", "session"])),
                     ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_session")
                 },
             ],
@@ -4070,40 +3792,28 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new("session/create", &["/action"], &["create"]),
-                    ),
+                    operation: Some(spec::Operation::new("session/create", &["/action"], &["create"])),
                     ..ToolSpec::kept("session", &TEXTS, "session_create")
                 },
                 ToolSpec {
                     description: "Read the session of an agent.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new("session/get", &["/action"], &["get"]),
-                    ),
+                    operation: Some(spec::Operation::new("session/get", &["/action"], &["get"])),
                     ..ToolSpec::kept("session", &TEXTS, "session_get")
                 },
                 ToolSpec {
                     description: "List sessions, newest first.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new("session/list", &["/action"], &["list"]),
-                    ),
+                    operation: Some(spec::Operation::new("session/list", &["/action"], &["list"])),
                     ..ToolSpec::kept("session", &TEXTS, "session_list")
                 },
                 ToolSpec {
                     description: "Read the newest summary of a session.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "session/read-summary",
-                            &["/action"],
-                            &["summarize"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("session/read-summary", &["/action"], &["summarize"])),
                     ..ToolSpec::kept("session", &TEXTS, "session_read_summary")
                 },
                 ToolSpec {
@@ -4111,14 +3821,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                                "session/summarize",
-                                &["/action"],
-                                &["summarize"],
-                            )
-                            .having(&["/data"]),
-                    ),
+                    operation: Some(spec::Operation::new("session/summarize", &["/action"], &["summarize"]).having(&["/data"])),
                     ..ToolSpec::kept("session", &TEXTS, "session_summarize")
                 },
                 ToolSpec {
@@ -4126,9 +3829,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new("session/update", &["/action"], &["update"]),
-                    ),
+                    operation: Some(spec::Operation::new("session/update", &["/action"], &["update"])),
                     ..ToolSpec::kept("session", &TEXTS, "session_update")
                 },
             ],
@@ -4151,13 +3852,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "agent/log-delegation",
-                            &["/action"],
-                            &["log_delegation"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("agent/log-delegation", &["/action"], &["log_delegation"])),
                     ..ToolSpec::kept("agent", &TEXTS, "agent_log_delegation")
                 },
                 ToolSpec {
@@ -4165,13 +3860,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "agent/log-tool",
-                            &["/action"],
-                            &["log_tool"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("agent/log-tool", &["/action"], &["log_tool"])),
                     ..ToolSpec::kept("agent", &TEXTS, "agent_log_tool")
                 },
             ],
@@ -4194,13 +3883,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/create-decision",
-                            &["/action", "/resource"],
-                            &["create", "decision"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/create-decision", &["/action", "/resource"], &["create", "decision"])),
                     rows: Some(spec::RowOperation {
                         entity: "decision",
                         action: spec::Action::Create,
@@ -4216,13 +3899,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/create-dependency",
-                            &["/action", "/resource"],
-                            &["create", "dependency"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/create-dependency", &["/action", "/resource"], &["create", "dependency"])),
                     rows: Some(spec::RowOperation {
                         entity: "dependency",
                         action: spec::Action::Create,
@@ -4238,13 +3915,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/create-issue",
-                            &["/action", "/resource"],
-                            &["create", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/create-issue", &["/action", "/resource"], &["create", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Create,
@@ -4260,13 +3931,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/create-phase",
-                            &["/action", "/resource"],
-                            &["create", "phase"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/create-phase", &["/action", "/resource"], &["create", "phase"])),
                     rows: Some(spec::RowOperation {
                         entity: "phase",
                         action: spec::Action::Create,
@@ -4282,13 +3947,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/create-project",
-                            &["/action", "/resource"],
-                            &["create", "project"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/create-project", &["/action", "/resource"], &["create", "project"])),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Create,
@@ -4304,13 +3963,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/delete-decision",
-                            &["/action", "/resource"],
-                            &["delete", "decision"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/delete-decision", &["/action", "/resource"], &["delete", "decision"])),
                     rows: Some(spec::RowOperation {
                         entity: "decision",
                         action: spec::Action::Delete,
@@ -4328,13 +3981,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/delete-dependency",
-                            &["/action", "/resource"],
-                            &["delete", "dependency"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/delete-dependency", &["/action", "/resource"], &["delete", "dependency"])),
                     rows: Some(spec::RowOperation {
                         entity: "dependency",
                         action: spec::Action::Delete,
@@ -4352,13 +3999,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/delete-issue",
-                            &["/action", "/resource"],
-                            &["delete", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/delete-issue", &["/action", "/resource"], &["delete", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Delete,
@@ -4376,13 +4017,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/delete-phase",
-                            &["/action", "/resource"],
-                            &["delete", "phase"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/delete-phase", &["/action", "/resource"], &["delete", "phase"])),
                     rows: Some(spec::RowOperation {
                         entity: "phase",
                         action: spec::Action::Delete,
@@ -4400,13 +4035,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/delete-project",
-                            &["/action", "/resource"],
-                            &["delete", "project"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/delete-project", &["/action", "/resource"], &["delete", "project"])),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Delete,
@@ -4421,13 +4050,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a decision.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/get-decision",
-                            &["/action", "/resource"],
-                            &["get", "decision"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/get-decision", &["/action", "/resource"], &["get", "decision"])),
                     rows: Some(spec::RowOperation {
                         entity: "decision",
                         action: spec::Action::Get,
@@ -4443,13 +4066,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a dependency.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/get-dependency",
-                            &["/action", "/resource"],
-                            &["get", "dependency"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/get-dependency", &["/action", "/resource"], &["get", "dependency"])),
                     rows: Some(spec::RowOperation {
                         entity: "dependency",
                         action: spec::Action::Get,
@@ -4465,13 +4082,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get an issue.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/get-issue",
-                            &["/action", "/resource"],
-                            &["get", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/get-issue", &["/action", "/resource"], &["get", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Get,
@@ -4487,13 +4098,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a phase.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/get-phase",
-                            &["/action", "/resource"],
-                            &["get", "phase"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/get-phase", &["/action", "/resource"], &["get", "phase"])),
                     rows: Some(spec::RowOperation {
                         entity: "phase",
                         action: spec::Action::Get,
@@ -4509,13 +4114,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a project.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/get-project",
-                            &["/action", "/resource"],
-                            &["get", "project"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/get-project", &["/action", "/resource"], &["get", "project"])),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Get,
@@ -4529,13 +4128,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each decision that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/list-decision",
-                            &["/action", "/resource"],
-                            &["list", "decision"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/list-decision", &["/action", "/resource"], &["list", "decision"])),
                     rows: Some(spec::RowOperation {
                         entity: "decision",
                         action: spec::Action::List,
@@ -4544,12 +4137,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (10, 1000),
                         after: Some("after"),
                         resource: Some("decision"),
-                        filters: &[
-                            spec::ListFilter {
-                                member: "issue_id",
-                                by: spec::FilterBy::Value(&["issue_id"]),
-                            },
-                        ],
+                        filters: &[spec::ListFilter { member: "issue_id", by: spec::FilterBy::Value(&["issue_id"]) }],
                         filters_in: Some("filters"),
                         after_by: Some("seq"),
                         ..spec::RowOperation::EMPTY
@@ -4560,13 +4148,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each dependency that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/list-dependency",
-                            &["/action", "/resource"],
-                            &["list", "dependency"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/list-dependency", &["/action", "/resource"], &["list", "dependency"])),
                     rows: Some(spec::RowOperation {
                         entity: "dependency",
                         action: spec::Action::List,
@@ -4576,14 +4158,8 @@ pub static TOOLS: [ToolSpec; 9] = [
                         after: Some("after"),
                         resource: Some("dependency"),
                         filters: &[
-                            spec::ListFilter {
-                                member: "issue_id",
-                                by: spec::FilterBy::Value(&["from_issue_id", "to_issue_id"]),
-                            },
-                            spec::ListFilter {
-                                member: "dependency_type",
-                                by: spec::FilterBy::Value(&["dependency_type"]),
-                            },
+                            spec::ListFilter { member: "issue_id", by: spec::FilterBy::Value(&["from_issue_id", "to_issue_id"]) },
+                            spec::ListFilter { member: "dependency_type", by: spec::FilterBy::Value(&["dependency_type"]) },
                         ],
                         filters_in: Some("filters"),
                         after_by: Some("seq"),
@@ -4595,13 +4171,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each issue that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/list-issue",
-                            &["/action", "/resource"],
-                            &["list", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/list-issue", &["/action", "/resource"], &["list", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::List,
@@ -4611,38 +4181,14 @@ pub static TOOLS: [ToolSpec; 9] = [
                         after: Some("after"),
                         resource: Some("issue"),
                         filters: &[
-                            spec::ListFilter {
-                                member: "phase_id",
-                                by: spec::FilterBy::Value(&["phase_id"]),
-                            },
-                            spec::ListFilter {
-                                member: "issue_type",
-                                by: spec::FilterBy::Value(&["issue_type"]),
-                            },
-                            spec::ListFilter {
-                                member: "status",
-                                by: spec::FilterBy::Value(&["status"]),
-                            },
-                            spec::ListFilter {
-                                member: "priority",
-                                by: spec::FilterBy::Value(&["priority"]),
-                            },
-                            spec::ListFilter {
-                                member: "assignee",
-                                by: spec::FilterBy::Value(&["assignee"]),
-                            },
-                            spec::ListFilter {
-                                member: "label",
-                                by: spec::FilterBy::Item("labels"),
-                            },
-                            spec::ListFilter {
-                                member: "parent_issue_id",
-                                by: spec::FilterBy::Value(&["parent_issue_id"]),
-                            },
-                            spec::ListFilter {
-                                member: "query",
-                                by: spec::FilterBy::Words(&["title", "description"]),
-                            },
+                            spec::ListFilter { member: "phase_id", by: spec::FilterBy::Value(&["phase_id"]) },
+                            spec::ListFilter { member: "issue_type", by: spec::FilterBy::Value(&["issue_type"]) },
+                            spec::ListFilter { member: "status", by: spec::FilterBy::Value(&["status"]) },
+                            spec::ListFilter { member: "priority", by: spec::FilterBy::Value(&["priority"]) },
+                            spec::ListFilter { member: "assignee", by: spec::FilterBy::Value(&["assignee"]) },
+                            spec::ListFilter { member: "label", by: spec::FilterBy::Item("labels") },
+                            spec::ListFilter { member: "parent_issue_id", by: spec::FilterBy::Value(&["parent_issue_id"]) },
+                            spec::ListFilter { member: "query", by: spec::FilterBy::Words(&["title", "description"]) },
                         ],
                         filters_in: Some("filters"),
                         after_by: Some("seq"),
@@ -4654,13 +4200,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each phase that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/list-phase",
-                            &["/action", "/resource"],
-                            &["list", "phase"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/list-phase", &["/action", "/resource"], &["list", "phase"])),
                     rows: Some(spec::RowOperation {
                         entity: "phase",
                         action: spec::Action::List,
@@ -4669,12 +4209,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (10, 1000),
                         after: Some("after"),
                         resource: Some("phase"),
-                        filters: &[
-                            spec::ListFilter {
-                                member: "status",
-                                by: spec::FilterBy::Value(&["status"]),
-                            },
-                        ],
+                        filters: &[spec::ListFilter { member: "status", by: spec::FilterBy::Value(&["status"]) }],
                         filters_in: Some("filters"),
                         after_by: Some("seq"),
                         ..spec::RowOperation::EMPTY
@@ -4685,13 +4220,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each project that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/list-project",
-                            &["/action", "/resource"],
-                            &["list", "project"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/list-project", &["/action", "/resource"], &["list", "project"])),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::List,
@@ -4700,12 +4229,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                         limits: (10, 1000),
                         after: Some("after"),
                         resource: Some("project"),
-                        filters: &[
-                            spec::ListFilter {
-                                member: "name",
-                                by: spec::FilterBy::Value(&["name"]),
-                            },
-                        ],
+                        filters: &[spec::ListFilter { member: "name", by: spec::FilterBy::Value(&["name"]) }],
                         filters_in: Some("filters"),
                         after_by: Some("seq"),
                         wildcard: Some("*"),
@@ -4718,13 +4242,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/update-decision",
-                            &["/action", "/resource"],
-                            &["update", "decision"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/update-decision", &["/action", "/resource"], &["update", "decision"])),
                     rows: Some(spec::RowOperation {
                         entity: "decision",
                         action: spec::Action::Update,
@@ -4741,13 +4259,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/update-dependency",
-                            &["/action", "/resource"],
-                            &["update", "dependency"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/update-dependency", &["/action", "/resource"], &["update", "dependency"])),
                     rows: Some(spec::RowOperation {
                         entity: "dependency",
                         action: spec::Action::Update,
@@ -4764,13 +4276,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/update-issue",
-                            &["/action", "/resource"],
-                            &["update", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/update-issue", &["/action", "/resource"], &["update", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Update,
@@ -4787,13 +4293,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/update-phase",
-                            &["/action", "/resource"],
-                            &["update", "phase"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/update-phase", &["/action", "/resource"], &["update", "phase"])),
                     rows: Some(spec::RowOperation {
                         entity: "phase",
                         action: spec::Action::Update,
@@ -4810,13 +4310,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "project/update-project",
-                            &["/action", "/resource"],
-                            &["update", "project"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("project/update-project", &["/action", "/resource"], &["update", "project"])),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Update,
@@ -4846,26 +4340,14 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Compare two branches, and say which symbols are touched and who uses them.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "vcs/analyze-impact",
-                            &["/action"],
-                            &["analyze_impact"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("vcs/analyze-impact", &["/action"], &["analyze_impact"])),
                     ..ToolSpec::kept("vcs", &TEXTS, "vcs_analyze_impact")
                 },
                 ToolSpec {
                     description: "Compare a branch with the merge base of it and another one.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "vcs/compare-branches",
-                            &["/action"],
-                            &["compare_branches"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("vcs/compare-branches", &["/action"], &["compare_branches"])),
                     ..ToolSpec::kept("vcs", &TEXTS, "vcs_compare_branches")
                 },
                 ToolSpec {
@@ -4873,39 +4355,21 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE,
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "vcs/index-repository",
-                            &["/action"],
-                            &["index_repository"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("vcs/index-repository", &["/action"], &["index_repository"])),
                     ..ToolSpec::kept("vcs", &TEXTS, "vcs_index_repository")
                 },
                 ToolSpec {
                     description: "List the repositories in a folder, up to three folders deep.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "vcs/list-repositories",
-                            &["/action"],
-                            &["list_repositories"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("vcs/list-repositories", &["/action"], &["list_repositories"])),
                     ..ToolSpec::kept("vcs", &TEXTS, "vcs_list_repositories")
                 },
                 ToolSpec {
                     description: "Find the lines of a branch that hold a text.",
                     annotations: spec::Annotations::NONE.read_only(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "vcs/search-branch",
-                            &["/action"],
-                            &["search_branch"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("vcs/search-branch", &["/action"], &["search_branch"])),
                     ..ToolSpec::kept("vcs", &TEXTS, "vcs_search_branch")
                 },
             ],
@@ -4922,90 +4386,27 @@ pub static TOOLS: [ToolSpec; 9] = [
         operations: Some(spec::Operations {
             select: &["/action", "/resource"],
             refused: &[
-                spec::RefusedValues {
-                    is: &["update", "assignment"],
-                    why: "it is released, not changed",
-                },
-                spec::RefusedValues {
-                    is: &["update", "version"],
-                    why: "a version is immutable: create the next one",
-                },
-                spec::RefusedValues {
-                    is: &["delete", "version"],
-                    why: "history is kept",
-                },
-                spec::RefusedValues {
-                    is: &["update", "review"],
-                    why: "a review is immutable: create another one",
-                },
-                spec::RefusedValues {
-                    is: &["delete", "review"],
-                    why: "history is kept",
-                },
-                spec::RefusedValues {
-                    is: &["update", "label_assignment"],
-                    why: "it has nothing that could change",
-                },
-                spec::RefusedValues {
-                    is: &["release", "repository"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "branch"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "worktree"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "plan"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "version"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "review"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "issue"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "comment"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "label"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "label_assignment"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "org"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "user"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "team"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "team_member"],
-                    why: "only an assignment is released",
-                },
-                spec::RefusedValues {
-                    is: &["release", "api_key"],
-                    why: "only an assignment is released",
-                },
+                spec::RefusedValues { is: &["update", "assignment"], why: "it is released, not changed" },
+                spec::RefusedValues { is: &["update", "version"], why: "a version is immutable: create the next one" },
+                spec::RefusedValues { is: &["delete", "version"], why: "history is kept" },
+                spec::RefusedValues { is: &["update", "review"], why: "a review is immutable: create another one" },
+                spec::RefusedValues { is: &["delete", "review"], why: "history is kept" },
+                spec::RefusedValues { is: &["update", "label_assignment"], why: "it has nothing that could change" },
+                spec::RefusedValues { is: &["release", "repository"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "branch"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "worktree"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "plan"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "version"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "review"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "issue"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "comment"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "label"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "label_assignment"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "org"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "user"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "team"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "team_member"], why: "only an assignment is released" },
+                spec::RefusedValues { is: &["release", "api_key"], why: "only an assignment is released" },
             ],
             all: &[
                 ToolSpec {
@@ -5013,13 +4414,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-api-key",
-                            &["/action", "/resource"],
-                            &["create", "api_key"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-api-key", &["/action", "/resource"], &["create", "api_key"])),
                     rows: Some(spec::RowOperation {
                         entity: "api_key",
                         action: spec::Action::Create,
@@ -5035,13 +4430,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-assignment",
-                            &["/action", "/resource"],
-                            &["create", "assignment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-assignment", &["/action", "/resource"], &["create", "assignment"])),
                     rows: Some(spec::RowOperation {
                         entity: "assignment",
                         action: spec::Action::Create,
@@ -5057,13 +4446,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-branch",
-                            &["/action", "/resource"],
-                            &["create", "branch"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-branch", &["/action", "/resource"], &["create", "branch"])),
                     rows: Some(spec::RowOperation {
                         entity: "branch",
                         action: spec::Action::Create,
@@ -5079,13 +4462,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-comment",
-                            &["/action", "/resource"],
-                            &["create", "comment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-comment", &["/action", "/resource"], &["create", "comment"])),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Create,
@@ -5101,13 +4478,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-issue",
-                            &["/action", "/resource"],
-                            &["create", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-issue", &["/action", "/resource"], &["create", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Create,
@@ -5123,13 +4494,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-label",
-                            &["/action", "/resource"],
-                            &["create", "label"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-label", &["/action", "/resource"], &["create", "label"])),
                     rows: Some(spec::RowOperation {
                         entity: "label",
                         action: spec::Action::Create,
@@ -5145,13 +4510,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-label-assignment",
-                            &["/action", "/resource"],
-                            &["create", "label_assignment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "entity/create-label-assignment",
+                        &["/action", "/resource"],
+                        &["create", "label_assignment"],
+                    )),
                     rows: Some(spec::RowOperation {
                         entity: "label_assignment",
                         action: spec::Action::Create,
@@ -5167,13 +4530,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-org",
-                            &["/action", "/resource"],
-                            &["create", "org"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-org", &["/action", "/resource"], &["create", "org"])),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Create,
@@ -5188,13 +4545,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-plan",
-                            &["/action", "/resource"],
-                            &["create", "plan"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-plan", &["/action", "/resource"], &["create", "plan"])),
                     rows: Some(spec::RowOperation {
                         entity: "plan",
                         action: spec::Action::Create,
@@ -5210,13 +4561,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-repository",
-                            &["/action", "/resource"],
-                            &["create", "repository"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-repository", &["/action", "/resource"], &["create", "repository"])),
                     rows: Some(spec::RowOperation {
                         entity: "repository",
                         action: spec::Action::Create,
@@ -5232,13 +4577,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-review",
-                            &["/action", "/resource"],
-                            &["create", "review"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-review", &["/action", "/resource"], &["create", "review"])),
                     rows: Some(spec::RowOperation {
                         entity: "review",
                         action: spec::Action::Create,
@@ -5254,13 +4593,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-team",
-                            &["/action", "/resource"],
-                            &["create", "team"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-team", &["/action", "/resource"], &["create", "team"])),
                     rows: Some(spec::RowOperation {
                         entity: "team",
                         action: spec::Action::Create,
@@ -5275,13 +4608,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-team-member",
-                            &["/action", "/resource"],
-                            &["create", "team_member"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "entity/create-team-member",
+                        &["/action", "/resource"],
+                        &["create", "team_member"],
+                    )),
                     rows: Some(spec::RowOperation {
                         entity: "team_member",
                         action: spec::Action::Create,
@@ -5297,13 +4628,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-user",
-                            &["/action", "/resource"],
-                            &["create", "user"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-user", &["/action", "/resource"], &["create", "user"])),
                     rows: Some(spec::RowOperation {
                         entity: "user",
                         action: spec::Action::Create,
@@ -5318,13 +4643,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-version",
-                            &["/action", "/resource"],
-                            &["create", "version"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-version", &["/action", "/resource"], &["create", "version"])),
                     rows: Some(spec::RowOperation {
                         entity: "version",
                         action: spec::Action::Create,
@@ -5340,13 +4659,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/create-worktree",
-                            &["/action", "/resource"],
-                            &["create", "worktree"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/create-worktree", &["/action", "/resource"], &["create", "worktree"])),
                     rows: Some(spec::RowOperation {
                         entity: "worktree",
                         action: spec::Action::Create,
@@ -5362,13 +4675,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-api-key",
-                            &["/action", "/resource"],
-                            &["delete", "api_key"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-api-key", &["/action", "/resource"], &["delete", "api_key"])),
                     rows: Some(spec::RowOperation {
                         entity: "api_key",
                         action: spec::Action::Delete,
@@ -5384,13 +4691,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-assignment",
-                            &["/action", "/resource"],
-                            &["delete", "assignment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-assignment", &["/action", "/resource"], &["delete", "assignment"])),
                     rows: Some(spec::RowOperation {
                         entity: "assignment",
                         action: spec::Action::Delete,
@@ -5406,13 +4707,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-branch",
-                            &["/action", "/resource"],
-                            &["delete", "branch"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-branch", &["/action", "/resource"], &["delete", "branch"])),
                     rows: Some(spec::RowOperation {
                         entity: "branch",
                         action: spec::Action::Delete,
@@ -5428,13 +4723,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-comment",
-                            &["/action", "/resource"],
-                            &["delete", "comment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-comment", &["/action", "/resource"], &["delete", "comment"])),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Delete,
@@ -5450,13 +4739,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-issue",
-                            &["/action", "/resource"],
-                            &["delete", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-issue", &["/action", "/resource"], &["delete", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Delete,
@@ -5472,13 +4755,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-label",
-                            &["/action", "/resource"],
-                            &["delete", "label"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-label", &["/action", "/resource"], &["delete", "label"])),
                     rows: Some(spec::RowOperation {
                         entity: "label",
                         action: spec::Action::Delete,
@@ -5494,13 +4771,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-label-assignment",
-                            &["/action", "/resource"],
-                            &["delete", "label_assignment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "entity/delete-label-assignment",
+                        &["/action", "/resource"],
+                        &["delete", "label_assignment"],
+                    )),
                     rows: Some(spec::RowOperation {
                         entity: "label_assignment",
                         action: spec::Action::Delete,
@@ -5516,13 +4791,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-org",
-                            &["/action", "/resource"],
-                            &["delete", "org"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-org", &["/action", "/resource"], &["delete", "org"])),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Delete,
@@ -5538,13 +4807,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-plan",
-                            &["/action", "/resource"],
-                            &["delete", "plan"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-plan", &["/action", "/resource"], &["delete", "plan"])),
                     rows: Some(spec::RowOperation {
                         entity: "plan",
                         action: spec::Action::Delete,
@@ -5560,13 +4823,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-repository",
-                            &["/action", "/resource"],
-                            &["delete", "repository"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-repository", &["/action", "/resource"], &["delete", "repository"])),
                     rows: Some(spec::RowOperation {
                         entity: "repository",
                         action: spec::Action::Delete,
@@ -5582,13 +4839,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-team",
-                            &["/action", "/resource"],
-                            &["delete", "team"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-team", &["/action", "/resource"], &["delete", "team"])),
                     rows: Some(spec::RowOperation {
                         entity: "team",
                         action: spec::Action::Delete,
@@ -5604,13 +4855,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-team-member",
-                            &["/action", "/resource"],
-                            &["delete", "team_member"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "entity/delete-team-member",
+                        &["/action", "/resource"],
+                        &["delete", "team_member"],
+                    )),
                     rows: Some(spec::RowOperation {
                         entity: "team_member",
                         action: spec::Action::Delete,
@@ -5626,13 +4875,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-user",
-                            &["/action", "/resource"],
-                            &["delete", "user"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-user", &["/action", "/resource"], &["delete", "user"])),
                     rows: Some(spec::RowOperation {
                         entity: "user",
                         action: spec::Action::Delete,
@@ -5648,13 +4891,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/delete-worktree",
-                            &["/action", "/resource"],
-                            &["delete", "worktree"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/delete-worktree", &["/action", "/resource"], &["delete", "worktree"])),
                     rows: Some(spec::RowOperation {
                         entity: "worktree",
                         action: spec::Action::Delete,
@@ -5669,13 +4906,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get an api key.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-api-key",
-                            &["/action", "/resource"],
-                            &["get", "api_key"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-api-key", &["/action", "/resource"], &["get", "api_key"])),
                     rows: Some(spec::RowOperation {
                         entity: "api_key",
                         action: spec::Action::Get,
@@ -5689,13 +4920,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get an assignment.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-assignment",
-                            &["/action", "/resource"],
-                            &["get", "assignment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-assignment", &["/action", "/resource"], &["get", "assignment"])),
                     rows: Some(spec::RowOperation {
                         entity: "assignment",
                         action: spec::Action::Get,
@@ -5709,13 +4934,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a branch.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-branch",
-                            &["/action", "/resource"],
-                            &["get", "branch"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-branch", &["/action", "/resource"], &["get", "branch"])),
                     rows: Some(spec::RowOperation {
                         entity: "branch",
                         action: spec::Action::Get,
@@ -5729,13 +4948,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a comment.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-comment",
-                            &["/action", "/resource"],
-                            &["get", "comment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-comment", &["/action", "/resource"], &["get", "comment"])),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Get,
@@ -5749,13 +4962,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get an issue.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-issue",
-                            &["/action", "/resource"],
-                            &["get", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-issue", &["/action", "/resource"], &["get", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Get,
@@ -5769,13 +4976,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a label.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-label",
-                            &["/action", "/resource"],
-                            &["get", "label"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-label", &["/action", "/resource"], &["get", "label"])),
                     rows: Some(spec::RowOperation {
                         entity: "label",
                         action: spec::Action::Get,
@@ -5789,13 +4990,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a label assignment.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-label-assignment",
-                            &["/action", "/resource"],
-                            &["get", "label_assignment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "entity/get-label-assignment",
+                        &["/action", "/resource"],
+                        &["get", "label_assignment"],
+                    )),
                     rows: Some(spec::RowOperation {
                         entity: "label_assignment",
                         action: spec::Action::Get,
@@ -5809,13 +5008,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get an org.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-org",
-                            &["/action", "/resource"],
-                            &["get", "org"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-org", &["/action", "/resource"], &["get", "org"])),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Get,
@@ -5829,13 +5022,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a plan.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-plan",
-                            &["/action", "/resource"],
-                            &["get", "plan"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-plan", &["/action", "/resource"], &["get", "plan"])),
                     rows: Some(spec::RowOperation {
                         entity: "plan",
                         action: spec::Action::Get,
@@ -5849,13 +5036,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a repository.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-repository",
-                            &["/action", "/resource"],
-                            &["get", "repository"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-repository", &["/action", "/resource"], &["get", "repository"])),
                     rows: Some(spec::RowOperation {
                         entity: "repository",
                         action: spec::Action::Get,
@@ -5869,20 +5050,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a review.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-review",
-                            &["/action", "/resource"],
-                            &["get", "review"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-review", &["/action", "/resource"], &["get", "review"])),
                     rows: Some(spec::RowOperation {
                         entity: "review",
                         action: spec::Action::Get,
-                        arguments: &[
-                            ("id", "id"),
-                            ("plan_version_id", "plan_version_id"),
-                        ],
+                        arguments: &[("id", "id"), ("plan_version_id", "plan_version_id")],
                         limits: (100, 1000),
                         ..spec::RowOperation::EMPTY
                     }),
@@ -5892,13 +5064,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a team.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-team",
-                            &["/action", "/resource"],
-                            &["get", "team"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-team", &["/action", "/resource"], &["get", "team"])),
                     rows: Some(spec::RowOperation {
                         entity: "team",
                         action: spec::Action::Get,
@@ -5912,13 +5078,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a team member.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-team-member",
-                            &["/action", "/resource"],
-                            &["get", "team_member"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-team-member", &["/action", "/resource"], &["get", "team_member"])),
                     rows: Some(spec::RowOperation {
                         entity: "team_member",
                         action: spec::Action::Get,
@@ -5932,13 +5092,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a user.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-user",
-                            &["/action", "/resource"],
-                            &["get", "user"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-user", &["/action", "/resource"], &["get", "user"])),
                     rows: Some(spec::RowOperation {
                         entity: "user",
                         action: spec::Action::Get,
@@ -5952,13 +5106,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a version.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-version",
-                            &["/action", "/resource"],
-                            &["get", "version"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-version", &["/action", "/resource"], &["get", "version"])),
                     rows: Some(spec::RowOperation {
                         entity: "version",
                         action: spec::Action::Get,
@@ -5972,13 +5120,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "Get a worktree.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/get-worktree",
-                            &["/action", "/resource"],
-                            &["get", "worktree"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/get-worktree", &["/action", "/resource"], &["get", "worktree"])),
                     rows: Some(spec::RowOperation {
                         entity: "worktree",
                         action: spec::Action::Get,
@@ -5992,13 +5134,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each api key that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-api-key",
-                            &["/action", "/resource"],
-                            &["list", "api_key"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-api-key", &["/action", "/resource"], &["list", "api_key"])),
                     rows: Some(spec::RowOperation {
                         entity: "api_key",
                         action: spec::Action::List,
@@ -6013,13 +5149,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each assignment that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-assignment",
-                            &["/action", "/resource"],
-                            &["list", "assignment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-assignment", &["/action", "/resource"], &["list", "assignment"])),
                     rows: Some(spec::RowOperation {
                         entity: "assignment",
                         action: spec::Action::List,
@@ -6034,13 +5164,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each branch that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-branch",
-                            &["/action", "/resource"],
-                            &["list", "branch"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-branch", &["/action", "/resource"], &["list", "branch"])),
                     rows: Some(spec::RowOperation {
                         entity: "branch",
                         action: spec::Action::List,
@@ -6055,13 +5179,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each comment that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-comment",
-                            &["/action", "/resource"],
-                            &["list", "comment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-comment", &["/action", "/resource"], &["list", "comment"])),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::List,
@@ -6076,13 +5194,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each issue that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-issue",
-                            &["/action", "/resource"],
-                            &["list", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-issue", &["/action", "/resource"], &["list", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::List,
@@ -6097,13 +5209,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each label that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-label",
-                            &["/action", "/resource"],
-                            &["list", "label"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-label", &["/action", "/resource"], &["list", "label"])),
                     rows: Some(spec::RowOperation {
                         entity: "label",
                         action: spec::Action::List,
@@ -6118,13 +5224,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each label assignment that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-label-assignment",
-                            &["/action", "/resource"],
-                            &["list", "label_assignment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "entity/list-label-assignment",
+                        &["/action", "/resource"],
+                        &["list", "label_assignment"],
+                    )),
                     rows: Some(spec::RowOperation {
                         entity: "label_assignment",
                         action: spec::Action::List,
@@ -6139,13 +5243,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each org that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-org",
-                            &["/action", "/resource"],
-                            &["list", "org"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-org", &["/action", "/resource"], &["list", "org"])),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::List,
@@ -6159,13 +5257,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each plan that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-plan",
-                            &["/action", "/resource"],
-                            &["list", "plan"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-plan", &["/action", "/resource"], &["list", "plan"])),
                     rows: Some(spec::RowOperation {
                         entity: "plan",
                         action: spec::Action::List,
@@ -6180,13 +5272,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each repository that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-repository",
-                            &["/action", "/resource"],
-                            &["list", "repository"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-repository", &["/action", "/resource"], &["list", "repository"])),
                     rows: Some(spec::RowOperation {
                         entity: "repository",
                         action: spec::Action::List,
@@ -6201,13 +5287,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each review that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-review",
-                            &["/action", "/resource"],
-                            &["list", "review"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-review", &["/action", "/resource"], &["list", "review"])),
                     rows: Some(spec::RowOperation {
                         entity: "review",
                         action: spec::Action::List,
@@ -6222,13 +5302,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each team that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-team",
-                            &["/action", "/resource"],
-                            &["list", "team"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-team", &["/action", "/resource"], &["list", "team"])),
                     rows: Some(spec::RowOperation {
                         entity: "team",
                         action: spec::Action::List,
@@ -6242,13 +5316,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each team member that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-team-member",
-                            &["/action", "/resource"],
-                            &["list", "team_member"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-team-member", &["/action", "/resource"], &["list", "team_member"])),
                     rows: Some(spec::RowOperation {
                         entity: "team_member",
                         action: spec::Action::List,
@@ -6263,24 +5331,13 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each user that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-user",
-                            &["/action", "/resource"],
-                            &["list", "user"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-user", &["/action", "/resource"], &["list", "user"])),
                     rows: Some(spec::RowOperation {
                         entity: "user",
                         action: spec::Action::List,
                         limits: (1000, 1000),
                         resource: Some("user"),
-                        filters: &[
-                            spec::ListFilter {
-                                member: "email",
-                                by: spec::FilterBy::Value(&["email"]),
-                            },
-                        ],
+                        filters: &[spec::ListFilter { member: "email", by: spec::FilterBy::Value(&["email"]) }],
                         ..spec::RowOperation::EMPTY
                     }),
                     ..ToolSpec::kept("entity", &TEXTS, "entity_list_user")
@@ -6289,13 +5346,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each version that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-version",
-                            &["/action", "/resource"],
-                            &["list", "version"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-version", &["/action", "/resource"], &["list", "version"])),
                     rows: Some(spec::RowOperation {
                         entity: "version",
                         action: spec::Action::List,
@@ -6310,13 +5361,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     description: "List each worktree that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/list-worktree",
-                            &["/action", "/resource"],
-                            &["list", "worktree"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/list-worktree", &["/action", "/resource"], &["list", "worktree"])),
                     rows: Some(spec::RowOperation {
                         entity: "worktree",
                         action: spec::Action::List,
@@ -6332,25 +5377,17 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/release-assignment",
-                            &["/action", "/resource"],
-                            &["release", "assignment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "entity/release-assignment",
+                        &["/action", "/resource"],
+                        &["release", "assignment"],
+                    )),
                     rows: Some(spec::RowOperation {
                         entity: "assignment",
                         action: spec::Action::Update,
                         arguments: &[("id", "id"), ("worktree_id", "worktree_id")],
                         limits: (100, 1000),
-                        set: &[
-                            spec::Assignment {
-                                field: "released_at",
-                                value: spec::Assigned::Now,
-                                if_null: true,
-                            },
-                        ],
+                        set: &[spec::Assignment { field: "released_at", value: spec::Assigned::Now, if_null: true }],
                         ..spec::RowOperation::EMPTY
                     }),
                     ..ToolSpec::kept("entity", &TEXTS, "entity_release_assignment")
@@ -6360,26 +5397,14 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-api-key",
-                            &["/action", "/resource"],
-                            &["update", "api_key"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-api-key", &["/action", "/resource"], &["update", "api_key"])),
                     rows: Some(spec::RowOperation {
                         entity: "api_key",
                         action: spec::Action::Update,
                         data: Some("data"),
                         arguments: &[("id", "id"), ("user_id", "user_id")],
                         limits: (100, 1000),
-                        set: &[
-                            spec::Assignment {
-                                field: "revoked_at",
-                                value: spec::Assigned::Now,
-                                if_null: true,
-                            },
-                        ],
+                        set: &[spec::Assignment { field: "revoked_at", value: spec::Assigned::Now, if_null: true }],
                         fields: &["revoked_at"],
                         ..spec::RowOperation::EMPTY
                     }),
@@ -6390,13 +5415,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-branch",
-                            &["/action", "/resource"],
-                            &["update", "branch"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-branch", &["/action", "/resource"], &["update", "branch"])),
                     rows: Some(spec::RowOperation {
                         entity: "branch",
                         action: spec::Action::Update,
@@ -6412,13 +5431,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-comment",
-                            &["/action", "/resource"],
-                            &["update", "comment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-comment", &["/action", "/resource"], &["update", "comment"])),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Update,
@@ -6434,13 +5447,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-issue",
-                            &["/action", "/resource"],
-                            &["update", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-issue", &["/action", "/resource"], &["update", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Update,
@@ -6456,13 +5463,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-label",
-                            &["/action", "/resource"],
-                            &["update", "label"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-label", &["/action", "/resource"], &["update", "label"])),
                     rows: Some(spec::RowOperation {
                         entity: "label",
                         action: spec::Action::Update,
@@ -6478,13 +5479,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-org",
-                            &["/action", "/resource"],
-                            &["update", "org"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-org", &["/action", "/resource"], &["update", "org"])),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Update,
@@ -6500,13 +5495,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-plan",
-                            &["/action", "/resource"],
-                            &["update", "plan"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-plan", &["/action", "/resource"], &["update", "plan"])),
                     rows: Some(spec::RowOperation {
                         entity: "plan",
                         action: spec::Action::Update,
@@ -6522,13 +5511,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-repository",
-                            &["/action", "/resource"],
-                            &["update", "repository"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-repository", &["/action", "/resource"], &["update", "repository"])),
                     rows: Some(spec::RowOperation {
                         entity: "repository",
                         action: spec::Action::Update,
@@ -6544,13 +5527,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-team",
-                            &["/action", "/resource"],
-                            &["update", "team"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-team", &["/action", "/resource"], &["update", "team"])),
                     rows: Some(spec::RowOperation {
                         entity: "team",
                         action: spec::Action::Update,
@@ -6566,13 +5543,11 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-team-member",
-                            &["/action", "/resource"],
-                            &["update", "team_member"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new(
+                        "entity/update-team-member",
+                        &["/action", "/resource"],
+                        &["update", "team_member"],
+                    )),
                     rows: Some(spec::RowOperation {
                         entity: "team_member",
                         action: spec::Action::Update,
@@ -6588,13 +5563,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-user",
-                            &["/action", "/resource"],
-                            &["update", "user"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-user", &["/action", "/resource"], &["update", "user"])),
                     rows: Some(spec::RowOperation {
                         entity: "user",
                         action: spec::Action::Update,
@@ -6610,13 +5579,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "entity/update-worktree",
-                            &["/action", "/resource"],
-                            &["update", "worktree"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("entity/update-worktree", &["/action", "/resource"], &["update", "worktree"])),
                     rows: Some(spec::RowOperation {
                         entity: "worktree",
                         action: spec::Action::Update,
@@ -6639,17 +5602,8 @@ pub static TOOLS: [ToolSpec; 9] = [
 pub static ROWS: spec::RowsSpec = spec::RowsSpec {
     contract: "mcb",
     version: "0.2.1",
-    org: Some(spec::OrgSpec {
-        entity: "org",
-        argument: Some("org_id"),
-        default: "org_default",
-    }),
-    caller: Some(spec::CallerSpec {
-        entity: "user",
-        by: &["id", "email"],
-        provenance: Some("operator_id"),
-        default: "user_default",
-    }),
+    org: Some(spec::OrgSpec { entity: "org", argument: Some("org_id"), default: "org_default" }),
+    caller: Some(spec::CallerSpec { entity: "user", by: &["id", "email"], provenance: Some("operator_id"), default: "user_default" }),
     entities: &[
         spec::EntitySpec {
             name: "org",
@@ -6657,56 +5611,23 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             scope: spec::Scope::Root,
             key: &["id"],
             fields: &[
-                spec::FieldSpec {
-                    alias: Some("org_id"),
-                    ..spec::FieldSpec::new("id", spec::FieldType::Id)
-                },
-                spec::FieldSpec::new(
-                    "name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 200,
-                    },
-                ),
+                spec::FieldSpec { alias: Some("org_id"), ..spec::FieldSpec::new("id", spec::FieldType::Id) },
+                spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 200 }),
                 spec::FieldSpec {
                     text: &[spec::TextRule::Pattern("^[a-z0-9]([a-z0-9-]{0,62})$")],
                     slug_of: Some("name"),
-                    ..spec::FieldSpec::new(
-                        "slug",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 63,
-                        },
-                    )
+                    ..spec::FieldSpec::new("slug", spec::FieldType::Text { min: 0, max: 63 })
                 },
                 spec::FieldSpec {
                     default: Some("\"{}\""),
                     text: &[spec::TextRule::MaxBytes(65536), spec::TextRule::JsonObject],
-                    ..spec::FieldSpec::new(
-                        "settings_json",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("settings_json", spec::FieldType::Text { min: 0, max: 65536 })
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec::new(
-                    "updated_at",
-                    spec::FieldType::Now(spec::Moment::Change),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec::new("updated_at", spec::FieldType::Now(spec::Moment::Change)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["slug"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["slug"], folded: &[], while_null: None }],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
         },
@@ -6717,57 +5638,22 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     text: &[spec::TextRule::Email],
-                    ..spec::FieldSpec::new(
-                        "email",
-                        spec::FieldType::Text {
-                            min: 3,
-                            max: 254,
-                        },
-                    )
+                    ..spec::FieldSpec::new("email", spec::FieldType::Text { min: 3, max: 254 })
                 },
-                spec::FieldSpec::new(
-                    "display_name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 200,
-                    },
-                ),
+                spec::FieldSpec::new("display_name", spec::FieldType::Text { min: 1, max: 200 }),
                 spec::FieldSpec {
                     default: Some("\"member\""),
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "role",
-                        spec::FieldType::Enum(&["admin", "member", "viewer", "service"]),
-                    )
+                    ..spec::FieldSpec::new("role", spec::FieldType::Enum(&["admin", "member", "viewer", "service"]))
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec::new(
-                    "updated_at",
-                    spec::FieldType::Now(spec::Moment::Change),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec::new("updated_at", spec::FieldType::Now(spec::Moment::Change)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["email"],
-                    folded: &["email"],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["email"], folded: &["email"], while_null: None }],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
         },
@@ -6778,35 +5664,12 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
-                spec::FieldSpec::new(
-                    "name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 200,
-                    },
-                ),
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
+                spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 200 }),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["name"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["name"], folded: &[], while_null: None }],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
         },
@@ -6818,52 +5681,28 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             fields: &[
                 spec::FieldSpec {
                     hidden: true,
-                    ..spec::FieldSpec::new(
-                        "org_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "org",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "team_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "team",
-                            on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "team", on_delete: spec::OnDelete::Cascade, ..spec::Reference::EMPTY }),
                     )
                 },
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "user_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "user",
-                            on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "user", on_delete: spec::OnDelete::Cascade, ..spec::Reference::EMPTY }),
                     )
                 },
                 spec::FieldSpec {
                     default: Some("\"member\""),
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "role",
-                        spec::FieldType::Enum(&["lead", "member"]),
-                    )
+                    ..spec::FieldSpec::new("role", spec::FieldType::Enum(&["lead", "member"]))
                 },
-                spec::FieldSpec::new(
-                    "joined_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("joined_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -6878,46 +5717,15 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::FieldSpec::new("id", spec::FieldType::Id),
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "user_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "user",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("user_id", spec::FieldType::Ref(spec::Reference { to: "user", ..spec::Reference::EMPTY }))
                 },
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
-                spec::FieldSpec {
-                    fixed: true,
-                    ..spec::FieldSpec::new(
-                        "name",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 200,
-                        },
-                    )
-                },
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
+                spec::FieldSpec { fixed: true, ..spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 200 }) },
                 spec::FieldSpec {
                     fixed: true,
                     default: Some("\"[]\""),
                     text: &[spec::TextRule::MaxBytes(65536), spec::TextRule::JsonTexts],
-                    ..spec::FieldSpec::new(
-                        "scopes_json",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("scopes_json", spec::FieldType::Text { min: 0, max: 65536 })
                 },
                 spec::FieldSpec {
                     optional: true,
@@ -6931,16 +5739,8 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                     range: Some(spec::Range::UntilNow),
                     ..spec::FieldSpec::new("revoked_at", spec::FieldType::Time)
                 },
-                spec::FieldSpec::new(
-                    "secret",
-                    spec::FieldType::Secret {
-                        prefix: "mcb_",
-                    },
-                ),
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("secret", spec::FieldType::Secret { prefix: "mcb_" }),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -6953,46 +5753,14 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
-                spec::FieldSpec::new(
-                    "name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 200,
-                    },
-                ),
-                spec::FieldSpec::new(
-                    "path",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 4096,
-                    },
-                ),
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec::new(
-                    "updated_at",
-                    spec::FieldType::Now(spec::Moment::Change),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
+                spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 200 }),
+                spec::FieldSpec::new("path", spec::FieldType::Text { min: 1, max: 4096 }),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec::new("updated_at", spec::FieldType::Now(spec::Moment::Change)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["name"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["name"], folded: &[], while_null: None }],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
         },
@@ -7005,125 +5773,44 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::FieldSpec::new("id", spec::FieldType::Id),
                 spec::FieldSpec {
                     hidden: true,
-                    ..spec::FieldSpec::new(
-                        "org_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "org",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
-                spec::FieldSpec::new(
-                    "name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 200,
-                    },
-                ),
+                spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 200 }),
                 spec::FieldSpec {
                     default: Some("\"\""),
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "description",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("description", spec::FieldType::Text { min: 0, max: 65536 })
                 },
-                spec::FieldSpec::new(
-                    "sequence",
-                    spec::FieldType::Next(spec::Next {
-                        within: &["project_id"],
-                        strict: false,
-                    }),
-                ),
+                spec::FieldSpec::new("sequence", spec::FieldType::Next(spec::Next { within: &["project_id"], strict: false })),
                 spec::FieldSpec {
                     default: Some("\"planned\""),
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "status",
-                        spec::FieldType::Enum(
-                            &[
-                                "planned",
-                                "in_progress",
-                                "blocked",
-                                "completed",
-                                "skipped",
-                            ],
-                        ),
-                    )
+                    ..spec::FieldSpec::new("status", spec::FieldType::Enum(&["planned", "in_progress", "blocked", "completed", "skipped"]))
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("started_at", spec::FieldType::Time)
-                },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("completed_at", spec::FieldType::Time)
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec::new(
-                    "updated_at",
-                    spec::FieldType::Now(spec::Moment::Change),
-                ),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("started_at", spec::FieldType::Time) },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("completed_at", spec::FieldType::Time) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec::new("updated_at", spec::FieldType::Now(spec::Moment::Change)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["project_id", "name"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["project_id", "name"], folded: &[], while_null: None }],
             order: &["sequence", "seq"],
             on: &[
                 spec::Hook {
                     field: "status",
                     is: "\"in_progress\"",
-                    set: &[
-                        spec::Assignment {
-                            field: "started_at",
-                            value: spec::Assigned::Now,
-                            if_null: true,
-                        },
-                    ],
+                    set: &[spec::Assignment { field: "started_at", value: spec::Assigned::Now, if_null: true }],
                     otherwise: &[],
                 },
                 spec::Hook {
                     field: "status",
                     is: "\"completed\"",
-                    set: &[
-                        spec::Assignment {
-                            field: "completed_at",
-                            value: spec::Assigned::Now,
-                            if_null: false,
-                        },
-                    ],
-                    otherwise: &[
-                        spec::Assignment {
-                            field: "completed_at",
-                            value: spec::Assigned::Json("null"),
-                            if_null: false,
-                        },
-                    ],
+                    set: &[spec::Assignment { field: "completed_at", value: spec::Assigned::Now, if_null: false }],
+                    otherwise: &[spec::Assignment { field: "completed_at", value: spec::Assigned::Json("null"), if_null: false }],
                 },
             ],
             rules: &[spec::RowRule::Ordered(&["started_at", "completed_at"])],
@@ -7136,79 +5823,24 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
-                spec::FieldSpec::new(
-                    "name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 200,
-                    },
-                ),
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "url",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 2000,
-                        },
-                    )
-                },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "local_path",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 4096,
-                        },
-                    )
-                },
+                spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 200 }),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("url", spec::FieldType::Text { min: 0, max: 2000 }) },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("local_path", spec::FieldType::Text { min: 0, max: 4096 }) },
                 spec::FieldSpec {
                     default: Some("\"git\""),
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "vcs_type",
-                        spec::FieldType::Enum(&["git", "mercurial", "svn"]),
-                    )
+                    ..spec::FieldSpec::new("vcs_type", spec::FieldType::Enum(&["git", "mercurial", "svn"]))
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec::new(
-                    "updated_at",
-                    spec::FieldType::Now(spec::Moment::Change),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec::new("updated_at", spec::FieldType::Now(spec::Moment::Change)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["project_id", "name"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["project_id", "name"], folded: &[], while_null: None }],
             order: &["seq"],
             rules: &[spec::RowRule::AnyOf(&["url", "local_path"])],
             ..spec::EntitySpec::EMPTY
@@ -7220,34 +5852,15 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "repository_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "repository",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "repository", ..spec::Reference::EMPTY }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 255,
-                    },
-                ),
+                spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 255 }),
                 spec::FieldSpec {
                     default: Some("false"),
                     one_true_in: &["repository_id"],
@@ -7256,37 +5869,13 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::FieldSpec {
                     optional: true,
                     text: &[spec::TextRule::Pattern("^[0-9a-f]{7,64}$")],
-                    ..spec::FieldSpec::new(
-                        "head_commit",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 64,
-                        },
-                    )
+                    ..spec::FieldSpec::new("head_commit", spec::FieldType::Text { min: 0, max: 64 })
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "upstream",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 255,
-                        },
-                    )
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("upstream", spec::FieldType::Text { min: 0, max: 255 }) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["repository_id", "name"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["repository_id", "name"], folded: &[], while_null: None }],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
         },
@@ -7299,81 +5888,37 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::FieldSpec::new("id", spec::FieldType::Id),
                 spec::FieldSpec {
                     hidden: true,
-                    ..spec::FieldSpec::new(
-                        "org_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "org",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "repository_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "repository",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "repository", ..spec::Reference::EMPTY }),
                     )
                 },
                 spec::FieldSpec::new(
                     "branch_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "branch",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &["repository_id"],
-                        acyclic: false,
-                    }),
+                    spec::FieldType::Ref(spec::Reference { to: "branch", same: &["repository_id"], ..spec::Reference::EMPTY }),
                 ),
-                spec::FieldSpec::new(
-                    "path",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 4096,
-                    },
-                ),
+                spec::FieldSpec::new("path", spec::FieldType::Text { min: 1, max: 4096 }),
                 spec::FieldSpec {
                     default: Some("\"active\""),
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "status",
-                        spec::FieldType::Enum(&["active", "in_use", "pruned"]),
-                    )
+                    ..spec::FieldSpec::new("status", spec::FieldType::Enum(&["active", "in_use", "pruned"]))
                 },
                 spec::FieldSpec {
                     optional: true,
                     ..spec::FieldSpec::new(
                         "assigned_agent_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "agent_session",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "agent_session", ..spec::Reference::EMPTY }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec::new(
-                    "updated_at",
-                    spec::FieldType::Now(spec::Moment::Change),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec::new("updated_at", spec::FieldType::Now(spec::Moment::Change)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["repository_id", "path"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["repository_id", "path"], folded: &[], while_null: None }],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
         },
@@ -7386,58 +5931,27 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::FieldSpec::new("id", spec::FieldType::Id),
                 spec::FieldSpec {
                     hidden: true,
-                    ..spec::FieldSpec::new(
-                        "org_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "org",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "agent_session_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "agent_session",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "agent_session", ..spec::Reference::EMPTY }),
                     )
                 },
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "worktree_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "worktree",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "worktree", ..spec::Reference::EMPTY }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "assigned_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec {
-                    optional: true,
-                    of_store: true,
-                    ..spec::FieldSpec::new("released_at", spec::FieldType::Time)
-                },
+                spec::FieldSpec::new("assigned_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec { optional: true, of_store: true, ..spec::FieldSpec::new("released_at", spec::FieldType::Time) },
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["worktree_id"],
-                    folded: &[],
-                    while_null: Some("released_at"),
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["worktree_id"], folded: &[], while_null: Some("released_at") }],
             order: &["seq"],
             also: &[
                 spec::Also {
@@ -7446,16 +5960,8 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                     entity: "worktree",
                     key: "worktree_id",
                     set: &[
-                        spec::Assignment {
-                            field: "status",
-                            value: spec::Assigned::Json("\"in_use\""),
-                            if_null: false,
-                        },
-                        spec::Assignment {
-                            field: "assigned_agent_id",
-                            value: spec::Assigned::Field("agent_session_id"),
-                            if_null: false,
-                        },
+                        spec::Assignment { field: "status", value: spec::Assigned::Json("\"in_use\""), if_null: false },
+                        spec::Assignment { field: "assigned_agent_id", value: spec::Assigned::Field("agent_session_id"), if_null: false },
                     ],
                 },
                 spec::Also {
@@ -7464,16 +5970,8 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                     entity: "worktree",
                     key: "worktree_id",
                     set: &[
-                        spec::Assignment {
-                            field: "status",
-                            value: spec::Assigned::Json("\"active\""),
-                            if_null: false,
-                        },
-                        spec::Assignment {
-                            field: "assigned_agent_id",
-                            value: spec::Assigned::Json("null"),
-                            if_null: false,
-                        },
+                        spec::Assignment { field: "status", value: spec::Assigned::Json("\"active\""), if_null: false },
+                        spec::Assignment { field: "assigned_agent_id", value: spec::Assigned::Json("null"), if_null: false },
                     ],
                 },
                 spec::Also {
@@ -7482,16 +5980,8 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                     entity: "worktree",
                     key: "worktree_id",
                     set: &[
-                        spec::Assignment {
-                            field: "status",
-                            value: spec::Assigned::Json("\"active\""),
-                            if_null: false,
-                        },
-                        spec::Assignment {
-                            field: "assigned_agent_id",
-                            value: spec::Assigned::Json("null"),
-                            if_null: false,
-                        },
+                        spec::Assignment { field: "status", value: spec::Assigned::Json("\"active\""), if_null: false },
+                        spec::Assignment { field: "assigned_agent_id", value: spec::Assigned::Json("null"), if_null: false },
                     ],
                 },
             ],
@@ -7504,76 +5994,29 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
-                spec::FieldSpec::new(
-                    "title",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 500,
-                    },
-                ),
+                spec::FieldSpec::new("title", spec::FieldType::Text { min: 1, max: 500 }),
                 spec::FieldSpec {
                     default: Some("\"\""),
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "description",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("description", spec::FieldType::Text { min: 0, max: 65536 })
                 },
                 spec::FieldSpec {
                     default: Some("\"draft\""),
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "status",
-                        spec::FieldType::Enum(
-                            &["draft", "active", "executing", "completed", "archived"],
-                        ),
-                    )
+                    ..spec::FieldSpec::new("status", spec::FieldType::Enum(&["draft", "active", "executing", "completed", "archived"]))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     from: Some("caller"),
-                    ..spec::FieldSpec::new(
-                        "created_by",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "user",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("created_by", spec::FieldType::Ref(spec::Reference { to: "user", ..spec::Reference::EMPTY }))
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec::new(
-                    "updated_at",
-                    spec::FieldType::Now(spec::Moment::Change),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec::new("updated_at", spec::FieldType::Now(spec::Moment::Change)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -7586,89 +6029,35 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "plan_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "plan",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("plan_id", spec::FieldType::Ref(spec::Reference { to: "plan", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "version_number",
-                        spec::FieldType::Next(spec::Next {
-                            within: &["plan_id"],
-                            strict: true,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("version_number", spec::FieldType::Next(spec::Next { within: &["plan_id"], strict: true }))
                 },
                 spec::FieldSpec {
                     fixed: true,
-                    text: &[
-                        spec::TextRule::MaxBytes(1048576),
-                        spec::TextRule::JsonValue,
-                    ],
-                    ..spec::FieldSpec::new(
-                        "content_json",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 1048576,
-                        },
-                    )
+                    text: &[spec::TextRule::MaxBytes(1048576), spec::TextRule::JsonValue],
+                    ..spec::FieldSpec::new("content_json", spec::FieldType::Text { min: 1, max: 1048576 })
                 },
                 spec::FieldSpec {
                     fixed: true,
                     default: Some("\"\""),
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "change_summary",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("change_summary", spec::FieldType::Text { min: 0, max: 65536 })
                 },
                 spec::FieldSpec {
                     fixed: true,
                     from: Some("caller"),
-                    ..spec::FieldSpec::new(
-                        "created_by",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "user",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("created_by", spec::FieldType::Ref(spec::Reference { to: "user", ..spec::Reference::EMPTY }))
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["plan_id", "version_number"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["plan_id", "version_number"], folded: &[], while_null: None }],
             order: &["version_number"],
             ..spec::EntitySpec::EMPTY
         },
@@ -7679,66 +6068,31 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "plan_version_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "version",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "version", ..spec::Reference::EMPTY }),
                     )
                 },
                 spec::FieldSpec {
                     fixed: true,
                     from: Some("caller"),
-                    ..spec::FieldSpec::new(
-                        "reviewer_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "user",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("reviewer_id", spec::FieldType::Ref(spec::Reference { to: "user", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "verdict",
-                        spec::FieldType::Enum(
-                            &["approved", "rejected", "needs_revision"],
-                        ),
-                    )
+                    ..spec::FieldSpec::new("verdict", spec::FieldType::Enum(&["approved", "rejected", "needs_revision"]))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     default: Some("\"\""),
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "feedback",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("feedback", spec::FieldType::Text { min: 0, max: 65536 })
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -7751,161 +6105,68 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     from: Some("caller"),
-                    ..spec::FieldSpec::new(
-                        "created_by",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "user",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("created_by", spec::FieldType::Ref(spec::Reference { to: "user", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     optional: true,
                     ..spec::FieldSpec::new(
                         "phase_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "phase",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &["project_id"],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "phase", same: &["project_id"], ..spec::Reference::EMPTY }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "title",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 500,
-                    },
-                ),
+                spec::FieldSpec::new("title", spec::FieldType::Text { min: 1, max: 500 }),
                 spec::FieldSpec {
                     default: Some("\"\""),
                     text: &[spec::TextRule::MaxBytes(1048576)],
-                    ..spec::FieldSpec::new(
-                        "description",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 1048576,
-                        },
-                    )
+                    ..spec::FieldSpec::new("description", spec::FieldType::Text { min: 0, max: 1048576 })
                 },
                 spec::FieldSpec {
                     default: Some("\"task\""),
                     pascal_case: true,
                     ..spec::FieldSpec::new(
                         "issue_type",
-                        spec::FieldType::Enum(
-                            &["task", "bug", "feature", "enhancement", "documentation"],
-                        ),
+                        spec::FieldType::Enum(&["task", "bug", "feature", "enhancement", "documentation"]),
                     )
                 },
                 spec::FieldSpec {
                     default: Some("\"open\""),
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "status",
-                        spec::FieldType::Enum(
-                            &["open", "in_progress", "blocked", "resolved", "closed"],
-                        ),
-                    )
+                    ..spec::FieldSpec::new("status", spec::FieldType::Enum(&["open", "in_progress", "blocked", "resolved", "closed"]))
                 },
                 spec::FieldSpec {
                     default: Some("0"),
-                    ..spec::FieldSpec::new(
-                        "priority",
-                        spec::FieldType::Integer {
-                            min: -2147483648,
-                            max: 2147483647,
-                        },
-                    )
+                    ..spec::FieldSpec::new("priority", spec::FieldType::Integer { min: -2147483648, max: 2147483647 })
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "assignee",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 200,
-                        },
-                    )
-                },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("assignee", spec::FieldType::Text { min: 0, max: 200 }) },
                 spec::FieldSpec {
                     default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "labels",
-                        spec::FieldType::List {
-                            max: 50,
-                            max_chars: 200,
-                        },
-                    )
+                    ..spec::FieldSpec::new("labels", spec::FieldType::List { max: 50, max_chars: 200 })
                 },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "estimated_minutes",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("estimated_minutes", spec::FieldType::Integer { min: 0, max: 9007199254740991 })
                 },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "actual_minutes",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("actual_minutes", spec::FieldType::Integer { min: 0, max: 9007199254740991 })
                 },
                 spec::FieldSpec {
                     default: Some("\"\""),
                     text: &[spec::TextRule::MaxBytes(1048576)],
-                    ..spec::FieldSpec::new(
-                        "notes",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 1048576,
-                        },
-                    )
+                    ..spec::FieldSpec::new("notes", spec::FieldType::Text { min: 0, max: 1048576 })
                 },
                 spec::FieldSpec {
                     default: Some("\"\""),
                     text: &[spec::TextRule::MaxBytes(1048576)],
-                    ..spec::FieldSpec::new(
-                        "design",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 1048576,
-                        },
-                    )
+                    ..spec::FieldSpec::new("design", spec::FieldType::Text { min: 0, max: 1048576 })
                 },
                 spec::FieldSpec {
                     optional: true,
@@ -7913,34 +6174,18 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                         "parent_issue_id",
                         spec::FieldType::Ref(spec::Reference {
                             to: "issue",
-                            on_delete: spec::OnDelete::Restrict,
                             same: &["project_id"],
                             acyclic: true,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec::new(
-                    "updated_at",
-                    spec::FieldType::Now(spec::Moment::Change),
-                ),
-                spec::FieldSpec {
-                    optional: true,
-                    of_store: true,
-                    ..spec::FieldSpec::new("closed_at", spec::FieldType::Time)
-                },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec::new("updated_at", spec::FieldType::Now(spec::Moment::Change)),
+                spec::FieldSpec { optional: true, of_store: true, ..spec::FieldSpec::new("closed_at", spec::FieldType::Time) },
                 spec::FieldSpec {
                     default: Some("\"\""),
-                    ..spec::FieldSpec::new(
-                        "closed_reason",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 2000,
-                        },
-                    )
+                    ..spec::FieldSpec::new("closed_reason", spec::FieldType::Text { min: 0, max: 2000 })
                 },
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
@@ -7949,20 +6194,8 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::Hook {
                     field: "status",
                     is: "\"closed\"",
-                    set: &[
-                        spec::Assignment {
-                            field: "closed_at",
-                            value: spec::Assigned::Now,
-                            if_null: false,
-                        },
-                    ],
-                    otherwise: &[
-                        spec::Assignment {
-                            field: "closed_at",
-                            value: spec::Assigned::Json("null"),
-                            if_null: false,
-                        },
-                    ],
+                    set: &[spec::Assignment { field: "closed_at", value: spec::Assigned::Now, if_null: false }],
+                    otherwise: &[spec::Assignment { field: "closed_at", value: spec::Assigned::Json("null"), if_null: false }],
                 },
             ],
             ..spec::EntitySpec::EMPTY
@@ -7976,55 +6209,25 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::FieldSpec::new("id", spec::FieldType::Id),
                 spec::FieldSpec {
                     hidden: true,
-                    ..spec::FieldSpec::new(
-                        "org_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "org",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "issue_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "issue",
-                            on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "issue", on_delete: spec::OnDelete::Cascade, ..spec::Reference::EMPTY }),
                     )
                 },
                 spec::FieldSpec {
                     fixed: true,
                     from: Some("caller"),
-                    ..spec::FieldSpec::new(
-                        "author_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "user",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("author_id", spec::FieldType::Ref(spec::Reference { to: "user", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     text: &[spec::TextRule::MaxBytes(1048576), spec::TextRule::NotBlank],
-                    ..spec::FieldSpec::new(
-                        "content",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 1048576,
-                        },
-                    )
+                    ..spec::FieldSpec::new("content", spec::FieldType::Text { min: 1, max: 1048576 })
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -8037,57 +6240,20 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
-                spec::FieldSpec::new(
-                    "name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 100,
-                    },
-                ),
+                spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 100 }),
                 spec::FieldSpec {
                     default: Some("\"#808080\""),
-                    ..spec::FieldSpec::new(
-                        "color",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 32,
-                        },
-                    )
+                    ..spec::FieldSpec::new("color", spec::FieldType::Text { min: 1, max: 32 })
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["project_id", "name"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["project_id", "name"], folded: &[], while_null: None }],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
         },
@@ -8099,26 +6265,13 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             fields: &[
                 spec::FieldSpec {
                     hidden: true,
-                    ..spec::FieldSpec::new(
-                        "org_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "org",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "issue_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "issue",
-                            on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "issue", on_delete: spec::OnDelete::Cascade, ..spec::Reference::EMPTY }),
                     )
                 },
                 spec::FieldSpec {
@@ -8129,27 +6282,20 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                             to: "label",
                             on_delete: spec::OnDelete::Cascade,
                             same: &["project_id"],
-                            acyclic: false,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec {
                     hidden: true,
-                    copy: Some(spec::Copied {
-                        reference: "issue_id",
-                        field: "project_id",
-                    }),
+                    copy: Some(spec::Copied { reference: "issue_id", field: "project_id" }),
                     ..spec::FieldSpec::new(
                         "project_id",
                         spec::FieldType::Ref(spec::Reference {
                             to: "project",
                             on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
@@ -8157,16 +6303,8 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             ],
             order: &["seq"],
             adds: &[
-                spec::Added {
-                    name: "name",
-                    reference: "label_id",
-                    field: "name",
-                },
-                spec::Added {
-                    name: "color",
-                    reference: "label_id",
-                    field: "color",
-                },
+                spec::Added { name: "name", reference: "label_id", field: "name" },
+                spec::Added { name: "color", reference: "label_id", field: "color" },
             ],
             ..spec::EntitySpec::EMPTY
         },
@@ -8179,26 +6317,13 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::FieldSpec::new("id", spec::FieldType::Id),
                 spec::FieldSpec {
                     hidden: true,
-                    ..spec::FieldSpec::new(
-                        "org_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "org",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "from_issue_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "issue",
-                            on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "issue", on_delete: spec::OnDelete::Cascade, ..spec::Reference::EMPTY }),
                     )
                 },
                 spec::FieldSpec {
@@ -8209,7 +6334,7 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                             to: "issue",
                             on_delete: spec::OnDelete::Cascade,
                             same: &["project_id"],
-                            acyclic: false,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
@@ -8218,40 +6343,25 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                     pascal_case: true,
                     ..spec::FieldSpec::new(
                         "dependency_type",
-                        spec::FieldType::Enum(
-                            &["blocks", "relates_to", "duplicate_of", "parent_of"],
-                        ),
+                        spec::FieldType::Enum(&["blocks", "relates_to", "duplicate_of", "parent_of"]),
                     )
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec {
                     hidden: true,
-                    copy: Some(spec::Copied {
-                        reference: "from_issue_id",
-                        field: "project_id",
-                    }),
+                    copy: Some(spec::Copied { reference: "from_issue_id", field: "project_id" }),
                     ..spec::FieldSpec::new(
                         "project_id",
                         spec::FieldType::Ref(spec::Reference {
                             to: "project",
                             on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["from_issue_id", "to_issue_id", "dependency_type"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["from_issue_id", "to_issue_id", "dependency_type"], folded: &[], while_null: None }],
             order: &["seq"],
             acyclic: &[
                 spec::Edges {
@@ -8273,83 +6383,35 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                 spec::FieldSpec::new("id", spec::FieldType::Id),
                 spec::FieldSpec {
                     hidden: true,
-                    ..spec::FieldSpec::new(
-                        "org_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "org",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     optional: true,
                     ..spec::FieldSpec::new(
                         "issue_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "issue",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &["project_id"],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "issue", same: &["project_id"], ..spec::Reference::EMPTY }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "title",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 500,
-                    },
-                ),
+                spec::FieldSpec::new("title", spec::FieldType::Text { min: 1, max: 500 }),
                 spec::FieldSpec {
                     default: Some("\"\""),
                     text: &[spec::TextRule::MaxBytes(1048576)],
-                    ..spec::FieldSpec::new(
-                        "context",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 1048576,
-                        },
-                    )
+                    ..spec::FieldSpec::new("context", spec::FieldType::Text { min: 0, max: 1048576 })
                 },
                 spec::FieldSpec {
                     text: &[spec::TextRule::MaxBytes(1048576)],
-                    ..spec::FieldSpec::new(
-                        "decision",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 1048576,
-                        },
-                    )
+                    ..spec::FieldSpec::new("decision", spec::FieldType::Text { min: 1, max: 1048576 })
                 },
                 spec::FieldSpec {
                     default: Some("\"\""),
                     text: &[spec::TextRule::MaxBytes(1048576)],
-                    ..spec::FieldSpec::new(
-                        "consequences",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 1048576,
-                        },
-                    )
+                    ..spec::FieldSpec::new("consequences", spec::FieldType::Text { min: 0, max: 1048576 })
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -8362,156 +6424,64 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     optional: true,
                     ..spec::FieldSpec::new(
                         "worktree_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "worktree",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "worktree", ..spec::Reference::EMPTY }),
                     )
                 },
                 spec::FieldSpec::new("session_summary_id", spec::FieldType::Id),
-                spec::FieldSpec {
-                    fixed: true,
-                    ..spec::FieldSpec::new(
-                        "agent_type",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 64,
-                        },
-                    )
-                },
-                spec::FieldSpec {
-                    fixed: true,
-                    ..spec::FieldSpec::new(
-                        "model",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 200,
-                        },
-                    )
-                },
+                spec::FieldSpec { fixed: true, ..spec::FieldSpec::new("agent_type", spec::FieldType::Text { min: 1, max: 64 }) },
+                spec::FieldSpec { fixed: true, ..spec::FieldSpec::new("model", spec::FieldType::Text { min: 1, max: 200 }) },
                 spec::FieldSpec {
                     optional: true,
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "parent_session_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "agent_session",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "agent_session", ..spec::Reference::EMPTY }),
                     )
                 },
                 spec::FieldSpec {
                     optional: true,
                     fixed: true,
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "prompt_summary",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("prompt_summary", spec::FieldType::Text { min: 0, max: 65536 })
                 },
                 spec::FieldSpec {
                     default: Some("\"active\""),
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "status",
-                        spec::FieldType::Enum(&["active", "completed", "failed"]),
-                    )
+                    ..spec::FieldSpec::new("status", spec::FieldType::Enum(&["active", "completed", "failed"]))
                 },
                 spec::FieldSpec {
                     optional: true,
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "result_summary",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("result_summary", spec::FieldType::Text { min: 0, max: 65536 })
                 },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "token_count",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("token_count", spec::FieldType::Integer { min: 0, max: 9007199254740991 })
                 },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "tool_calls_count",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("tool_calls_count", spec::FieldType::Integer { min: 0, max: 9007199254740991 })
                 },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "delegations_count",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("delegations_count", spec::FieldType::Integer { min: 0, max: 9007199254740991 })
                 },
-                spec::FieldSpec::new(
-                    "started_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("started_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("ended_at", spec::FieldType::Time) },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new("ended_at", spec::FieldType::Time)
+                    ..spec::FieldSpec::new("duration_ms", spec::FieldType::Integer { min: 0, max: 9007199254740991 })
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "duration_ms",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 9007199254740991,
-                        },
-                    )
-                },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("provenance", spec::FieldType::Json)
-                },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("provenance", spec::FieldType::Json) },
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -8524,15 +6494,7 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
@@ -8540,62 +6502,28 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                         spec::FieldType::Ref(spec::Reference {
                             to: "agent_session",
                             on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "tool_name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 200,
-                    },
-                ),
+                spec::FieldSpec::new("tool_name", spec::FieldType::Text { min: 1, max: 200 }),
                 spec::FieldSpec {
                     optional: true,
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "params_summary",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("params_summary", spec::FieldType::Text { min: 0, max: 65536 })
                 },
-                spec::FieldSpec {
-                    default: Some("true"),
-                    ..spec::FieldSpec::new("success", spec::FieldType::Boolean)
-                },
+                spec::FieldSpec { default: Some("true"), ..spec::FieldSpec::new("success", spec::FieldType::Boolean) },
                 spec::FieldSpec {
                     optional: true,
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "error_message",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("error_message", spec::FieldType::Text { min: 0, max: 65536 })
                 },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "duration_ms",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("duration_ms", spec::FieldType::Integer { min: 0, max: 9007199254740991 })
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("provenance", spec::FieldType::Json)
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("provenance", spec::FieldType::Json) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -8608,15 +6536,7 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
@@ -8624,8 +6544,7 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                         spec::FieldType::Ref(spec::Reference {
                             to: "agent_session",
                             on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
@@ -8636,69 +6555,32 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                         spec::FieldType::Ref(spec::Reference {
                             to: "agent_session",
                             on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
                 spec::FieldSpec {
                     default: Some("\"\""),
                     text: &[spec::TextRule::MaxBytes(1048576)],
-                    ..spec::FieldSpec::new(
-                        "prompt",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 1048576,
-                        },
-                    )
+                    ..spec::FieldSpec::new("prompt", spec::FieldType::Text { min: 0, max: 1048576 })
                 },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "prompt_embedding_id",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 200,
-                        },
-                    )
+                    ..spec::FieldSpec::new("prompt_embedding_id", spec::FieldType::Text { min: 0, max: 200 })
                 },
                 spec::FieldSpec {
                     optional: true,
                     text: &[spec::TextRule::MaxBytes(1048576)],
-                    ..spec::FieldSpec::new(
-                        "result",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 1048576,
-                        },
-                    )
+                    ..spec::FieldSpec::new("result", spec::FieldType::Text { min: 0, max: 1048576 })
                 },
-                spec::FieldSpec {
-                    default: Some("true"),
-                    ..spec::FieldSpec::new("success", spec::FieldType::Boolean)
-                },
+                spec::FieldSpec { default: Some("true"), ..spec::FieldSpec::new("success", spec::FieldType::Boolean) },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "duration_ms",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("duration_ms", spec::FieldType::Integer { min: 0, max: 9007199254740991 })
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("completed_at", spec::FieldType::Time)
-                },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("provenance", spec::FieldType::Json)
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("completed_at", spec::FieldType::Time) },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("provenance", spec::FieldType::Json) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -8712,150 +6594,46 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     optional: true,
                     loose: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     text: &[spec::TextRule::MaxBytes(1048576), spec::TextRule::NotBlank],
-                    ..spec::FieldSpec::new(
-                        "content",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 1048576,
-                        },
-                    )
+                    ..spec::FieldSpec::new("content", spec::FieldType::Text { min: 1, max: 1048576 })
                 },
                 spec::FieldSpec {
                     fixed: true,
                     pascal_case: true,
                     ..spec::FieldSpec::new(
                         "observation_type",
-                        spec::FieldType::Enum(
-                            &[
-                                "code",
-                                "decision",
-                                "context",
-                                "error",
-                                "summary",
-                                "execution",
-                                "quality_gate",
-                            ],
-                        ),
+                        spec::FieldType::Enum(&["code", "decision", "context", "error", "summary", "execution", "quality_gate"]),
                     )
                 },
                 spec::FieldSpec {
                     default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "tags",
-                        spec::FieldType::List {
-                            max: 1000,
-                            max_chars: 100,
-                        },
-                    )
+                    ..spec::FieldSpec::new("tags", spec::FieldType::List { max: 1000, max_chars: 100 })
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "file_path",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 4096,
-                        },
-                    )
-                },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "branch",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 255,
-                        },
-                    )
-                },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "commit",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 255,
-                        },
-                    )
-                },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("file_path", spec::FieldType::Text { min: 0, max: 4096 }) },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("branch", spec::FieldType::Text { min: 0, max: 255 }) },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("commit", spec::FieldType::Text { min: 0, max: 255 }) },
                 spec::FieldSpec {
                     fixed: true,
                     text: &[spec::TextRule::Pattern("^[0-9a-f]{64}$")],
-                    ..spec::FieldSpec::new(
-                        "content_hash",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 64,
-                        },
-                    )
+                    ..spec::FieldSpec::new("content_hash", spec::FieldType::Text { min: 0, max: 64 })
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "session_id",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 200,
-                        },
-                    )
-                },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "repo_id",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 255,
-                        },
-                    )
-                },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("provenance", spec::FieldType::Json)
-                },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("session_id", spec::FieldType::Text { min: 0, max: 200 }) },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("repo_id", spec::FieldType::Text { min: 0, max: 255 }) },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("provenance", spec::FieldType::Json) },
                 spec::FieldSpec {
                     default: Some("1"),
-                    ..spec::FieldSpec::new(
-                        "times_seen",
-                        spec::FieldType::Integer {
-                            min: 1,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("times_seen", spec::FieldType::Integer { min: 1, max: 9007199254740991 })
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("last_seen_at", spec::FieldType::Time)
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("last_seen_at", spec::FieldType::Time) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["created_at", "seq"],
@@ -8873,27 +6651,11 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     optional: true,
                     loose: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
@@ -8902,101 +6664,43 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                         spec::FieldType::Ref(spec::Reference {
                             to: "observation",
                             on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
                 spec::FieldSpec {
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "command",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("command", spec::FieldType::Text { min: 1, max: 65536 })
                 },
-                spec::FieldSpec::new(
-                    "exit_code",
-                    spec::FieldType::Integer {
-                        min: -2147483648,
-                        max: 2147483647,
-                    },
-                ),
-                spec::FieldSpec::new(
-                    "duration_ms",
-                    spec::FieldType::Integer {
-                        min: 0,
-                        max: 9007199254740991,
-                    },
-                ),
+                spec::FieldSpec::new("exit_code", spec::FieldType::Integer { min: -2147483648, max: 2147483647 }),
+                spec::FieldSpec::new("duration_ms", spec::FieldType::Integer { min: 0, max: 9007199254740991 }),
                 spec::FieldSpec::new("success", spec::FieldType::Boolean),
                 spec::FieldSpec {
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "execution_type",
-                        spec::FieldType::Enum(&["test", "lint", "build", "ci"]),
-                    )
+                    ..spec::FieldSpec::new("execution_type", spec::FieldType::Enum(&["test", "lint", "build", "ci"]))
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("coverage", spec::FieldType::Number)
-                },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("coverage", spec::FieldType::Number) },
                 spec::FieldSpec {
                     default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "files_affected",
-                        spec::FieldType::List {
-                            max: 1000,
-                            max_chars: 4096,
-                        },
-                    )
+                    ..spec::FieldSpec::new("files_affected", spec::FieldType::List { max: 1000, max_chars: 4096 })
                 },
                 spec::FieldSpec {
                     optional: true,
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "output_summary",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("output_summary", spec::FieldType::Text { min: 0, max: 65536 })
                 },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "warnings_count",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("warnings_count", spec::FieldType::Integer { min: 0, max: 9007199254740991 })
                 },
                 spec::FieldSpec {
                     optional: true,
-                    ..spec::FieldSpec::new(
-                        "errors_count",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("errors_count", spec::FieldType::Integer { min: 0, max: 9007199254740991 })
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["observation_id"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["observation_id"], folded: &[], while_null: None }],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
         },
@@ -9007,27 +6711,11 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     optional: true,
                     loose: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
@@ -9036,64 +6724,32 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                         spec::FieldType::Ref(spec::Reference {
                             to: "observation",
                             on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "gate_name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 200,
-                    },
-                ),
+                spec::FieldSpec::new("gate_name", spec::FieldType::Text { min: 1, max: 200 }),
                 spec::FieldSpec {
                     pascal_case: true,
-                    ..spec::FieldSpec::new(
-                        "status",
-                        spec::FieldType::Enum(
-                            &["passed", "failed", "warning", "skipped"],
-                        ),
-                    )
+                    ..spec::FieldSpec::new("status", spec::FieldType::Enum(&["passed", "failed", "warning", "skipped"]))
                 },
                 spec::FieldSpec {
                     optional: true,
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "message",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("message", spec::FieldType::Text { min: 0, max: 65536 })
                 },
                 spec::FieldSpec::new("timestamp", spec::FieldType::Time),
                 spec::FieldSpec {
                     optional: true,
                     ..spec::FieldSpec::new(
                         "execution_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "execution",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &["project_id"],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "execution", same: &["project_id"], ..spec::Reference::EMPTY }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["observation_id"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["observation_id"], folded: &[], while_null: None }],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
         },
@@ -9104,122 +6760,47 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     optional: true,
                     loose: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
-                spec::FieldSpec {
-                    fixed: true,
-                    ..spec::FieldSpec::new(
-                        "pattern_signature",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 2000,
-                        },
-                    )
-                },
+                spec::FieldSpec { fixed: true, ..spec::FieldSpec::new("pattern_signature", spec::FieldType::Text { min: 1, max: 2000 }) },
                 spec::FieldSpec {
                     text: &[spec::TextRule::MaxBytes(65536)],
-                    ..spec::FieldSpec::new(
-                        "description",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 65536,
-                        },
-                    )
+                    ..spec::FieldSpec::new("description", spec::FieldType::Text { min: 1, max: 65536 })
                 },
                 spec::FieldSpec {
                     default: Some("\"other\""),
                     pascal_case: true,
                     ..spec::FieldSpec::new(
                         "category",
-                        spec::FieldType::Enum(
-                            &[
-                                "compilation",
-                                "runtime",
-                                "test",
-                                "lint",
-                                "build",
-                                "config",
-                                "network",
-                                "other",
-                            ],
-                        ),
+                        spec::FieldType::Enum(&["compilation", "runtime", "test", "lint", "build", "config", "network", "other"]),
                     )
                 },
                 spec::FieldSpec {
                     default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "solutions",
-                        spec::FieldType::List {
-                            max: 1000,
-                            max_chars: 4096,
-                        },
-                    )
+                    ..spec::FieldSpec::new("solutions", spec::FieldType::List { max: 1000, max_chars: 4096 })
                 },
                 spec::FieldSpec {
                     default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "affected_files",
-                        spec::FieldType::List {
-                            max: 1000,
-                            max_chars: 4096,
-                        },
-                    )
+                    ..spec::FieldSpec::new("affected_files", spec::FieldType::List { max: 1000, max_chars: 4096 })
                 },
                 spec::FieldSpec {
                     default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "tags",
-                        spec::FieldType::List {
-                            max: 1000,
-                            max_chars: 100,
-                        },
-                    )
+                    ..spec::FieldSpec::new("tags", spec::FieldType::List { max: 1000, max_chars: 100 })
                 },
                 spec::FieldSpec {
                     default: Some("1"),
-                    ..spec::FieldSpec::new(
-                        "occurrence_count",
-                        spec::FieldType::Integer {
-                            min: 1,
-                            max: 9007199254740991,
-                        },
-                    )
+                    ..spec::FieldSpec::new("occurrence_count", spec::FieldType::Integer { min: 1, max: 9007199254740991 })
                 },
                 spec::FieldSpec::new("first_seen_at", spec::FieldType::Time),
                 spec::FieldSpec::new("last_seen_at", spec::FieldType::Time),
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("provenance", spec::FieldType::Json)
-                },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("provenance", spec::FieldType::Json) },
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["project_id", "pattern_signature"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["project_id", "pattern_signature"], folded: &[], while_null: None }],
             order: &["first_seen_at", "seq"],
             indexes: &[&["last_seen_at", "seq"]],
             ..spec::EntitySpec::EMPTY
@@ -9231,86 +6812,31 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     optional: true,
                     loose: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
+                spec::FieldSpec { fixed: true, ..spec::FieldSpec::new("session_id", spec::FieldType::Text { min: 1, max: 200 }) },
                 spec::FieldSpec {
-                    fixed: true,
-                    ..spec::FieldSpec::new(
-                        "session_id",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 200,
-                        },
-                    )
+                    default: Some("[]"),
+                    ..spec::FieldSpec::new("topics", spec::FieldType::List { max: 500, max_chars: 4096 })
                 },
                 spec::FieldSpec {
                     default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "topics",
-                        spec::FieldType::List {
-                            max: 500,
-                            max_chars: 4096,
-                        },
-                    )
+                    ..spec::FieldSpec::new("decisions", spec::FieldType::List { max: 500, max_chars: 4096 })
                 },
                 spec::FieldSpec {
                     default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "decisions",
-                        spec::FieldType::List {
-                            max: 500,
-                            max_chars: 4096,
-                        },
-                    )
+                    ..spec::FieldSpec::new("next_steps", spec::FieldType::List { max: 500, max_chars: 4096 })
                 },
                 spec::FieldSpec {
                     default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "next_steps",
-                        spec::FieldType::List {
-                            max: 500,
-                            max_chars: 4096,
-                        },
-                    )
+                    ..spec::FieldSpec::new("key_files", spec::FieldType::List { max: 500, max_chars: 4096 })
                 },
-                spec::FieldSpec {
-                    default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "key_files",
-                        spec::FieldType::List {
-                            max: 500,
-                            max_chars: 4096,
-                        },
-                    )
-                },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("provenance", spec::FieldType::Json)
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("provenance", spec::FieldType::Json) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["created_at", "seq"],
@@ -9324,86 +6850,33 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     optional: true,
                     loose: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
                     text: &[spec::TextRule::Pattern("^[^\\u0000-\\u001F]+$")],
-                    ..spec::FieldSpec::new(
-                        "name",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 255,
-                        },
-                    )
+                    ..spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 255 })
                 },
-                spec::FieldSpec::new(
-                    "path",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 4096,
-                    },
-                ),
-                spec::FieldSpec::new(
-                    "kind",
-                    spec::FieldType::Enum(&["files", "branches", "repository"]),
-                ),
+                spec::FieldSpec::new("path", spec::FieldType::Text { min: 1, max: 4096 }),
+                spec::FieldSpec::new("kind", spec::FieldType::Enum(&["files", "branches", "repository"])),
                 spec::FieldSpec::new("request", spec::FieldType::Json),
-                spec::FieldSpec::new(
-                    "operation_id",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 128,
-                    },
-                ),
+                spec::FieldSpec::new("operation_id", spec::FieldType::Text { min: 1, max: 128 }),
                 spec::FieldSpec::new("started_at", spec::FieldType::Time),
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("provenance", spec::FieldType::Json)
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("provenance", spec::FieldType::Json) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["project_id", "name"],
-                    folded: &["name"],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["project_id", "name"], folded: &["name"], while_null: None }],
             order: &["created_at", "seq"],
             ..spec::EntitySpec::EMPTY
         },
     ],
     seeds: &[
-        spec::Seed {
-            entity: "org",
-            org: None,
-            row: "{\"id\":\"org_default\",\"name\":\"Default\"}",
-        },
+        spec::Seed { entity: "org", org: None, row: "{\"id\":\"org_default\",\"name\":\"Default\"}" },
         spec::Seed {
             entity: "user",
             org: Some("org_default"),
@@ -9494,13 +6967,7 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
         spec::ProvenanceField {
             name: "agent_program",
             kind: spec::ProvenanceType::String,
-            keys: &[
-                "agent_program",
-                "agentProgram",
-                "ide",
-                "x-agent-program",
-                "x_agent_program",
-            ],
+            keys: &["agent_program", "agentProgram", "ide", "x-agent-program", "x_agent_program"],
             headers: &["X-Agent-Program"],
             from: &[spec::ProvenancePlace::Config],
             discover: Some(spec::Discovery::Client),
@@ -9536,12 +7003,7 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
         spec::ProvenanceField {
             name: "parent_session_id",
             kind: spec::ProvenanceType::String,
-            keys: &[
-                "parent_session_id",
-                "parentSessionId",
-                "x-parent-session-id",
-                "x_parent_session_id",
-            ],
+            keys: &["parent_session_id", "parentSessionId", "x-parent-session-id", "x_parent_session_id"],
             headers: &["X-Parent-Session-Id"],
             from: &[spec::ProvenancePlace::Bound],
             discover: None,
@@ -9562,14 +7024,6 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
         "delegated",
         "timestamp",
     ],
-    also_if: &[
-        spec::AlsoIf {
-            field: "delegated",
-            then: &["parent_session_id"],
-        },
-    ],
-    missing: spec::MissingProvenance {
-        error: "INVALID_PARAMS",
-        message: "Missing execution provenance for '{tool}': {fields}",
-    },
+    also_if: &[spec::AlsoIf { field: "delegated", then: &["parent_session_id"] }],
+    missing: spec::MissingProvenance { error: "INVALID_PARAMS", message: "Missing execution provenance for '{tool}': {fields}" },
 };

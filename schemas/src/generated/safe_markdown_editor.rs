@@ -363,26 +363,10 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 4] = [
-    spec::ErrorSpec {
-        name: "INVALID_REQUEST",
-        code: -32600,
-        message: "Invalid Request",
-    },
-    spec::ErrorSpec {
-        name: "METHOD_NOT_FOUND",
-        code: -32601,
-        message: "Method not found",
-    },
-    spec::ErrorSpec {
-        name: "INVALID_PARAMS",
-        code: -32602,
-        message: "Invalid params",
-    },
-    spec::ErrorSpec {
-        name: "APPLICATION_ERROR",
-        code: -32000,
-        message: "Application error",
-    },
+    spec::ErrorSpec { name: "INVALID_REQUEST", code: -32600, message: "Invalid Request" },
+    spec::ErrorSpec { name: "METHOD_NOT_FOUND", code: -32601, message: "Method not found" },
+    spec::ErrorSpec { name: "INVALID_PARAMS", code: -32602, message: "Invalid params" },
+    spec::ErrorSpec { name: "APPLICATION_ERROR", code: -32000, message: "Application error" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
@@ -879,16 +863,8 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: Some(spec::GuaranteeKind::Atomic),
             text: "Each mutation is a transaction: all of it happens, or nothing",
         },
-        spec::Guarantee {
-            id: "commit-per-edit",
-            kind: Some(spec::GuaranteeKind::Commit),
-            text: "Each mutation is one commit",
-        },
-        spec::Guarantee {
-            id: "log-entry-per-edit",
-            kind: Some(spec::GuaranteeKind::Log),
-            text: "Each mutation is one log entry",
-        },
+        spec::Guarantee { id: "commit-per-edit", kind: Some(spec::GuaranteeKind::Commit), text: "Each mutation is one commit" },
+        spec::Guarantee { id: "log-entry-per-edit", kind: Some(spec::GuaranteeKind::Log), text: "Each mutation is one log entry" },
         spec::Guarantee {
             id: "errors-change-nothing",
             kind: Some(spec::GuaranteeKind::Atomic),
@@ -909,41 +885,21 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: None,
             text: "After an insert or a move, `list_sections[position]` is the section",
         },
-        spec::Guarantee {
-            id: "edits-stay-inside",
-            kind: None,
-            text: "What is outside of the edited section stays byte for byte",
-        },
+        spec::Guarantee { id: "edits-stay-inside", kind: None, text: "What is outside of the edited section stays byte for byte" },
         spec::Guarantee {
             id: "ids-are-stable",
             kind: None,
             text: "`section_id`s are never reused, unaffected by other edits, stable over restarts, restored by undo; an id whose section is gone is an error, never another section",
         },
-        spec::Guarantee {
-            id: "undo-inverts",
-            kind: None,
-            text: "Undo the last operation: the document is what it was, byte for byte",
-        },
+        spec::Guarantee { id: "undo-inverts", kind: None, text: "Undo the last operation: the document is what it was, byte for byte" },
         spec::Guarantee {
             id: "redo-inverts-undo",
             kind: None,
             text: "Redo the last operation: the document is what it was before the undo, byte for byte",
         },
-        spec::Guarantee {
-            id: "edit-clears-redo",
-            kind: None,
-            text: "After an edit there is nothing to redo",
-        },
-        spec::Guarantee {
-            id: "history-is-kept",
-            kind: None,
-            text: "Undo and redo are new commits: history is never rewritten",
-        },
-        spec::Guarantee {
-            id: "hand-edits-are-kept",
-            kind: None,
-            text: "A hand edit is never overwritten by an undo or a redo",
-        },
+        spec::Guarantee { id: "edit-clears-redo", kind: None, text: "After an edit there is nothing to redo" },
+        spec::Guarantee { id: "history-is-kept", kind: None, text: "Undo and redo are new commits: history is never rewritten" },
+        spec::Guarantee { id: "hand-edits-are-kept", kind: None, text: "A hand edit is never overwritten by an undo or a redo" },
     ],
     tools: &TOOLS,
     resources: &RESOURCES,
@@ -1069,16 +1025,7 @@ pub static TOOLS: [ToolSpec; 9] = [
         annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
-        effects: &[
-            spec::Effect {
-                kind: spec::EffectKind::Undo,
-                when: None,
-                content: None,
-                target: None,
-                section: None,
-                position: None,
-            },
-        ],
+        effects: &[spec::Effect { kind: spec::EffectKind::Undo, when: None, content: None, target: None, section: None, position: None }],
         ..ToolSpec::kept("undo", &TEXTS, "undo")
     },
     ToolSpec {
@@ -1086,16 +1033,7 @@ pub static TOOLS: [ToolSpec; 9] = [
         annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
-        effects: &[
-            spec::Effect {
-                kind: spec::EffectKind::Redo,
-                when: None,
-                content: None,
-                target: None,
-                section: None,
-                position: None,
-            },
-        ],
+        effects: &[spec::Effect { kind: spec::EffectKind::Redo, when: None, content: None, target: None, section: None, position: None }],
         ..ToolSpec::kept("redo", &TEXTS, "redo")
     },
     ToolSpec {

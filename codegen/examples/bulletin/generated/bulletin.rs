@@ -196,41 +196,13 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 7] = [
-    spec::ErrorSpec {
-        name: "AUTH_REQUIRED",
-        code: 401,
-        message: "The board must know you",
-    },
-    spec::ErrorSpec {
-        name: "INVALID",
-        code: -32602,
-        message: "The request breaks a rule",
-    },
-    spec::ErrorSpec {
-        name: "VIOLATION",
-        code: 4030,
-        message: "The request breaks the house rules",
-    },
-    spec::ErrorSpec {
-        name: "EXPIRED",
-        code: 4400,
-        message: "The session has ended",
-    },
-    spec::ErrorSpec {
-        name: "TOO_OFTEN",
-        code: 429,
-        message: "The board needs a rest",
-    },
-    spec::ErrorSpec {
-        name: "UNAVAILABLE",
-        code: 503,
-        message: "The board is busy",
-    },
-    spec::ErrorSpec {
-        name: "FAILED",
-        code: -32603,
-        message: "The server failed",
-    },
+    spec::ErrorSpec { name: "AUTH_REQUIRED", code: 401, message: "The board must know you" },
+    spec::ErrorSpec { name: "INVALID", code: -32602, message: "The request breaks a rule" },
+    spec::ErrorSpec { name: "VIOLATION", code: 4030, message: "The request breaks the house rules" },
+    spec::ErrorSpec { name: "EXPIRED", code: 4400, message: "The session has ended" },
+    spec::ErrorSpec { name: "TOO_OFTEN", code: 429, message: "The board needs a rest" },
+    spec::ErrorSpec { name: "UNAVAILABLE", code: 503, message: "The board is busy" },
+    spec::ErrorSpec { name: "FAILED", code: -32603, message: "The server failed" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
@@ -391,100 +363,34 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     title: "Bulletin board",
     error_channel: spec::ErrorChannel::Result,
     errors: &ERRORS,
-    error_body: Some(spec::ErrorBody {
-        at: "error",
-        code: "code",
-        message: "message",
-        details: "details",
-        violations: "violations",
-    }),
+    error_body: Some(spec::ErrorBody { at: "error", code: "code", message: "message", details: "details", violations: "violations" }),
     statuses: &[
-        spec::ErrorStatus {
-            error: "AUTH_REQUIRED",
-            reason: None,
-            status: 401,
-        },
-        spec::ErrorStatus {
-            error: "AUTH_REQUIRED",
-            reason: Some("role"),
-            status: 403,
-        },
-        spec::ErrorStatus {
-            error: "AUTH_REQUIRED",
-            reason: Some("scope"),
-            status: 403,
-        },
-        spec::ErrorStatus {
-            error: "INVALID",
-            reason: None,
-            status: 422,
-        },
-        spec::ErrorStatus {
-            error: "INVALID",
-            reason: Some("not_found"),
-            status: 404,
-        },
-        spec::ErrorStatus {
-            error: "VIOLATION",
-            reason: None,
-            status: 403,
-        },
-        spec::ErrorStatus {
-            error: "EXPIRED",
-            reason: None,
-            status: 401,
-        },
-        spec::ErrorStatus {
-            error: "TOO_OFTEN",
-            reason: None,
-            status: 429,
-        },
-        spec::ErrorStatus {
-            error: "UNAVAILABLE",
-            reason: None,
-            status: 503,
-        },
-        spec::ErrorStatus {
-            error: "FAILED",
-            reason: None,
-            status: 500,
-        },
+        spec::ErrorStatus { error: "AUTH_REQUIRED", reason: None, status: 401 },
+        spec::ErrorStatus { error: "AUTH_REQUIRED", reason: Some("role"), status: 403 },
+        spec::ErrorStatus { error: "AUTH_REQUIRED", reason: Some("scope"), status: 403 },
+        spec::ErrorStatus { error: "INVALID", reason: None, status: 422 },
+        spec::ErrorStatus { error: "INVALID", reason: Some("not_found"), status: 404 },
+        spec::ErrorStatus { error: "VIOLATION", reason: None, status: 403 },
+        spec::ErrorStatus { error: "EXPIRED", reason: None, status: 401 },
+        spec::ErrorStatus { error: "TOO_OFTEN", reason: None, status: 429 },
+        spec::ErrorStatus { error: "UNAVAILABLE", reason: None, status: 503 },
+        spec::ErrorStatus { error: "FAILED", reason: None, status: 500 },
     ],
     guarantees: &[
-        spec::Guarantee {
-            id: "auth-required",
-            kind: None,
-            text: "Only callers who are known call, and each only what their roles may",
-        },
+        spec::Guarantee { id: "auth-required", kind: None, text: "Only callers who are known call, and each only what their roles may" },
         spec::Guarantee {
             id: "gates-before-execution",
             kind: None,
             text: "Every call is judged by all clauses of its gates, before it does anything",
         },
-        spec::Guarantee {
-            id: "violations-write-nothing",
-            kind: None,
-            text: "A call that violates a clause changes nothing",
-        },
+        spec::Guarantee { id: "violations-write-nothing", kind: None, text: "A call that violates a clause changes nothing" },
     ],
     auth: Some(&AUTH),
     gates: &[&GATE_ACCOUNTABILITY, &GATE_MANNERS, &GATE_DISCRETION],
     tools: &TOOLS,
     rate_limits: &RATE_LIMITS,
-    executions: Some(
-        &spec::ExecutionsSpec {
-            keep_seconds: 86400,
-            result_seconds: 3600,
-        },
-    ),
-    sessions: Some(
-        &spec::SessionsSpec {
-            most: 4,
-            seconds: 86400,
-            idle_seconds: 3600,
-            expired: "EXPIRED",
-        },
-    ),
+    executions: Some(&spec::ExecutionsSpec { keep_seconds: 86400, result_seconds: 3600 }),
+    sessions: Some(&spec::SessionsSpec { most: 4, seconds: 86400, idle_seconds: 3600, expired: "EXPIRED" }),
     rest: &[
         spec::RestEndpoint {
             method: spec::RestMethod::Post,
@@ -504,12 +410,7 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             is: spec::RestOperation::SessionEnd,
             ..spec::RestEndpoint::NEW
         },
-        spec::RestEndpoint {
-            method: spec::RestMethod::Get,
-            path: "/tools",
-            is: spec::RestOperation::ToolList,
-            ..spec::RestEndpoint::NEW
-        },
+        spec::RestEndpoint { method: spec::RestMethod::Get, path: "/tools", is: spec::RestOperation::ToolList, ..spec::RestEndpoint::NEW },
         spec::RestEndpoint {
             method: spec::RestMethod::Post,
             path: "/tools/{tool_name}/execute",
@@ -547,15 +448,7 @@ pub static TOOLS: [ToolSpec; 3] = [
     ToolSpec {
         description: "Read a notice.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
-        errors: &[
-            "AUTH_REQUIRED",
-            "EXPIRED",
-            "INVALID",
-            "VIOLATION",
-            "TOO_OFTEN",
-            "UNAVAILABLE",
-            "FAILED",
-        ],
+        errors: &["AUTH_REQUIRED", "EXPIRED", "INVALID", "VIOLATION", "TOO_OFTEN", "UNAVAILABLE", "FAILED"],
         roles: &["owner", "reviewer", "reader", "agent"],
         gates: &[&GATE_DISCRETION],
         tags: &["notices", "reading"],
@@ -565,15 +458,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         description: "Post a notice, or another text in its place. An agent's waits in the folder `waiting`.",
         annotations: spec::Annotations::NONE.destructive().idempotent(),
         mutating: true,
-        errors: &[
-            "AUTH_REQUIRED",
-            "EXPIRED",
-            "INVALID",
-            "VIOLATION",
-            "TOO_OFTEN",
-            "UNAVAILABLE",
-            "FAILED",
-        ],
+        errors: &["AUTH_REQUIRED", "EXPIRED", "INVALID", "VIOLATION", "TOO_OFTEN", "UNAVAILABLE", "FAILED"],
         roles: &["owner", "agent"],
         gates: &[&GATE_ACCOUNTABILITY, &GATE_MANNERS],
         tags: &["notices"],
@@ -583,15 +468,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         description: "Take a notice down.",
         annotations: spec::Annotations::NONE.destructive(),
         mutating: true,
-        errors: &[
-            "AUTH_REQUIRED",
-            "EXPIRED",
-            "INVALID",
-            "VIOLATION",
-            "TOO_OFTEN",
-            "UNAVAILABLE",
-            "FAILED",
-        ],
+        errors: &["AUTH_REQUIRED", "EXPIRED", "INVALID", "VIOLATION", "TOO_OFTEN", "UNAVAILABLE", "FAILED"],
         roles: &["owner", "agent"],
         gates: &[&GATE_MANNERS],
         rate_limit: Some("removals"),
@@ -602,26 +479,10 @@ pub static TOOLS: [ToolSpec; 3] = [
 /// The roles of callers.
 pub static AUTH: spec::AuthSpec = spec::AuthSpec {
     roles: &[
-        spec::RoleSpec {
-            name: "owner",
-            kind: spec::CallerKind::Human,
-            scope: Some(spec::ScopeWord::Write),
-        },
-        spec::RoleSpec {
-            name: "reviewer",
-            kind: spec::CallerKind::Human,
-            scope: Some(spec::ScopeWord::Review),
-        },
-        spec::RoleSpec {
-            name: "reader",
-            kind: spec::CallerKind::Human,
-            scope: Some(spec::ScopeWord::Read),
-        },
-        spec::RoleSpec {
-            name: "agent",
-            kind: spec::CallerKind::Agent,
-            scope: None,
-        },
+        spec::RoleSpec { name: "owner", kind: spec::CallerKind::Human, scope: Some(spec::ScopeWord::Write) },
+        spec::RoleSpec { name: "reviewer", kind: spec::CallerKind::Human, scope: Some(spec::ScopeWord::Review) },
+        spec::RoleSpec { name: "reader", kind: spec::CallerKind::Human, scope: Some(spec::ScopeWord::Read) },
+        spec::RoleSpec { name: "agent", kind: spec::CallerKind::Agent, scope: None },
     ],
     resources: &[],
 };
@@ -730,12 +591,7 @@ pub static GATE_MANNERS: spec::GateSpec = spec::GateSpec {
                     breaks: false,
                     documents: None,
                 },
-                spec::GateExample {
-                    name: "dots",
-                    json: TEXTS.text("gate_manners_says_something_1_facts"),
-                    breaks: true,
-                    documents: None,
-                },
+                spec::GateExample { name: "dots", json: TEXTS.text("gate_manners_says_something_1_facts"), breaks: true, documents: None },
             ],
         },
         spec::ClauseSpec {
@@ -782,9 +638,7 @@ pub static GATE_MANNERS: spec::GateSpec = spec::GateSpec {
                     name: "a long notice becomes short",
                     json: TEXTS.text("gate_manners_others_keep_their_words_1_facts"),
                     breaks: true,
-                    documents: Some(
-                        TEXTS.text("gate_manners_others_keep_their_words_1_documents"),
-                    ),
+                    documents: Some(TEXTS.text("gate_manners_others_keep_their_words_1_documents")),
                 },
             ],
         },
@@ -807,27 +661,15 @@ pub static GATE_DISCRETION: spec::GateSpec = spec::GateSpec {
             examples: &[
                 spec::GateExample {
                     name: "an owner reads it",
-                    json: TEXTS
-                        .text("gate_discretion_confidential_notices_stay_0_facts"),
+                    json: TEXTS.text("gate_discretion_confidential_notices_stay_0_facts"),
                     breaks: false,
-                    documents: Some(
-                        TEXTS
-                            .text(
-                                "gate_discretion_confidential_notices_stay_0_documents",
-                            ),
-                    ),
+                    documents: Some(TEXTS.text("gate_discretion_confidential_notices_stay_0_documents")),
                 },
                 spec::GateExample {
                     name: "an agent reads it",
-                    json: TEXTS
-                        .text("gate_discretion_confidential_notices_stay_1_facts"),
+                    json: TEXTS.text("gate_discretion_confidential_notices_stay_1_facts"),
                     breaks: true,
-                    documents: Some(
-                        TEXTS
-                            .text(
-                                "gate_discretion_confidential_notices_stay_1_documents",
-                            ),
-                    ),
+                    documents: Some(TEXTS.text("gate_discretion_confidential_notices_stay_1_documents")),
                 },
             ],
         },

@@ -216,26 +216,10 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 4] = [
-    spec::ErrorSpec {
-        name: "INVALID",
-        code: -32602,
-        message: "The request breaks a rule",
-    },
-    spec::ErrorSpec {
-        name: "NOT_FOUND",
-        code: -32001,
-        message: "There is no such page",
-    },
-    spec::ErrorSpec {
-        name: "CONFLICT",
-        code: -32002,
-        message: "The page can't be changed now",
-    },
-    spec::ErrorSpec {
-        name: "FAILED",
-        code: -32603,
-        message: "The server failed",
-    },
+    spec::ErrorSpec { name: "INVALID", code: -32602, message: "The request breaks a rule" },
+    spec::ErrorSpec { name: "NOT_FOUND", code: -32001, message: "There is no such page" },
+    spec::ErrorSpec { name: "CONFLICT", code: -32002, message: "The page can't be changed now" },
+    spec::ErrorSpec { name: "FAILED", code: -32603, message: "The server failed" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
@@ -559,11 +543,7 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     error_channel: spec::ErrorChannel::Result,
     errors: &ERRORS,
     guarantees: &[
-        spec::Guarantee {
-            id: "commit-per-change",
-            kind: Some(spec::GuaranteeKind::Commit),
-            text: "Every change is a commit",
-        },
+        spec::Guarantee { id: "commit-per-change", kind: Some(spec::GuaranteeKind::Commit), text: "Every change is a commit" },
         spec::Guarantee {
             id: "operations-are-closed",
             kind: None,
@@ -592,25 +572,14 @@ pub static TOOLS: [ToolSpec; 2] = [
         errors: &["CONFLICT", "FAILED", "INVALID", "NOT_FOUND"],
         operations: Some(spec::Operations {
             select: &["/action", "/resource"],
-            refused: &[
-                spec::RefusedValues {
-                    is: &["delete", "line"],
-                    why: "write the page without the line",
-                },
-            ],
+            refused: &[spec::RefusedValues { is: &["delete", "line"], why: "write the page without the line" }],
             all: &[
                 ToolSpec {
                     description: "Add a line at the end of a page.",
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "edit/append-line",
-                            &["/action", "/resource"],
-                            &["append", "line"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("edit/append-line", &["/action", "/resource"], &["append", "line"])),
                     path: Some("/path"),
                     commit: Some("/commit"),
                     ..ToolSpec::kept("edit", &TEXTS, "edit_append_line")
@@ -620,13 +589,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "edit/delete-page",
-                            &["/action", "/resource"],
-                            &["delete", "page"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("edit/delete-page", &["/action", "/resource"], &["delete", "page"])),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::Delete,
@@ -646,13 +609,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "edit/write-page",
-                            &["/action", "/resource"],
-                            &["write", "page"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("edit/write-page", &["/action", "/resource"], &["write", "page"])),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::Write,
@@ -672,14 +629,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                                "edit/write-section",
-                                &["/action", "/resource"],
-                                &["write", "page"],
-                            )
-                            .having(&["/section"]),
-                    ),
+                    operation: Some(spec::Operation::new("edit/write-section", &["/action", "/resource"], &["write", "page"]).having(&["/section"])),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::ReplaceSection,
@@ -712,9 +662,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     description: "Read a page.",
                     annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new("look/page", &["/at"], &["page"]),
-                    ),
+                    operation: Some(spec::Operation::new("look/page", &["/at"], &["page"])),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::Read,
@@ -732,18 +680,14 @@ pub static TOOLS: [ToolSpec; 2] = [
                     description: "List the pages.",
                     annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new("look/pages", &["/at"], &["pages"]),
-                    ),
+                    operation: Some(spec::Operation::new("look/pages", &["/at"], &["pages"])),
                     ..ToolSpec::kept("look", &TEXTS, "look_pages")
                 },
                 ToolSpec {
                     description: "Count the bytes of a page.",
                     annotations: spec::Annotations::NONE.read_only().idempotent(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new("look/size", &["/at"], &["size"]),
-                    ),
+                    operation: Some(spec::Operation::new("look/size", &["/at"], &["size"])),
                     path: Some("/path"),
                     ..ToolSpec::kept("look", &TEXTS, "look_size")
                 },
@@ -783,11 +727,7 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
             kind: spec::ProvenanceType::String,
             keys: &["writer", "x-writer"],
             headers: &["X-Writer"],
-            from: &[
-                spec::ProvenancePlace::Holder,
-                spec::ProvenancePlace::Bound,
-                spec::ProvenancePlace::Config,
-            ],
+            from: &[spec::ProvenancePlace::Holder, spec::ProvenancePlace::Bound, spec::ProvenancePlace::Config],
             discover: Some(spec::Discovery::Operator),
             default: None,
         },
@@ -821,14 +761,6 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
     ],
     session: Some("sitting"),
     required: &["sitting", "writer"],
-    also_if: &[
-        spec::AlsoIf {
-            field: "dictated",
-            then: &["dictated_by"],
-        },
-    ],
-    missing: spec::MissingProvenance {
-        error: "INVALID",
-        message: "'{tool}' needs to know {fields}",
-    },
+    also_if: &[spec::AlsoIf { field: "dictated", then: &["dictated_by"] }],
+    missing: spec::MissingProvenance { error: "INVALID", message: "'{tool}' needs to know {fields}" },
 };

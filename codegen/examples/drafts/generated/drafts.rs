@@ -201,26 +201,10 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 4] = [
-    spec::ErrorSpec {
-        name: "AUTH_REQUIRED",
-        code: 401,
-        message: "Callers must be known",
-    },
-    spec::ErrorSpec {
-        name: "INVALID",
-        code: -32602,
-        message: "The request breaks a rule",
-    },
-    spec::ErrorSpec {
-        name: "UNAVAILABLE",
-        code: 503,
-        message: "The library is busy",
-    },
-    spec::ErrorSpec {
-        name: "FAILED",
-        code: -32603,
-        message: "The server failed",
-    },
+    spec::ErrorSpec { name: "AUTH_REQUIRED", code: 401, message: "Callers must be known" },
+    spec::ErrorSpec { name: "INVALID", code: -32602, message: "The request breaks a rule" },
+    spec::ErrorSpec { name: "UNAVAILABLE", code: 503, message: "The library is busy" },
+    spec::ErrorSpec { name: "FAILED", code: -32603, message: "The server failed" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
@@ -705,11 +689,7 @@ pub static TOOLS: [ToolSpec; 1] = [
         errors: &["AUTH_REQUIRED", "INVALID", "UNAVAILABLE", "FAILED"],
         roles: &["owner", "agent"],
         path: Some("/path"),
-        pending: Some(spec::Pending {
-            at: "/status",
-            is: "pending_review",
-            instance: "/review_workflow_id",
-        }),
+        pending: Some(spec::Pending { at: "/status", is: "pending_review", instance: "/review_workflow_id" }),
         ..ToolSpec::kept("propose_draft", &TEXTS, "propose_draft")
     },
 ];
@@ -717,39 +697,15 @@ pub static TOOLS: [ToolSpec; 1] = [
 /// The roles of callers.
 pub static AUTH: spec::AuthSpec = spec::AuthSpec {
     roles: &[
-        spec::RoleSpec {
-            name: "owner",
-            kind: spec::CallerKind::Human,
-            scope: Some(spec::ScopeWord::Write),
-        },
-        spec::RoleSpec {
-            name: "reviewer",
-            kind: spec::CallerKind::Human,
-            scope: Some(spec::ScopeWord::Review),
-        },
-        spec::RoleSpec {
-            name: "agent",
-            kind: spec::CallerKind::Agent,
-            scope: None,
-        },
+        spec::RoleSpec { name: "owner", kind: spec::CallerKind::Human, scope: Some(spec::ScopeWord::Write) },
+        spec::RoleSpec { name: "reviewer", kind: spec::CallerKind::Human, scope: Some(spec::ScopeWord::Review) },
+        spec::RoleSpec { name: "agent", kind: spec::CallerKind::Agent, scope: None },
     ],
     resources: &[
-        spec::ResourceRoles {
-            resource: "waiting",
-            roles: &["owner", "reviewer"],
-        },
-        spec::ResourceRoles {
-            resource: "draft",
-            roles: &["owner", "reviewer", "agent"],
-        },
-        spec::ResourceRoles {
-            resource: "draft_version",
-            roles: &["owner", "reviewer", "agent"],
-        },
-        spec::ResourceRoles {
-            resource: "index",
-            roles: &["owner", "reviewer", "agent"],
-        },
+        spec::ResourceRoles { resource: "waiting", roles: &["owner", "reviewer"] },
+        spec::ResourceRoles { resource: "draft", roles: &["owner", "reviewer", "agent"] },
+        spec::ResourceRoles { resource: "draft_version", roles: &["owner", "reviewer", "agent"] },
+        spec::ResourceRoles { resource: "index", roles: &["owner", "reviewer", "agent"] },
     ],
 };
 
@@ -776,32 +732,15 @@ pub static WORKFLOW_DRAFT_REVIEW: spec::WorkflowSpec = spec::WorkflowSpec {
     states: &[
         spec::StateSpec {
             name: "human_review",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Human Review",
-                roles: &["reviewer"],
-                not_by_author: true,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Human Review", roles: &["reviewer"], not_by_author: true }),
         },
         spec::StateSpec {
             name: "needs_revision",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Revise",
-                roles: &["author"],
-                not_by_author: false,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Revise", roles: &["author"], not_by_author: false }),
         },
-        spec::StateSpec {
-            name: "approved",
-            kind: spec::StateKind::Final(spec::Outcome::Completed),
-        },
-        spec::StateSpec {
-            name: "rejected",
-            kind: spec::StateKind::Final(spec::Outcome::Completed),
-        },
-        spec::StateSpec {
-            name: "withdrawn",
-            kind: spec::StateKind::Final(spec::Outcome::Cancelled),
-        },
+        spec::StateSpec { name: "approved", kind: spec::StateKind::Final(spec::Outcome::Completed) },
+        spec::StateSpec { name: "rejected", kind: spec::StateKind::Final(spec::Outcome::Completed) },
+        spec::StateSpec { name: "withdrawn", kind: spec::StateKind::Final(spec::Outcome::Cancelled) },
     ],
     transitions: &[
         spec::TransitionSpec {
@@ -888,24 +827,13 @@ pub static WORKFLOW_RESEARCH: spec::WorkflowSpec = spec::WorkflowSpec {
     states: &[
         spec::StateSpec {
             name: "reading",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Read",
-                roles: &["owner", "agent"],
-                not_by_author: false,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Read", roles: &["owner", "agent"], not_by_author: false }),
         },
         spec::StateSpec {
             name: "writing",
-            kind: spec::StateKind::Task(spec::TaskSpec {
-                name: "Write",
-                roles: &["owner", "agent"],
-                not_by_author: false,
-            }),
+            kind: spec::StateKind::Task(spec::TaskSpec { name: "Write", roles: &["owner", "agent"], not_by_author: false }),
         },
-        spec::StateSpec {
-            name: "done",
-            kind: spec::StateKind::Final(spec::Outcome::Completed),
-        },
+        spec::StateSpec { name: "done", kind: spec::StateKind::Final(spec::Outcome::Completed) },
     ],
     transitions: &[
         spec::TransitionSpec {
@@ -918,16 +846,7 @@ pub static WORKFLOW_RESEARCH: spec::WorkflowSpec = spec::WorkflowSpec {
             by: None,
             roles: &[],
         },
-        spec::TransitionSpec {
-            from: &["writing"],
-            on: "done",
-            to: "done",
-            effect: None,
-            unless: None,
-            needs: &[],
-            by: None,
-            roles: &[],
-        },
+        spec::TransitionSpec { from: &["writing"], on: "done", to: "done", effect: None, unless: None, needs: &[], by: None, roles: &[] },
     ],
 };
 
@@ -954,14 +873,7 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 3] = [
             mime_type: "application/json",
             schema: &schema::DRAFT_RESOURCE,
         },
-        variables: &[
-            spec::ArgumentSpec {
-                name: "draft_id",
-                description: "Id of the draft",
-                required: true,
-                completes: true,
-            },
-        ],
+        variables: &[spec::ArgumentSpec { name: "draft_id", description: "Id of the draft", required: true, completes: true }],
     },
     spec::ResourceTemplateSpec {
         resource: spec::ResourceSpec {
@@ -973,18 +885,8 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 3] = [
             schema: &schema::DRAFT_VERSION_RESOURCE,
         },
         variables: &[
-            spec::ArgumentSpec {
-                name: "draft_id",
-                description: "Id of the draft",
-                required: true,
-                completes: false,
-            },
-            spec::ArgumentSpec {
-                name: "version",
-                description: "Number of the version",
-                required: true,
-                completes: false,
-            },
+            spec::ArgumentSpec { name: "draft_id", description: "Id of the draft", required: true, completes: false },
+            spec::ArgumentSpec { name: "version", description: "Number of the version", required: true, completes: false },
         ],
     },
     spec::ResourceTemplateSpec {
@@ -997,18 +899,8 @@ pub static TEMPLATES: [spec::ResourceTemplateSpec; 3] = [
             schema: &schema::INDEX_RESOURCE,
         },
         variables: &[
-            spec::ArgumentSpec {
-                name: "tag",
-                description: "A tag that the drafts have",
-                required: false,
-                completes: false,
-            },
-            spec::ArgumentSpec {
-                name: "after",
-                description: "Id of the last draft of the page before",
-                required: false,
-                completes: false,
-            },
+            spec::ArgumentSpec { name: "tag", description: "A tag that the drafts have", required: false, completes: false },
+            spec::ArgumentSpec { name: "after", description: "Id of the last draft of the page before", required: false, completes: false },
         ],
     },
 ];

@@ -16,7 +16,7 @@ use std::{fmt, future::Future, sync::Arc};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, ReadCx, Rejection, Store, Texts, ToolSpec, dispatch, spec,
+    Failure, FailureKind, ReadCx, Rejection, Rows, Store, Texts, ToolSpec, dispatch, spec,
 };
 
 /// Logbook: the tools and their operations, one method each. Implementors write `async fn`.
@@ -28,7 +28,7 @@ pub trait Logbook: Send + Sync + 'static {
     /// If it can't be read. An unknown session is none: nothing is bound to it.
     fn bound_provenance(
         &self,
-        cx: &ReadCx<'_, tabellion_runtime::Rows>,
+        cx: &ReadCx<'_, Rows>,
         session: &str,
     ) -> impl Future<Output = Result<CallProvenance, ToolError>> + Send {
         let _ = (cx, session);
@@ -139,40 +139,21 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 4] = [
-    spec::ErrorSpec {
-        name: "INVALID",
-        code: -32602,
-        message: "The request breaks a rule",
-    },
-    spec::ErrorSpec {
-        name: "NOT_FOUND",
-        code: -32001,
-        message: "There is no such row",
-    },
-    spec::ErrorSpec {
-        name: "CONFLICT",
-        code: -32002,
-        message: "Other rows are in the way",
-    },
-    spec::ErrorSpec {
-        name: "FAILED",
-        code: -32603,
-        message: "The server failed",
-    },
+    spec::ErrorSpec { name: "INVALID", code: -32602, message: "The request breaks a rule" },
+    spec::ErrorSpec { name: "NOT_FOUND", code: -32001, message: "There is no such row" },
+    spec::ErrorSpec { name: "CONFLICT", code: -32002, message: "Other rows are in the way" },
+    spec::ErrorSpec { name: "FAILED", code: -32603, message: "The server failed" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
 pub struct Service<S> {
     implementation: S,
-    store: Arc<dyn Store<tabellion_runtime::Rows>>,
+    store: Arc<dyn Store<Rows>>,
 }
 
 impl<S: Logbook> Service<S> {
     /// Puts `implementation` in front of `store`.
-    pub fn new(
-        implementation: S,
-        store: Arc<dyn Store<tabellion_runtime::Rows>>,
-    ) -> Self {
+    pub fn new(implementation: S, store: Arc<dyn Store<Rows>>) -> Self {
         Self { implementation, store }
     }
 }
@@ -301,26 +282,10 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: None,
             text: "An entry is made by a watch, an officer and an instrument that are known, and is kept with them",
         },
-        spec::Guarantee {
-            id: "parent-when-delegated",
-            kind: None,
-            text: "What is entered on orders names who gave them",
-        },
-        spec::Guarantee {
-            id: "modes-hold",
-            kind: None,
-            text: "A ship's condition decides which tools she takes",
-        },
-        spec::Guarantee {
-            id: "errors-are-json-rpc",
-            kind: None,
-            text: "Errors are JSON-RPC error objects with a code of the contract",
-        },
-        spec::Guarantee {
-            id: "errors-are-sanitized",
-            kind: None,
-            text: "Errors tell nothing of the server's insides",
-        },
+        spec::Guarantee { id: "parent-when-delegated", kind: None, text: "What is entered on orders names who gave them" },
+        spec::Guarantee { id: "modes-hold", kind: None, text: "A ship's condition decides which tools she takes" },
+        spec::Guarantee { id: "errors-are-json-rpc", kind: None, text: "Errors are JSON-RPC error objects with a code of the contract" },
+        spec::Guarantee { id: "errors-are-sanitized", kind: None, text: "Errors tell nothing of the server's insides" },
     ],
     tools: &TOOLS,
     rows: Some(&ROWS),
@@ -352,13 +317,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "log/create-entry",
-                            &["/action", "/resource"],
-                            &["create", "entry"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("log/create-entry", &["/action", "/resource"], &["create", "entry"])),
                     rows: Some(spec::RowOperation {
                         entity: "entry",
                         action: spec::Action::Create,
@@ -373,13 +332,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "log/delete-entry",
-                            &["/action", "/resource"],
-                            &["delete", "entry"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("log/delete-entry", &["/action", "/resource"], &["delete", "entry"])),
                     rows: Some(spec::RowOperation {
                         entity: "entry",
                         action: spec::Action::Delete,
@@ -393,13 +346,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     description: "Get an entry.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "log/get-entry",
-                            &["/action", "/resource"],
-                            &["get", "entry"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("log/get-entry", &["/action", "/resource"], &["get", "entry"])),
                     rows: Some(spec::RowOperation {
                         entity: "entry",
                         action: spec::Action::Get,
@@ -413,13 +360,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     description: "List each entry that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "log/list-entry",
-                            &["/action", "/resource"],
-                            &["list", "entry"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("log/list-entry", &["/action", "/resource"], &["list", "entry"])),
                     rows: Some(spec::RowOperation {
                         entity: "entry",
                         action: spec::Action::List,
@@ -448,13 +389,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "crew/create-sailor",
-                            &["/action", "/resource"],
-                            &["create", "sailor"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("crew/create-sailor", &["/action", "/resource"], &["create", "sailor"])),
                     rows: Some(spec::RowOperation {
                         entity: "sailor",
                         action: spec::Action::Create,
@@ -469,13 +404,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "crew/delete-sailor",
-                            &["/action", "/resource"],
-                            &["delete", "sailor"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("crew/delete-sailor", &["/action", "/resource"], &["delete", "sailor"])),
                     rows: Some(spec::RowOperation {
                         entity: "sailor",
                         action: spec::Action::Delete,
@@ -489,13 +418,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     description: "Get a sailor.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "crew/get-sailor",
-                            &["/action", "/resource"],
-                            &["get", "sailor"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("crew/get-sailor", &["/action", "/resource"], &["get", "sailor"])),
                     rows: Some(spec::RowOperation {
                         entity: "sailor",
                         action: spec::Action::Get,
@@ -509,13 +432,7 @@ pub static TOOLS: [ToolSpec; 2] = [
                     description: "List each sailor that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "crew/list-sailor",
-                            &["/action", "/resource"],
-                            &["list", "sailor"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("crew/list-sailor", &["/action", "/resource"], &["list", "sailor"])),
                     rows: Some(spec::RowOperation {
                         entity: "sailor",
                         action: spec::Action::List,
@@ -544,27 +461,9 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "text",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 500,
-                    },
-                ),
-                spec::FieldSpec {
-                    default: Some("0"),
-                    ..spec::FieldSpec::new(
-                        "miles",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 1000000,
-                        },
-                    )
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("text", spec::FieldType::Text { min: 1, max: 500 }),
+                spec::FieldSpec { default: Some("0"), ..spec::FieldSpec::new("miles", spec::FieldType::Integer { min: 0, max: 1000000 }) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -577,27 +476,9 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 100,
-                    },
-                ),
-                spec::FieldSpec {
-                    default: Some("0"),
-                    ..spec::FieldSpec::new(
-                        "miles",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 1000000,
-                        },
-                    )
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 100 }),
+                spec::FieldSpec { default: Some("0"), ..spec::FieldSpec::new("miles", spec::FieldType::Integer { min: 0, max: 1000000 }) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
             ],
             order: &["seq"],
@@ -679,14 +560,6 @@ pub static PROVENANCE: spec::ProvenanceSpec = spec::ProvenanceSpec {
     ],
     session: Some("watch"),
     required: &["watch", "officer", "instrument", "on_orders", "at"],
-    also_if: &[
-        spec::AlsoIf {
-            field: "on_orders",
-            then: &["ordered_by"],
-        },
-    ],
-    missing: spec::MissingProvenance {
-        error: "INVALID",
-        message: "'{tool}' needs to know {fields}",
-    },
+    also_if: &[spec::AlsoIf { field: "on_orders", then: &["ordered_by"] }],
+    missing: spec::MissingProvenance { error: "INVALID", message: "'{tool}' needs to know {fields}" },
 };

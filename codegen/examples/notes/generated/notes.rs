@@ -211,31 +211,11 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 5] = [
-    spec::ErrorSpec {
-        name: "INVALID",
-        code: -32602,
-        message: "The request breaks a rule",
-    },
-    spec::ErrorSpec {
-        name: "NOT_FOUND",
-        code: -32001,
-        message: "There is no such note",
-    },
-    spec::ErrorSpec {
-        name: "CONFLICT",
-        code: -32002,
-        message: "The note can't be changed now",
-    },
-    spec::ErrorSpec {
-        name: "TOO_OFTEN",
-        code: -32003,
-        message: "Wait before you ask again",
-    },
-    spec::ErrorSpec {
-        name: "FAILED",
-        code: -32603,
-        message: "The server failed",
-    },
+    spec::ErrorSpec { name: "INVALID", code: -32602, message: "The request breaks a rule" },
+    spec::ErrorSpec { name: "NOT_FOUND", code: -32001, message: "There is no such note" },
+    spec::ErrorSpec { name: "CONFLICT", code: -32002, message: "The note can't be changed now" },
+    spec::ErrorSpec { name: "TOO_OFTEN", code: -32003, message: "Wait before you ask again" },
+    spec::ErrorSpec { name: "FAILED", code: -32603, message: "The server failed" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
@@ -561,26 +541,9 @@ pub static CONTRACT: ContractSpec = ContractSpec {
     title: "Notes",
     error_channel: spec::ErrorChannel::JsonRpc,
     errors: &ERRORS,
-    guarantees: &[
-        spec::Guarantee {
-            id: "commit-per-change",
-            kind: Some(spec::GuaranteeKind::Commit),
-            text: "Every change is a commit",
-        },
-    ],
-    previews: &[
-        spec::PreviewPair {
-            preview: "preview_change",
-            diff: "/diff",
-            applies: "change_note",
-        },
-    ],
-    log: Some(spec::LogSpec {
-        tool: "read_log",
-        entries: "/entries",
-        path: "/name",
-        commit: "/commit",
-    }),
+    guarantees: &[spec::Guarantee { id: "commit-per-change", kind: Some(spec::GuaranteeKind::Commit), text: "Every change is a commit" }],
+    previews: &[spec::PreviewPair { preview: "preview_change", diff: "/diff", applies: "change_note" }],
+    log: Some(spec::LogSpec { tool: "read_log", entries: "/entries", path: "/name", commit: "/commit" }),
     tools: &TOOLS,
     rate_limits: &RATE_LIMITS,
     resources: &RESOURCES,
@@ -623,10 +586,7 @@ pub static TOOLS: [ToolSpec; 4] = [
         effects: &[
             spec::Effect {
                 kind: spec::EffectKind::Append,
-                when: Some(spec::When {
-                    at: "/change/type",
-                    is: "append",
-                }),
+                when: Some(spec::When { at: "/change/type", is: "append" }),
                 content: Some("/change/text"),
                 target: None,
                 section: None,
@@ -674,18 +634,8 @@ pub static PROMPTS: [spec::PromptSpec; 1] = [
         name: "tidy_note",
         description: "Tidy a note up.",
         arguments: &[
-            spec::ArgumentSpec {
-                name: "name",
-                description: "Which note.",
-                required: true,
-                completes: true,
-            },
-            spec::ArgumentSpec {
-                name: "style",
-                description: "How it shall read.",
-                required: false,
-                completes: false,
-            },
+            spec::ArgumentSpec { name: "name", description: "Which note.", required: true, completes: true },
+            spec::ArgumentSpec { name: "style", description: "How it shall read.", required: false, completes: false },
         ],
         template: "Tidy this note up, in a {style} style:\n\n{text}",
     },

@@ -16,7 +16,7 @@ use std::{fmt, sync::Arc};
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, BoxFuture, CallContext, Contract, ContractError, ContractSpec, ErrorAnswer,
-    Failure, FailureKind, Rejection, Store, Texts, ToolSpec, dispatch, spec,
+    Failure, FailureKind, Rejection, Rows, Store, Texts, ToolSpec, dispatch, spec,
 };
 
 /// Tracker: the tools and their operations, one method each. Implementors write `async fn`.
@@ -125,40 +125,21 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 static ERRORS: [spec::ErrorSpec; 4] = [
-    spec::ErrorSpec {
-        name: "INVALID",
-        code: -32602,
-        message: "The request breaks a rule",
-    },
-    spec::ErrorSpec {
-        name: "NOT_FOUND",
-        code: -32001,
-        message: "There is no such row",
-    },
-    spec::ErrorSpec {
-        name: "CONFLICT",
-        code: -32002,
-        message: "Other rows are in the way",
-    },
-    spec::ErrorSpec {
-        name: "FAILED",
-        code: -32603,
-        message: "The server failed",
-    },
+    spec::ErrorSpec { name: "INVALID", code: -32602, message: "The request breaks a rule" },
+    spec::ErrorSpec { name: "NOT_FOUND", code: -32001, message: "There is no such row" },
+    spec::ErrorSpec { name: "CONFLICT", code: -32002, message: "Other rows are in the way" },
+    spec::ErrorSpec { name: "FAILED", code: -32603, message: "The server failed" },
 ];
 
 /// An implementation and the store that it reads and the runtime changes.
 pub struct Service<S> {
     implementation: S,
-    store: Arc<dyn Store<tabellion_runtime::Rows>>,
+    store: Arc<dyn Store<Rows>>,
 }
 
 impl<S: Tracker> Service<S> {
     /// Puts `implementation` in front of `store`.
-    pub fn new(
-        implementation: S,
-        store: Arc<dyn Store<tabellion_runtime::Rows>>,
-    ) -> Self {
+    pub fn new(implementation: S, store: Arc<dyn Store<Rows>>) -> Self {
         Self { implementation, store }
     }
 }
@@ -228,11 +209,7 @@ pub static CONTRACT: ContractSpec = ContractSpec {
             kind: Some(spec::GuaranteeKind::Together),
             text: "Clients and processes that work together lose and double nothing",
         },
-        spec::Guarantee {
-            id: "orgs-apart",
-            kind: Some(spec::GuaranteeKind::Orgs),
-            text: "What is in another org is not there",
-        },
+        spec::Guarantee { id: "orgs-apart", kind: Some(spec::GuaranteeKind::Orgs), text: "What is in another org is not there" },
         spec::Guarantee {
             id: "secrets-once",
             kind: Some(spec::GuaranteeKind::Secrets),
@@ -258,25 +235,14 @@ pub static TOOLS: [ToolSpec; 1] = [
         errors: &["CONFLICT", "FAILED", "INVALID", "NOT_FOUND"],
         operations: Some(spec::Operations {
             select: &["/action", "/resource"],
-            refused: &[
-                spec::RefusedValues {
-                    is: &["update", "access_key"],
-                    why: "a key keeps what it is; delete it and create another",
-                },
-            ],
+            refused: &[spec::RefusedValues { is: &["update", "access_key"], why: "a key keeps what it is; delete it and create another" }],
             all: &[
                 ToolSpec {
                     description: "Create an access key.",
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/create-access-key",
-                            &["/action", "/resource"],
-                            &["create", "access_key"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/create-access-key", &["/action", "/resource"], &["create", "access_key"])),
                     rows: Some(spec::RowOperation {
                         entity: "access_key",
                         action: spec::Action::Create,
@@ -291,13 +257,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/create-claim",
-                            &["/action", "/resource"],
-                            &["create", "claim"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/create-claim", &["/action", "/resource"], &["create", "claim"])),
                     rows: Some(spec::RowOperation {
                         entity: "claim",
                         action: spec::Action::Create,
@@ -312,13 +272,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/create-comment",
-                            &["/action", "/resource"],
-                            &["create", "comment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/create-comment", &["/action", "/resource"], &["create", "comment"])),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Create,
@@ -333,13 +287,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/create-issue",
-                            &["/action", "/resource"],
-                            &["create", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/create-issue", &["/action", "/resource"], &["create", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Create,
@@ -354,13 +302,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/create-project",
-                            &["/action", "/resource"],
-                            &["create", "project"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/create-project", &["/action", "/resource"], &["create", "project"])),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Create,
@@ -375,13 +317,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/delete-access-key",
-                            &["/action", "/resource"],
-                            &["delete", "access_key"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/delete-access-key", &["/action", "/resource"], &["delete", "access_key"])),
                     rows: Some(spec::RowOperation {
                         entity: "access_key",
                         action: spec::Action::Delete,
@@ -396,13 +332,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/delete-claim",
-                            &["/action", "/resource"],
-                            &["delete", "claim"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/delete-claim", &["/action", "/resource"], &["delete", "claim"])),
                     rows: Some(spec::RowOperation {
                         entity: "claim",
                         action: spec::Action::Delete,
@@ -417,13 +347,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/delete-comment",
-                            &["/action", "/resource"],
-                            &["delete", "comment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/delete-comment", &["/action", "/resource"], &["delete", "comment"])),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Delete,
@@ -438,13 +362,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/delete-issue",
-                            &["/action", "/resource"],
-                            &["delete", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/delete-issue", &["/action", "/resource"], &["delete", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Delete,
@@ -459,13 +377,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/delete-org",
-                            &["/action", "/resource"],
-                            &["delete", "org"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/delete-org", &["/action", "/resource"], &["delete", "org"])),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Delete,
@@ -480,13 +392,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/delete-project",
-                            &["/action", "/resource"],
-                            &["delete", "project"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/delete-project", &["/action", "/resource"], &["delete", "project"])),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Delete,
@@ -500,13 +406,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "Get an access key.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/get-access-key",
-                            &["/action", "/resource"],
-                            &["get", "access_key"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/get-access-key", &["/action", "/resource"], &["get", "access_key"])),
                     rows: Some(spec::RowOperation {
                         entity: "access_key",
                         action: spec::Action::Get,
@@ -520,13 +420,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "Get a claim.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/get-claim",
-                            &["/action", "/resource"],
-                            &["get", "claim"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/get-claim", &["/action", "/resource"], &["get", "claim"])),
                     rows: Some(spec::RowOperation {
                         entity: "claim",
                         action: spec::Action::Get,
@@ -540,13 +434,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "Get a comment.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/get-comment",
-                            &["/action", "/resource"],
-                            &["get", "comment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/get-comment", &["/action", "/resource"], &["get", "comment"])),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Get,
@@ -560,13 +448,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "Get an issue.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/get-issue",
-                            &["/action", "/resource"],
-                            &["get", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/get-issue", &["/action", "/resource"], &["get", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Get,
@@ -580,13 +462,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "Get an org.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/get-org",
-                            &["/action", "/resource"],
-                            &["get", "org"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/get-org", &["/action", "/resource"], &["get", "org"])),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::Get,
@@ -600,13 +476,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "Get a project.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/get-project",
-                            &["/action", "/resource"],
-                            &["get", "project"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/get-project", &["/action", "/resource"], &["get", "project"])),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Get,
@@ -620,13 +490,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "List each access key that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/list-access-key",
-                            &["/action", "/resource"],
-                            &["list", "access_key"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/list-access-key", &["/action", "/resource"], &["list", "access_key"])),
                     rows: Some(spec::RowOperation {
                         entity: "access_key",
                         action: spec::Action::List,
@@ -640,13 +504,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "List each claim that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/list-claim",
-                            &["/action", "/resource"],
-                            &["list", "claim"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/list-claim", &["/action", "/resource"], &["list", "claim"])),
                     rows: Some(spec::RowOperation {
                         entity: "claim",
                         action: spec::Action::List,
@@ -661,13 +519,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "List each comment that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/list-comment",
-                            &["/action", "/resource"],
-                            &["list", "comment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/list-comment", &["/action", "/resource"], &["list", "comment"])),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::List,
@@ -683,13 +535,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "List each issue that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/list-issue",
-                            &["/action", "/resource"],
-                            &["list", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/list-issue", &["/action", "/resource"], &["list", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::List,
@@ -697,12 +543,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                         limit: Some("limit"),
                         limits: (100, 1000),
                         after: Some("after"),
-                        filters: &[
-                            spec::ListFilter {
-                                member: "query",
-                                by: spec::FilterBy::Words(&["title", "body"]),
-                            },
-                        ],
+                        filters: &[spec::ListFilter { member: "query", by: spec::FilterBy::Words(&["title", "body"]) }],
                         ..spec::RowOperation::EMPTY
                     }),
                     ..ToolSpec::kept("track", &TEXTS, "track_list_issue")
@@ -711,13 +552,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "List each org that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/list-org",
-                            &["/action", "/resource"],
-                            &["list", "org"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/list-org", &["/action", "/resource"], &["list", "org"])),
                     rows: Some(spec::RowOperation {
                         entity: "org",
                         action: spec::Action::List,
@@ -731,13 +566,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     description: "List each project that matches.",
                     annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/list-project",
-                            &["/action", "/resource"],
-                            &["list", "project"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/list-project", &["/action", "/resource"], &["list", "project"])),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::List,
@@ -753,13 +582,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/update-claim",
-                            &["/action", "/resource"],
-                            &["update", "claim"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/update-claim", &["/action", "/resource"], &["update", "claim"])),
                     rows: Some(spec::RowOperation {
                         entity: "claim",
                         action: spec::Action::Update,
@@ -775,13 +598,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/update-comment",
-                            &["/action", "/resource"],
-                            &["update", "comment"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/update-comment", &["/action", "/resource"], &["update", "comment"])),
                     rows: Some(spec::RowOperation {
                         entity: "comment",
                         action: spec::Action::Update,
@@ -797,13 +614,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/update-issue",
-                            &["/action", "/resource"],
-                            &["update", "issue"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/update-issue", &["/action", "/resource"], &["update", "issue"])),
                     rows: Some(spec::RowOperation {
                         entity: "issue",
                         action: spec::Action::Update,
@@ -819,13 +630,7 @@ pub static TOOLS: [ToolSpec; 1] = [
                     annotations: spec::Annotations::NONE.destructive(),
                     mutating: true,
                     errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(
-                        spec::Operation::new(
-                            "track/update-project",
-                            &["/action", "/resource"],
-                            &["update", "project"],
-                        ),
-                    ),
+                    operation: Some(spec::Operation::new("track/update-project", &["/action", "/resource"], &["update", "project"])),
                     rows: Some(spec::RowOperation {
                         entity: "project",
                         action: spec::Action::Update,
@@ -846,11 +651,7 @@ pub static TOOLS: [ToolSpec; 1] = [
 pub static ROWS: spec::RowsSpec = spec::RowsSpec {
     contract: "tracker",
     version: "1.0.0",
-    org: Some(spec::OrgSpec {
-        entity: "org",
-        argument: Some("org_id"),
-        default: "home",
-    }),
+    org: Some(spec::OrgSpec { entity: "org", argument: Some("org_id"), default: "home" }),
     entities: &[
         spec::EntitySpec {
             name: "org",
@@ -859,17 +660,8 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 200,
-                    },
-                ),
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 200 }),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
             ],
             ..spec::EntitySpec::EMPTY
         },
@@ -880,53 +672,18 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
-                spec::FieldSpec::new(
-                    "name",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 200,
-                    },
-                ),
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("settings", spec::FieldType::Json)
-                },
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
+                spec::FieldSpec::new("name", spec::FieldType::Text { min: 1, max: 200 }),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("settings", spec::FieldType::Json) },
                 spec::FieldSpec {
                     default: Some("[]"),
-                    ..spec::FieldSpec::new(
-                        "labels",
-                        spec::FieldType::List {
-                            max: 50,
-                            max_chars: 100,
-                        },
-                    )
+                    ..spec::FieldSpec::new("labels", spec::FieldType::List { max: 50, max_chars: 100 })
                 },
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec::new(
-                    "updated_at",
-                    spec::FieldType::Now(spec::Moment::Change),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec::new("updated_at", spec::FieldType::Now(spec::Moment::Change)),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["name"],
-                    folded: &["name"],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["name"], folded: &["name"], while_null: None }],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
         },
@@ -937,76 +694,27 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "project_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "project",
-                            on_delete: spec::OnDelete::Restrict,
-                            same: &[],
-                            acyclic: false,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("project_id", spec::FieldType::Ref(spec::Reference { to: "project", ..spec::Reference::EMPTY }))
                 },
                 spec::FieldSpec {
                     fixed: true,
-                    ..spec::FieldSpec::new(
-                        "number",
-                        spec::FieldType::Next(spec::Next {
-                            within: &["project_id"],
-                            strict: true,
-                        }),
-                    )
+                    ..spec::FieldSpec::new("number", spec::FieldType::Next(spec::Next { within: &["project_id"], strict: true }))
                 },
-                spec::FieldSpec::new(
-                    "title",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 500,
-                    },
-                ),
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "body",
-                        spec::FieldType::Text {
-                            min: 0,
-                            max: 8388608,
-                        },
-                    )
-                },
+                spec::FieldSpec::new("title", spec::FieldType::Text { min: 1, max: 500 }),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("body", spec::FieldType::Text { min: 0, max: 8388608 }) },
                 spec::FieldSpec {
                     default: Some("\"open\""),
-                    ..spec::FieldSpec::new(
-                        "state",
-                        spec::FieldType::Enum(&["open", "started", "closed"]),
-                    )
+                    ..spec::FieldSpec::new("state", spec::FieldType::Enum(&["open", "started", "closed"]))
                 },
                 spec::FieldSpec {
                     default: Some("false"),
                     one_true_in: &["project_id"],
                     ..spec::FieldSpec::new("pinned", spec::FieldType::Boolean)
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "weight",
-                        spec::FieldType::Integer {
-                            min: 0,
-                            max: 1000,
-                        },
-                    )
-                },
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("weight", spec::FieldType::Integer { min: 0, max: 1000 }) },
                 spec::FieldSpec {
                     optional: true,
                     ..spec::FieldSpec::new(
@@ -1016,49 +724,22 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                             on_delete: spec::OnDelete::Clear,
                             same: &["project_id"],
                             acyclic: true,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
-                spec::FieldSpec {
-                    optional: true,
-                    of_store: true,
-                    ..spec::FieldSpec::new("closed_at", spec::FieldType::Time)
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
-                spec::FieldSpec::new(
-                    "updated_at",
-                    spec::FieldType::Now(spec::Moment::Change),
-                ),
+                spec::FieldSpec { optional: true, of_store: true, ..spec::FieldSpec::new("closed_at", spec::FieldType::Time) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
+                spec::FieldSpec::new("updated_at", spec::FieldType::Now(spec::Moment::Change)),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["project_id", "number"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["project_id", "number"], folded: &[], while_null: None }],
             order: &["project_id", "number"],
             on: &[
                 spec::Hook {
                     field: "state",
                     is: "\"closed\"",
-                    set: &[
-                        spec::Assignment {
-                            field: "closed_at",
-                            value: spec::Assigned::Now,
-                            if_null: false,
-                        },
-                    ],
-                    otherwise: &[
-                        spec::Assignment {
-                            field: "closed_at",
-                            value: spec::Assigned::Json("null"),
-                            if_null: false,
-                        },
-                    ],
+                    set: &[spec::Assignment { field: "closed_at", value: spec::Assigned::Now, if_null: false }],
+                    otherwise: &[spec::Assignment { field: "closed_at", value: spec::Assigned::Json("null"), if_null: false }],
                 },
             ],
             ..spec::EntitySpec::EMPTY
@@ -1070,43 +751,18 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "issue_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "issue",
-                            on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "issue", on_delete: spec::OnDelete::Cascade, ..spec::Reference::EMPTY }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "text",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 8388608,
-                    },
-                ),
-                spec::FieldSpec {
-                    default: Some("0"),
-                    ..spec::FieldSpec::new("score", spec::FieldType::Number)
-                },
+                spec::FieldSpec::new("text", spec::FieldType::Text { min: 1, max: 8388608 }),
+                spec::FieldSpec { default: Some("0"), ..spec::FieldSpec::new("score", spec::FieldType::Number) },
                 spec::FieldSpec::new("seq", spec::FieldType::Seq),
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
             ],
             order: &["seq"],
             ..spec::EntitySpec::EMPTY
@@ -1118,52 +774,18 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     fixed: true,
                     ..spec::FieldSpec::new(
                         "issue_id",
-                        spec::FieldType::Ref(spec::Reference {
-                            to: "issue",
-                            on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
-                        }),
+                        spec::FieldType::Ref(spec::Reference { to: "issue", on_delete: spec::OnDelete::Cascade, ..spec::Reference::EMPTY }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "worker",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 100,
-                    },
-                ),
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new(
-                        "reviewer",
-                        spec::FieldType::Text {
-                            min: 1,
-                            max: 100,
-                        },
-                    )
-                },
-                spec::FieldSpec {
-                    default: Some("false"),
-                    ..spec::FieldSpec::new("done", spec::FieldType::Boolean)
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("worker", spec::FieldType::Text { min: 1, max: 100 }),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("reviewer", spec::FieldType::Text { min: 1, max: 100 }) },
+                spec::FieldSpec { default: Some("false"), ..spec::FieldSpec::new("done", spec::FieldType::Boolean) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
             ],
             also: &[
                 spec::Also {
@@ -1171,39 +793,21 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                     when: &[],
                     entity: "issue",
                     key: "issue_id",
-                    set: &[
-                        spec::Assignment {
-                            field: "state",
-                            value: spec::Assigned::Json("\"started\""),
-                            if_null: false,
-                        },
-                    ],
+                    set: &[spec::Assignment { field: "state", value: spec::Assigned::Json("\"started\""), if_null: false }],
                 },
                 spec::Also {
                     on: spec::Action::Update,
                     when: &[("done", "true")],
                     entity: "issue",
                     key: "issue_id",
-                    set: &[
-                        spec::Assignment {
-                            field: "state",
-                            value: spec::Assigned::Json("\"closed\""),
-                            if_null: false,
-                        },
-                    ],
+                    set: &[spec::Assignment { field: "state", value: spec::Assigned::Json("\"closed\""), if_null: false }],
                 },
                 spec::Also {
                     on: spec::Action::Delete,
                     when: &[("done", "false")],
                     entity: "issue",
                     key: "issue_id",
-                    set: &[
-                        spec::Assignment {
-                            field: "state",
-                            value: spec::Assigned::Json("\"open\""),
-                            if_null: false,
-                        },
-                    ],
+                    set: &[spec::Assignment { field: "state", value: spec::Assigned::Json("\"open\""), if_null: false }],
                 },
             ],
             rules: &[spec::RowRule::Differ(&["worker", "reviewer"])],
@@ -1216,15 +820,7 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
             key: &["id"],
             fields: &[
                 spec::FieldSpec::new("id", spec::FieldType::Id),
-                spec::FieldSpec::new(
-                    "org_id",
-                    spec::FieldType::Ref(spec::Reference {
-                        to: "org",
-                        on_delete: spec::OnDelete::Restrict,
-                        same: &[],
-                        acyclic: false,
-                    }),
-                ),
+                spec::FieldSpec::new("org_id", spec::FieldType::Ref(spec::Reference { to: "org", ..spec::Reference::EMPTY })),
                 spec::FieldSpec {
                     optional: true,
                     ..spec::FieldSpec::new(
@@ -1232,54 +828,22 @@ pub static ROWS: spec::RowsSpec = spec::RowsSpec {
                         spec::FieldType::Ref(spec::Reference {
                             to: "project",
                             on_delete: spec::OnDelete::Cascade,
-                            same: &[],
-                            acyclic: false,
+                            ..spec::Reference::EMPTY
                         }),
                     )
                 },
-                spec::FieldSpec::new(
-                    "label",
-                    spec::FieldType::Text {
-                        min: 1,
-                        max: 100,
-                    },
-                ),
-                spec::FieldSpec::new(
-                    "secret",
-                    spec::FieldType::Secret {
-                        prefix: "trk_",
-                    },
-                ),
-                spec::FieldSpec {
-                    optional: true,
-                    ..spec::FieldSpec::new("expires_at", spec::FieldType::Time)
-                },
-                spec::FieldSpec::new(
-                    "created_at",
-                    spec::FieldType::Now(spec::Moment::Create),
-                ),
+                spec::FieldSpec::new("label", spec::FieldType::Text { min: 1, max: 100 }),
+                spec::FieldSpec::new("secret", spec::FieldType::Secret { prefix: "trk_" }),
+                spec::FieldSpec { optional: true, ..spec::FieldSpec::new("expires_at", spec::FieldType::Time) },
+                spec::FieldSpec::new("created_at", spec::FieldType::Now(spec::Moment::Create)),
             ],
-            uniques: &[
-                spec::Unique {
-                    fields: &["label"],
-                    folded: &[],
-                    while_null: None,
-                },
-            ],
+            uniques: &[spec::Unique { fields: &["label"], folded: &[], while_null: None }],
             ..spec::EntitySpec::EMPTY
         },
     ],
     seeds: &[
-        spec::Seed {
-            entity: "org",
-            org: None,
-            row: "{\"id\":\"home\",\"name\":\"Home\"}",
-        },
-        spec::Seed {
-            entity: "org",
-            org: None,
-            row: "{\"id\":\"work\",\"name\":\"Work\"}",
-        },
+        spec::Seed { entity: "org", org: None, row: "{\"id\":\"home\",\"name\":\"Home\"}" },
+        spec::Seed { entity: "org", org: None, row: "{\"id\":\"work\",\"name\":\"Work\"}" },
     ],
     ..spec::RowsSpec::EMPTY
 };

@@ -18,11 +18,7 @@ pub(crate) const TYPE: &str = "CallProvenance";
 pub(crate) const METHOD: &str = "bound_provenance";
 
 pub(super) fn contract(contract: &Contract, provenance: &Provenance) -> Emitted {
-    let ground = contract
-        .spec
-        .rows
-        .iter()
-        .map(|_| quote!(, tabellion_runtime::Rows));
+    let ground = contract.spec.rows.iter().map(|_| quote!(, Rows));
     let ground: TokenStream = ground.collect();
     let method = format_ident!("{METHOD}");
     let signature = quote! {

@@ -246,13 +246,7 @@ impl Call<'_> {
     fn signature(&self) -> TokenStream {
         let (docs, name) = (text::docs(self.description), format_ident!("{}", self.method));
         let [request, answer] = self.types.map(|name| format_ident!("{name}"));
-        let ground: TokenStream = self
-            .contract
-            .spec
-            .rows
-            .iter()
-            .map(|_| quote!(, tabellion_runtime::Rows))
-            .collect();
+        let ground: TokenStream = self.contract.spec.rows.iter().map(|_| quote!(, Rows)).collect();
         let answer = quote!(tabellion_runtime::workflow_calls::#answer);
         let (cx, answer) = if self.mutating {
             (quote!(WriteCx), quote!(Staged<#answer #ground>))

@@ -102,7 +102,11 @@ impl Schema {
     /// If the text is not JSON; generated code always is.
     pub fn wire(&self) -> Value {
         let text = self.text.value();
-        if self.is_authored { views::wire(&text) } else { text }
+        if self.is_authored {
+            views::wire(&text)
+        } else {
+            text
+        }
     }
 
     /// Returns the schema that is enforced: what clients see, with the contract's rules.

@@ -255,10 +255,7 @@ mod tests {
             );
         }
         let within = json!({ "type": "object", "properties": { "in": { "type": "object", "properties": properties() } } });
-        assert_eq!(
-            marked(within)["properties"]["in"]["additionalProperties"],
-            false
-        );
+        assert_eq!(marked(within)["properties"]["in"]["additionalProperties"], false);
     }
 
     #[test]

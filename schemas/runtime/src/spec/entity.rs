@@ -526,6 +526,16 @@ impl EntitySpec {
     }
 }
 
+impl Reference {
+    /// A reference whose row can't be deleted, for `..` in a constant.
+    pub const EMPTY: Self = Self {
+        to: "",
+        on_delete: OnDelete::Restrict,
+        same: &[],
+        acyclic: false,
+    };
+}
+
 impl FieldSpec {
     /// Returns a required field, for `..` in a constant.
     pub const fn new(name: &'static str, kind: FieldType) -> Self {
