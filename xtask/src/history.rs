@@ -109,7 +109,11 @@ fn parse(record: &str) -> Option<Commit<'_>> {
 }
 
 fn problem(commit: &Commit<'_>) -> Option<String> {
-    let is_trailer = |line: &&str| line.split_once(": ").is_some_and(|(name, _)| !name.contains(' '));
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let is_trailer = |line: &&str| {
+        line.split_once(": ")
+            .is_some_and(|(name, _)| name.chars().all(is_of_name))
+    };
     let prose: usize = commit
         .body
         .lines()
@@ -136,6 +140,12 @@ mod tests {
             ("large", "", "10\t21\tserver/src/a.rs", true),
             ("large, in several files", "", "16\t0\ta.rs\n0\t16\tb.rs", true),
             ("large, and says why", why, "900\t0\tserver/src/a.rs", false),
+            (
+                "large, and says why from a name on",
+                &format!("`a: 3` was wrong. {why}"),
+                "900\t0\ta.rs",
+                false,
+            ),
             (
                 "large, with a trailer alone",
                 "Co-authored-by: A Person of Some Very Long Name <person@example.com>",
