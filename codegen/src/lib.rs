@@ -27,6 +27,7 @@ mod sources;
 mod table;
 mod types;
 mod union;
+pub mod views;
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -34,7 +35,6 @@ pub use contract::{Contract, Tool};
 pub use files::{Stale, build, stale, write};
 pub use problem::{Place, Problem, Problems};
 pub use sources::Sources;
-pub use tabellion_runtime::schema::views;
 
 /// Returns the contracts below `schemas`, sorted by folder.
 ///

@@ -42,6 +42,7 @@ pub mod spec;
 pub mod store;
 pub mod template;
 pub mod text;
+mod text_file;
 mod texts;
 pub mod token_bucket;
 pub mod uri_template;
@@ -75,4 +76,5 @@ pub use spec::{
     When,
 };
 pub use store::{Entry, Prepared, Replay, Session, Store, StoreError};
-pub use texts::{Examples, Text, Texts, ToolSchema};
+pub use text_file::{Text, TextFile};
+pub use texts::{Examples, Texts, ToolSchema};

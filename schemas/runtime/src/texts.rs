@@ -1,108 +1,60 @@
-//! The JSON of a contract beside its generated code: schemas and examples, each read when it is first needed.
+//! The schemas and examples of a contract's tools, made of the texts beside its generated code when they are first needed.
 
 use std::{collections::HashMap, fmt, ops::Deref, sync::OnceLock};
 
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde::Deserialize as _;
+use serde_json::value::RawValue;
 
-use crate::{Schema, spec::Example};
+use crate::{
+    Schema, Text,
+    spec::Example,
+    text_file::{TextFile, ToolTexts},
+};
 
-/// A generated file of JSON texts: of each tool and operation by its name, and others.
+/// The texts of a contract. Generated code has one static of it.
 pub struct Texts {
-    file: &'static str,
-    content: OnceLock<Content>,
+    file: TextFile,
+    tools: OnceLock<HashMap<&'static str, OfTool>>,
 }
 
-#[derive(Deserialize)]
-struct Content {
-    #[serde(borrow)]
-    tools: HashMap<&'static str, OfTool>,
-    #[serde(borrow)]
-    texts: HashMap<&'static str, &'static RawValue>,
-}
-
-/// The texts of a tool or operation, and what is made of them once.
-#[derive(Deserialize)]
+/// What is made of the texts of a tool or operation, each once.
 struct OfTool {
-    #[serde(borrow)]
-    input: &'static RawValue,
-    #[serde(borrow)]
-    output: &'static RawValue,
-    #[serde(borrow, default)]
-    examples: Option<&'static RawValue>,
-    #[serde(skip)]
-    read_input: OnceLock<Schema>,
-    #[serde(skip)]
-    read_output: OnceLock<Schema>,
-    #[serde(skip)]
-    read_examples: OnceLock<Vec<Example>>,
+    texts: &'static ToolTexts,
+    input: OnceLock<Schema>,
+    output: OnceLock<Schema>,
+    examples: OnceLock<Vec<Example>>,
 }
 
 impl Texts {
-    /// Takes the file's text.
+    /// Takes the generated file's text.
     pub const fn new(file: &'static str) -> Self {
         Self {
-            file,
-            content: OnceLock::new(),
+            file: TextFile::new(file),
+            tools: OnceLock::new(),
         }
     }
 
     /// Returns the text with this name.
     pub const fn text(&'static self, name: &'static str) -> Text {
-        Text::Kept(self, name)
+        Text::Kept(&self.file, name)
     }
 
-    fn content(&self) -> &Content {
-        let read = || serde_json::from_str(self.file).expect("a generated file has tools and texts");
-        self.content.get_or_init(read)
-    }
-
-    fn tool(&self, name: &str) -> &OfTool {
-        let tool = self.content().tools.get(name);
-        tool.unwrap_or_else(|| panic!("the generated file has the tool `{name}`"))
-    }
-}
-
-/// A JSON text: written where it is used, or kept in a file by its name.
-#[derive(Clone, Copy)]
-pub enum Text {
-    /// The text.
-    Written(&'static str),
-    /// Its file and its name there.
-    Kept(&'static Texts, &'static str),
-}
-
-impl Text {
-    /// Returns what the text says.
-    ///
-    /// # Panics
-    /// If the file lacks it, or it is not JSON; generated code names what is there.
-    pub fn value(self) -> Value {
-        let text = match self {
-            Self::Written(text) => text,
-            Self::Kept(texts, name) => {
-                let text = texts.content().texts.get(name);
-                text.unwrap_or_else(|| panic!("the generated file has `{name}`"))
-                    .get()
-            }
-        };
-        serde_json::from_str(text).expect("generated texts are JSON")
+    fn tool(&'static self, name: &str) -> &'static OfTool {
+        let tools = self.tools.get_or_init(|| {
+            let of_tool = |texts| OfTool {
+                texts,
+                input: OnceLock::new(),
+                output: OnceLock::new(),
+                examples: OnceLock::new(),
+            };
+            let tools = self.file.content().tools.iter();
+            tools.map(|(name, texts)| (*name, of_tool(texts))).collect()
+        });
+        tools
+            .get(name)
+            .unwrap_or_else(|| panic!("the generated file has the tool `{name}`"))
     }
 }
-
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.value().to_string())
-    }
-}
-
-impl PartialEq for Text {
-    fn eq(&self, other: &Self) -> bool {
-        self.value() == other.value()
-    }
-}
-
-impl Eq for Text {}
 
 /// A tool's schema: written where it is used, or kept in a file by the name of the tool.
 #[derive(Clone, Copy)]
@@ -124,11 +76,11 @@ impl Deref for ToolSchema {
             Self::Written(schema) => schema,
             Self::Input(texts, name) => {
                 let tool = texts.tool(name);
-                tool.read_input.get_or_init(|| read(tool.input))
+                tool.input.get_or_init(|| read(tool.texts.input))
             }
             Self::Output(texts, name) => {
                 let tool = texts.tool(name);
-                tool.read_output.get_or_init(|| read(tool.output))
+                tool.output.get_or_init(|| read(tool.texts.output))
             }
         }
     }
@@ -158,8 +110,8 @@ impl Deref for Examples {
             Self::Kept(texts, name) => {
                 let tool = texts.tool(name);
                 let read = |text| Vec::deserialize(text).expect("generated examples are a list");
-                tool.read_examples
-                    .get_or_init(|| tool.examples.map_or_else(Vec::new, read))
+                let text = tool.texts.examples;
+                tool.examples.get_or_init(|| text.map_or_else(Vec::new, read))
             }
         }
     }
