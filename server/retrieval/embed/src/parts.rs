@@ -66,6 +66,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
         #[test]
         fn parts_join_to_the_text_and_fit(text in "([a-zé]{1,120}|[ .,\n]|[一-龠]){0,800}") {
             let parts = parts(&text);
