@@ -6,7 +6,10 @@
 
 use std::{borrow::Cow, fmt, sync::OnceLock};
 
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use jsonschema::{
+    JsonType, ValidationError, Validator,
+    error::{TypeKind, ValidationErrorKind},
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -258,6 +261,31 @@ fn of_format(format: &str) -> String {
     }
 }
 
+/// Returns what a value of this type is, with its article.
+fn of_type(kind: JsonType) -> &'static str {
+    match kind {
+        JsonType::Array => "a list",
+        JsonType::Boolean => "true or false",
+        JsonType::Integer => "an integer",
+        JsonType::Null => "null",
+        JsonType::Number => "a number",
+        JsonType::Object => "an object",
+        JsonType::String => "a text",
+    }
+}
+
+/// Returns what a value is, as [`of_type`] says it.
+fn of_value(value: &Value) -> &'static str {
+    of_type(match value {
+        Value::Array(_) => JsonType::Array,
+        Value::Bool(_) => JsonType::Boolean,
+        Value::Null => JsonType::Null,
+        Value::Number(_) => JsonType::Number,
+        Value::Object(_) => JsonType::Object,
+        Value::String(_) => JsonType::String,
+    })
+}
+
 /// Returns a sentence for people about a broken keyword: `value` is the subject, such as "the value". It never quotes the value
 /// itself.
 pub fn explain(error: &ValidationError<'_>, value: &str) -> String {
@@ -267,6 +295,21 @@ pub fn explain(error: &ValidationError<'_>, value: &str) -> String {
             None => format!("{property} is missing"),
         },
         ValidationErrorKind::Format { format } => format!("{value} is not {}", of_format(format)),
+        ValidationErrorKind::Type { kind } => {
+            let expected = match kind {
+                TypeKind::Single(one) => of_type(*one).to_owned(),
+                TypeKind::Multiple(types) => {
+                    let mut types: Vec<_> = types.iter().map(of_type).collect();
+                    // `null` comes last.
+                    types.reverse();
+                    types.join(" or ")
+                }
+            };
+            format!(
+                "{expected} was expected, {} was given",
+                of_value(error.instance())
+            )
+        }
         ValidationErrorKind::Enum { options } => {
             let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
             let mut shown: Vec<_> = options
@@ -371,6 +414,21 @@ mod tests {
             (json!({ "enum": [1] }), json!(2), "the value is not 1"),
             (json!({ "enum": many }), json!("x"), "28, 29 or 2 more"),
             (json!({ "maximum": 3 }), json!(4), "the value is greater than"),
+            (
+                json!({ "type": "object" }),
+                json!("{}"),
+                "an object was expected, a text was given",
+            ),
+            (
+                json!({ "type": ["array", "null"] }),
+                json!(true),
+                "a list or null was expected, true or false was given",
+            ),
+            (
+                json!({ "type": "integer" }),
+                json!(1.5),
+                "an integer was expected, a number was given",
+            ),
         ] {
             let text: &'static str = schema.to_string().leak();
             let violations = Schema::plain(text).check(&value).unwrap_err();

@@ -151,7 +151,7 @@ async fn numbers_keep_their_place() {
         r#"
         @ 2025-11-25
         > 1 tools/call {"name":"keep","arguments":{"text":-0}}
-        < 1 {"content":[{"type":"text","text":"/text: the value is not of type \"string\""}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"type","pointer":"/text","message":"the value is not of type \"string\""}],"rule":"type","pointer":"/text"}}}}
+        < 1 {"content":[{"type":"text","text":"/text: a text was expected, a number was given"}],"isError":true,"_meta":{"tabellion/error":{"code":-32602,"name":"INVALID_REQUEST","data":{"violations":[{"rule":"type","pointer":"/text","message":"a text was expected, a number was given"}],"rule":"type","pointer":"/text"}}}}
         >> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo_rpc","arguments":{"text":1e308}}}
         < 2 !-32602 /text
         >> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo_rpc","arguments":{"text":123456789012345678901234567890}}}
