@@ -13,6 +13,11 @@ pub(crate) fn root(tool: &str, side: Side) -> String {
     type_name(tool) + suffix
 }
 
+/// Returns the name of the trait of a tool with operations.
+pub(crate) fn tool_trait(tool: &str) -> String {
+    format!("{}Tool", type_name(tool))
+}
+
 /// Returns the default name of a resource's type: `DocumentResource`.
 pub(crate) fn resource(name: &str) -> String {
     type_name(name) + "Resource"

@@ -9,9 +9,9 @@ mod generated;
 use std::{error::Error, sync::Arc};
 
 use generated::desk::{
-    Changed, Desk, EditAppendLineRequest, EditDeletePageRequest, EditWritePageRequest,
+    Changed, Desk, EditAppendLineRequest, EditDeletePageRequest, EditTool, EditWritePageRequest,
     EditWriteSectionRequest, LookPageRequest, LookPageResponse, LookPagesRequest, LookPagesResponse,
-    LookSizeRequest, LookSizeResponse, Service, ToolError,
+    LookSizeRequest, LookSizeResponse, LookTool, Service, ToolError,
 };
 use tabellion_library::{Library, path::LibraryDir};
 use tabellion_markdown::{Edit, Flavor, plan};
@@ -20,7 +20,9 @@ use tabellion_runtime::{Change, Content, ReadCx, Staged, WriteCx};
 /// Pages in a library, which is kept to list them.
 struct Pages(Arc<Library>);
 
-impl Desk for Pages {
+impl Desk for Pages {}
+
+impl EditTool for Pages {
     async fn edit_write_page(
         &self,
         cx: &WriteCx<'_>,
@@ -64,7 +66,9 @@ impl Desk for Pages {
         page(cx, &req.path)?;
         Ok(changed(cx, req.path, Content::Delete, "delete"))
     }
+}
 
+impl LookTool for Pages {
     async fn look_page(&self, cx: &ReadCx<'_>, req: LookPageRequest) -> Result<LookPageResponse, ToolError> {
         let text = page(cx, &req.path)?;
         Ok(LookPageResponse { path: req.path, text })

@@ -235,6 +235,16 @@ pub(super) fn types(contract: &Contract, types: &Types, problems: &mut Vec<Probl
         let message = format!("`{}` is also a type of this contract", provenance::TYPE);
         problems.push(document.problem("/provenance", message, "choose another `x-rust-name`"));
     }
+    for tool in contract.tools.iter().filter(|tool| !tool.spec.select.is_empty()) {
+        let name = names::tool_trait(&tool.spec.name);
+        if types.definitions.contains_key(&name) || types.aliases.contains_key(&name) || name == *trait_name {
+            let message = format!("`{name}` is the trait of this tool and another part of the contract");
+            problems.push(
+                tool.document
+                    .problem("/name", message, "choose another `x-rust-name`"),
+            );
+        }
+    }
     for (i, prompt) in contract.spec.prompts.iter().enumerate() {
         for name in names::prompt(&prompt.name) {
             if types.definitions.contains_key(&name)

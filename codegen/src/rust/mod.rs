@@ -1,6 +1,5 @@
 //! Last pass: the text of a Rust module.
 
-mod api;
 mod errors;
 mod fields;
 mod imports;
@@ -43,7 +42,7 @@ pub(crate) fn module(
     for key in &mut keys {
         texts.extend(std::mem::take(&mut key.texts));
     }
-    let mut items = vec![api::definition(contract, &trait_name, &keys)];
+    let mut items = service::traits(contract, &trait_name, &keys);
     items.extend(errors::items(contract));
     items.extend(service::items(contract, &trait_name, &keys));
     items.extend(types);

@@ -21,11 +21,28 @@ use tabellion_runtime::{
     WriteCx, dispatch, spec,
 };
 
-/// MCB: the tools and their operations, one method each. Implementors write `async fn`.
+/// MCB: the tools, one trait each for those with operations. Implementors write `async fn`.
 ///
 /// A tool that changes something writes nothing by itself: it returns the change, [`Staged`], and the
 /// runtime makes it.
-pub trait Mcb: Send + Sync + 'static {
+pub trait Mcb: IndexTool + SearchTool + ValidateTool + MemoryTool + SessionTool + AgentTool + VcsTool {
+    /// Returns what is bound to the session with this id: provenance of calls that name the session and do not say it
+    /// themselves. Nothing, unless an implementation keeps sessions.
+    ///
+    /// # Errors
+    /// If it can't be read. An unknown session is none: nothing is bound to it.
+    fn bound_provenance(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        session: &str,
+    ) -> impl Future<Output = Result<CallProvenance, ToolError>> + Send {
+        let _ = (cx, session);
+        async { Ok(CallProvenance::default()) }
+    }
+}
+
+/// `index`: Index operations (start, status, clear)
+pub trait IndexTool: Send + Sync + 'static {
     /// Remove a collection with all that is indexed of it; ends a run first.
     ///
     /// # Errors
@@ -71,7 +88,10 @@ pub trait Mcb: Send + Sync + 'static {
         cx: &ReadCx<'_, Rows>,
         req: IndexStatusRequest,
     ) -> impl Future<Output = Result<IndexStatusResponse, ToolError>> + Send;
+}
 
+/// `search`: Search operations for code and memory
+pub trait SearchTool: Send + Sync + 'static {
     /// Search the code that is indexed.
     ///
     /// # Errors
@@ -101,7 +121,10 @@ pub trait Mcb: Send + Sync + 'static {
         cx: &ReadCx<'_, Rows>,
         req: SearchMemoryRequest,
     ) -> impl Future<Output = Result<SearchMemoryResponse, ToolError>> + Send;
+}
 
+/// `validate`: Validation and analysis operations
+pub trait ValidateTool: Send + Sync + 'static {
     /// Measure the complexity of a file and of its functions.
     ///
     /// # Errors
@@ -131,7 +154,10 @@ pub trait Mcb: Send + Sync + 'static {
         cx: &ReadCx<'_, Rows>,
         req: ValidateRunRequest,
     ) -> impl Future<Output = Result<ValidateRunResponse, ToolError>> + Send;
+}
 
+/// `memory`: Memory storage, retrieval, and timeline operations
+pub trait MemoryTool: Send + Sync + 'static {
     /// Read patterns of errors: by their ids, those that a query finds, or the last seen.
     ///
     /// # Errors
@@ -399,7 +425,10 @@ pub trait Mcb: Send + Sync + 'static {
         cx: &ReadCx<'_, Rows>,
         req: MemoryTimelineSessionRequest,
     ) -> impl Future<Output = Result<MemoryTimelineSessionResponse, ToolError>> + Send;
+}
 
+/// `session`: Session lifecycle operations
+pub trait SessionTool: Send + Sync + 'static {
     /// Begin the session of an agent.
     ///
     /// # Errors
@@ -465,7 +494,10 @@ pub trait Mcb: Send + Sync + 'static {
     ) -> impl Future<
         Output = Result<Staged<SessionUpdateResponse, Rows>, ToolError>,
     > + Send;
+}
 
+/// `agent`: Agent activity logging operations
+pub trait AgentTool: Send + Sync + 'static {
     /// Log that a session delegated work to another one; unknown sessions are registered.
     ///
     /// # Errors
@@ -489,7 +521,10 @@ pub trait Mcb: Send + Sync + 'static {
     ) -> impl Future<
         Output = Result<Staged<AgentLogToolResponse, Rows>, ToolError>,
     > + Send;
+}
 
+/// `vcs`: Version control operations (list, index, compare, search, impact)
+pub trait VcsTool: Send + Sync + 'static {
     /// Compare two branches, and say which symbols are touched and who uses them.
     ///
     /// # Errors
@@ -541,20 +576,6 @@ pub trait Mcb: Send + Sync + 'static {
         cx: &ReadCx<'_, Rows>,
         req: VcsSearchBranchRequest,
     ) -> impl Future<Output = Result<VcsSearchBranchResponse, ToolError>> + Send;
-
-    /// Returns what is bound to the session with this id: provenance of calls that name the session and do not say it
-    /// themselves. Nothing, unless an implementation keeps sessions.
-    ///
-    /// # Errors
-    /// If it can't be read. An unknown session is none: nothing is bound to it.
-    fn bound_provenance(
-        &self,
-        cx: &ReadCx<'_, Rows>,
-        session: &str,
-    ) -> impl Future<Output = Result<CallProvenance, ToolError>> + Send {
-        let _ = (cx, session);
-        async { Ok(CallProvenance::default()) }
-    }
 }
 
 /// Every error that a tool of this contract can answer with. An implementation says in `detail` what

@@ -5,7 +5,9 @@ use tabellion_runtime::{Change, Content, ReadCx, Staged, WriteCx};
 
 pub struct Server;
 
-impl Desk for Server {
+impl Desk for Server {}
+
+impl EditTool for Server {
     async fn edit_append_line(
         &self,
         cx: &WriteCx<'_>,
@@ -38,7 +40,9 @@ impl Desk for Server {
         let text = format!("{}: {}", req.section, req.text);
         Ok(changed(cx, req.path, Content::Write(text.into())))
     }
+}
 
+impl LookTool for Server {
     async fn look_page(&self, _: &ReadCx<'_>, req: LookPageRequest) -> Result<LookPageResponse, ToolError> {
         Ok(LookPageResponse { text: String::new(), path: req.path })
     }

@@ -21,11 +21,28 @@ use tabellion_runtime::{
     dispatch, spec,
 };
 
-/// Desk: the tools and their operations, one method each. Implementors write `async fn`.
+/// Desk: the tools, one trait each for those with operations. Implementors write `async fn`.
 ///
 /// A tool that changes something writes nothing by itself: it returns the change, [`Staged`], and the
 /// runtime makes it.
-pub trait Desk: Send + Sync + 'static {
+pub trait Desk: EditTool + LookTool {
+    /// Returns what is bound to the session with this id: provenance of calls that name the session and do not say it
+    /// themselves. Nothing, unless an implementation keeps sessions.
+    ///
+    /// # Errors
+    /// If it can't be read. An unknown session is none: nothing is bound to it.
+    fn bound_provenance(
+        &self,
+        cx: &ReadCx<'_>,
+        session: &str,
+    ) -> impl Future<Output = Result<CallProvenance, ToolError>> + Send {
+        let _ = (cx, session);
+        async { Ok(CallProvenance::default()) }
+    }
+}
+
+/// `edit`: Change a page, or one of its lines.
+pub trait EditTool: Send + Sync + 'static {
     /// Add a line at the end of a page.
     ///
     /// # Errors
@@ -67,7 +84,10 @@ pub trait Desk: Send + Sync + 'static {
     ) -> impl Future<
         Output = Result<Staged<EditWriteSectionResponse>, ToolError>,
     > + Send;
+}
 
+/// `look`: Look at pages.
+pub trait LookTool: Send + Sync + 'static {
     /// Read a page.
     ///
     /// # Errors
@@ -97,20 +117,6 @@ pub trait Desk: Send + Sync + 'static {
         cx: &ReadCx<'_>,
         req: LookSizeRequest,
     ) -> impl Future<Output = Result<LookSizeResponse, ToolError>> + Send;
-
-    /// Returns what is bound to the session with this id: provenance of calls that name the session and do not say it
-    /// themselves. Nothing, unless an implementation keeps sessions.
-    ///
-    /// # Errors
-    /// If it can't be read. An unknown session is none: nothing is bound to it.
-    fn bound_provenance(
-        &self,
-        cx: &ReadCx<'_>,
-        session: &str,
-    ) -> impl Future<Output = Result<CallProvenance, ToolError>> + Send {
-        let _ = (cx, session);
-        async { Ok(CallProvenance::default()) }
-    }
 }
 
 /// Every error that a tool of this contract can answer with. An implementation says in `detail` what

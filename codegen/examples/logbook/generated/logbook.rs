@@ -19,7 +19,7 @@ use tabellion_runtime::{
     Failure, FailureKind, ReadCx, Rejection, Rows, Store, Texts, ToolSpec, dispatch, spec,
 };
 
-/// Logbook: the tools and their operations, one method each. Implementors write `async fn`.
+/// Logbook: the tools, one method each. Implementors write `async fn`.
 pub trait Logbook: Send + Sync + 'static {
     /// Returns what is bound to the session with this id: provenance of calls that name the session and do not say it
     /// themselves. Nothing, unless an implementation keeps sessions.

@@ -19,7 +19,7 @@ use tabellion_runtime::{
     Failure, FailureKind, Rejection, Rows, Store, Texts, ToolSpec, dispatch, spec,
 };
 
-/// Tracker: the tools and their operations, one method each. Implementors write `async fn`.
+/// Tracker: the tools, one method each. Implementors write `async fn`.
 pub trait Tracker: Send + Sync + 'static {}
 
 /// Every error that a tool of this contract can answer with. An implementation says in `detail` what

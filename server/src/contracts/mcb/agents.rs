@@ -3,12 +3,14 @@
 use serde_json::Value;
 use tabellion_contracts::mcb::{
     AgentLogDelegationRequest, AgentLogDelegationResponse, AgentLogToolRequest, AgentLogToolResponse,
+    AgentTool,
 };
 use tabellion_runtime::{Row, Rows, Staged, WriteCx, rows::RowError};
 
 use super::{
     call::{Call, entity, stage},
     sessions::{own_parent, register},
+    state::{Change, Memory, refused},
     values::{picked, required, typed, without_nulls},
 };
 
@@ -59,4 +61,22 @@ fn logged(call: &Call<'_>, prefix: &str, data: Row) -> Row {
     row.insert("id".into(), format!("{prefix}{}", call.fresh_id()).into());
     row.insert("provenance".into(), call.provenance.kept());
     row
+}
+
+impl AgentTool for Memory {
+    async fn agent_log_tool(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: AgentLogToolRequest,
+    ) -> Change<AgentLogToolResponse> {
+        log_tool(cx, req).await.map_err(refused)
+    }
+
+    async fn agent_log_delegation(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: AgentLogDelegationRequest,
+    ) -> Change<AgentLogDelegationResponse> {
+        log_delegation(cx, req).await.map_err(refused)
+    }
 }

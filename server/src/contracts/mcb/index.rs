@@ -89,3 +89,11 @@ impl MemoryQuery {
         }
     }
 }
+
+/// `_meta` key of an answer: by what the hits are ranked.
+pub(super) const RANKING: &str = "tabellion/ranking";
+
+/// Returns the word for how hits are ranked.
+pub(super) fn ranking(by_meaning: bool) -> &'static str {
+    if by_meaning { "hybrid" } else { "lexical" }
+}

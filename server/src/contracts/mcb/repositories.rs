@@ -6,12 +6,17 @@ use serde_json::Value;
 use tabellion_contracts::mcb::{
     BranchHit, ComparedFile, Dependent, FileStatus, ImpactSummary, ImpactedFile, ListedRepository,
     VcsAnalyzeImpactRequest, VcsAnalyzeImpactResponse, VcsCompareBranchesRequest, VcsCompareBranchesResponse,
-    VcsListRepositoriesRequest, VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse,
+    VcsIndexRepositoryRequest, VcsIndexRepositoryResponse, VcsListRepositoriesRequest,
+    VcsListRepositoriesResponse, VcsSearchBranchRequest, VcsSearchBranchResponse, VcsTool,
 };
-use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows, Violation, context};
+use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows, Violation, WriteCx, context};
 use tabellion_vcs::{self as vcs, GitRepository, Revision, TreeComparison, VcsError, Workspaces};
 
-use super::{Answer, call::Call, refused, words::blocking};
+use super::{
+    call::Call,
+    state::{Answer, Change, Memory, refused},
+    words::blocking,
+};
 
 /// Stands for any repository.
 const ANY: &str = "*";
@@ -346,4 +351,50 @@ fn note_cut(cx: &ReadCx<'_, Rows>, is_cut: bool, total: u64) {
 
 fn size(limit: u64) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+impl VcsTool for Memory {
+    async fn vcs_index_repository(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: VcsIndexRepositoryRequest,
+    ) -> Change<VcsIndexRepositoryResponse> {
+        let listed = super::code::start::named_repository(cx, &self.code, &req).map_err(refused)?;
+        check_id(cx, &req.repo_id, &listed.id, &listed.path).await?;
+        super::code::start::repository(cx, &self.code, &listed)
+            .await
+            .map_err(refused)
+    }
+
+    async fn vcs_list_repositories(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsListRepositoriesRequest,
+    ) -> Answer<VcsListRepositoriesResponse> {
+        list(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_compare_branches(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsCompareBranchesRequest,
+    ) -> Answer<VcsCompareBranchesResponse> {
+        compare(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_search_branch(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsSearchBranchRequest,
+    ) -> Answer<VcsSearchBranchResponse> {
+        search(cx, &self.workspaces, req).await
+    }
+
+    async fn vcs_analyze_impact(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: VcsAnalyzeImpactRequest,
+    ) -> Answer<VcsAnalyzeImpactResponse> {
+        impact(cx, &self.workspaces, req).await
+    }
 }

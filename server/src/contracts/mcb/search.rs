@@ -1,24 +1,20 @@
 //! Searching observations by their words, and by what they mean.
 
-use tabellion_contracts::mcb::{MemoryHit, MemoryHits, SearchRequest, tool};
+use tabellion_contracts::mcb::{
+    MemoryHit, MemoryHits, SearchCodeRequest, SearchCodeResponse, SearchRequest, SearchTool, tool,
+};
 use tabellion_runtime::{ReadCx, Rows, rows::RowError};
 
 use super::{
     call::Call,
     entries::{Kind, Selection},
-    index::{MemoryIndex, MemoryQuery},
+    index::{MemoryIndex, MemoryQuery, RANKING, ranking},
+    state::{Answer, Memory, refused},
     values::{folded, invalid, picked, typed},
 };
 
-/// `_meta` key of an answer: by what the hits are ranked.
-pub(super) const RANKING: &str = "tabellion/ranking";
 /// Type of the observations that are searched apart, and the resource.
 const CONTEXT: &str = "context";
-
-/// Returns the word for how hits are ranked.
-pub(super) fn ranking(by_meaning: bool) -> &'static str {
-    if by_meaning { "hybrid" } else { "lexical" }
-}
 
 /// Which observations are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,4 +127,24 @@ fn narrow(query: &mut MemoryQuery, filter: &str) -> Option<bool> {
 /// Sets the value that a field must have. Returns whether it had no other one to have.
 fn agrees(asked: &mut Option<String>, value: &str) -> bool {
     asked.get_or_insert_with(|| value.into()) == value
+}
+
+impl SearchTool for Memory {
+    async fn search_code(&self, cx: &ReadCx<'_, Rows>, req: SearchCodeRequest) -> Answer<SearchCodeResponse> {
+        super::code::find::code(cx, &self.code, req)
+            .await
+            .map_err(refused)
+    }
+
+    async fn search_memory(&self, cx: &ReadCx<'_, Rows>, req: SearchRequest) -> Answer<MemoryHits> {
+        search(cx, &*self.index, Among::Everything, req)
+            .await
+            .map_err(refused)
+    }
+
+    async fn search_context(&self, cx: &ReadCx<'_, Rows>, req: SearchRequest) -> Answer<MemoryHits> {
+        search(cx, &*self.index, Among::Context, req)
+            .await
+            .map_err(refused)
+    }
 }

@@ -3,7 +3,8 @@
 use serde_json::Value;
 use tabellion_contracts::mcb::{
     CallProvenance, SessionCreateRequest, SessionCreateResponse, SessionGetRequest, SessionGetResponse,
-    SessionListRequest, SessionListResponse, SessionUpdateRequest, SessionUpdateResponse,
+    SessionListRequest, SessionListResponse, SessionReadSummaryRequest, SessionTool, SessionUpdateRequest,
+    SessionUpdateResponse, StoredSummary, SummarizeRequest, Summary,
 };
 use tabellion_runtime::{
     ReadCx, Row, Rows, Staged, WriteCx, provenance,
@@ -13,13 +14,13 @@ use tabellion_runtime::{
 
 use super::{
     call::{Call, entity, note_base, stage},
+    state::{Answer, Change, Memory, refused},
+    summaries::AGENT_SESSION,
     values::{
         fall_back, fold, folded, integer, invalid, join, picked, required, text, texts, typed, without_nulls,
     },
 };
 
-/// Name of the entity.
-pub(super) const AGENT_SESSION: &str = "agent_session";
 /// Agent and model of a session that is known from its log alone.
 const UNKNOWN: &str = "unknown";
 /// The fields that count what was logged, and the entity and field that refer to the session there.
@@ -285,4 +286,54 @@ fn not_found(id: &str) -> RowError {
 pub(super) fn own_parent() -> RowError {
     let message = "a session can't delegate to itself; name the session that got the work";
     invalid("circular", "/data/child_session_id", message)
+}
+
+impl SessionTool for Memory {
+    async fn session_create(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: SessionCreateRequest,
+    ) -> Change<SessionCreateResponse> {
+        create(cx, req).await.map_err(refused)
+    }
+
+    async fn session_get(&self, cx: &ReadCx<'_, Rows>, req: SessionGetRequest) -> Answer<SessionGetResponse> {
+        get(cx, req).await.map_err(refused)
+    }
+
+    async fn session_update(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: SessionUpdateRequest,
+    ) -> Change<SessionUpdateResponse> {
+        update(cx, req).await.map_err(refused)
+    }
+
+    async fn session_list(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: SessionListRequest,
+    ) -> Answer<SessionListResponse> {
+        list(cx, req).await.map_err(refused)
+    }
+
+    async fn session_summarize(
+        &self,
+        cx: &WriteCx<'_, Rows>,
+        req: SummarizeRequest,
+    ) -> Change<StoredSummary> {
+        let session = Some(req.session_id);
+        self.index.expect();
+        let stored = super::summaries::store(cx, req.data, session, req.project_id, None);
+        stored.await.map_err(refused)
+    }
+
+    async fn session_read_summary(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: SessionReadSummaryRequest,
+    ) -> Answer<Summary> {
+        let newest = super::summaries::newest(cx, req.session_id, req.project_id);
+        newest.await.map_err(refused)
+    }
 }

@@ -8,10 +8,11 @@ use tabellion_runtime::{
 
 use super::{
     call::{Call, entity, stage},
-    sessions::AGENT_SESSION,
     values::{fall_back, join, picked, required, texts, typed, without_nulls},
 };
 
+/// Name of the entity.
+pub(super) const AGENT_SESSION: &str = "agent_session";
 /// Name of the entity.
 pub(super) const SESSION_SUMMARY: &str = "session_summary";
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tabellion_contracts::mcb::{
     Finding, ListedRule, MeasuredFunction, RunScope, Severity, ValidateAnalyzeRequest,
     ValidateAnalyzeResponse, ValidateListRulesRequest, ValidateListRulesResponse, ValidateRunRequest,
-    ValidateRunResponse,
+    ValidateRunResponse, ValidateTool,
 };
 use tabellion_rules::{
     self as rules, Category, RuleFileError, RuleSet, RunError, Scope, Selection, SelectionError, SkipReason,
@@ -14,7 +14,10 @@ use tabellion_rules::{
 use tabellion_runtime::{Failure, FailureKind, ReadCx, Rows};
 use tabellion_vcs::{WorkspacePath, WorkspacePathError, Workspaces};
 
-use super::words::blocking;
+use super::{
+    state::{Answer, Memory},
+    words::blocking,
+};
 
 /// `_meta` key of an answer: rule files of the workspace that are left out, and why.
 const RULE_ERRORS: &str = "tabellion/ruleErrors";
@@ -256,5 +259,31 @@ fn failure(error: RunError, selection: &Selection) -> Failure {
         RunError::UnknownLanguage { .. } => invalid("language", "/path", message),
         RunError::TooMany(_) => Failure::new(FailureKind::TooLarge, message),
         RunError::Cancelled => Failure::stopped(),
+    }
+}
+
+impl ValidateTool for Memory {
+    async fn validate_run(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: ValidateRunRequest,
+    ) -> Answer<ValidateRunResponse> {
+        Ok(run(cx, &self.workspaces, req)?)
+    }
+
+    async fn validate_list_rules(
+        &self,
+        cx: &ReadCx<'_, Rows>,
+        req: ValidateListRulesRequest,
+    ) -> Answer<ValidateListRulesResponse> {
+        Ok(list_rules(cx, &self.workspaces, req)?)
+    }
+
+    async fn validate_analyze(
+        &self,
+        _cx: &ReadCx<'_, Rows>,
+        req: ValidateAnalyzeRequest,
+    ) -> Answer<ValidateAnalyzeResponse> {
+        Ok(analyze(&self.workspaces, req)?)
     }
 }

@@ -10,7 +10,7 @@ use tabellion_runtime::{ReadCx, Row, Rows, rows::RowError};
 use super::{
     super::{
         call::Call,
-        search::{RANKING, ranking},
+        index::{RANKING, ranking},
         values::{invalid, text},
         words::blocking,
     },

@@ -13,6 +13,7 @@ mod indexer;
 mod settings;
 pub(super) mod start;
 pub(super) mod status;
+mod tool;
 mod trees;
 
 pub(super) use self::indexer::{Collections, Indexer};
