@@ -60,7 +60,7 @@ const CALLS: &[(&str, &str, &str)] = &[
     (
         "edit",
         r#"{ "action": "delete", "resource": null, "path": "a.md" }"#,
-        "/resource: the value",
+        "/resource: a text was expected, null was given",
     ),
     ("look", "{}", "/: `at` is missing"),
 ];

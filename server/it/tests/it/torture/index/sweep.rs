@@ -191,12 +191,21 @@ impl Sweep {
         let mut server = Server { target };
         stepper.arm(fault);
         let answer = self.begin(&mut server).ok();
+        let log = || fs::read_to_string(data.beside("log")).unwrap_or_default();
         let timeout = match fault.map(|fault| fault.effect) {
             Some(Effect::FailOn(_)) => HINDERED,
             _ => RUN_TIMEOUT,
         };
-        let standing = settled(&mut server, timeout);
-        let log = fs::read_to_string(data.beside("log")).unwrap_or_default();
+        let mut standing = settled(&mut server, timeout);
+        let since = Instant::now();
+        // A slow machine may not have tried it once by then.
+        while matches!(standing, Ok(Standing::Running))
+            && !log().contains("ERROR")
+            && since.elapsed() < RUN_TIMEOUT
+        {
+            standing = settled(&mut server, POLL_INTERVAL);
+        }
+        let log = log();
         // The fault ends here.
         let calls = stepper.disarm();
         Some(Struck {
