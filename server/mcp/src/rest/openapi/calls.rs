@@ -203,7 +203,7 @@ pub(super) fn download(endpoint: &RestEndpoint) -> Value {
         json!({
             "description": description,
             "headers": headers,
-            "content": { "*/*": { "schema": { "type": "string", "format": "binary" } } },
+            "content": { "application/octet-stream": { "schema": { "type": "string", "format": "binary" } } },
         })
     };
     let said = [
