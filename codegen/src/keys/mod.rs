@@ -310,7 +310,7 @@ pub(crate) struct Emitted {
     pub(crate) methods: Vec<TokenStream>,
     /// State of `Service`.
     pub(crate) state: Option<State>,
-    /// What the file of texts has of it.
+    /// Its texts, for the file beside the generated module.
     pub(crate) texts: Texts,
 }
 
@@ -330,7 +330,7 @@ pub(crate) struct EmittedTool {
     pub(crate) first: TokenStream,
     /// Statements of `Service::call` before the tool is dispatched to. `tool` is its entry in `TOOLS`.
     pub(crate) before: TokenStream,
-    /// What the file of texts has of it.
+    /// Its texts, for the file beside the generated module.
     pub(crate) texts: Texts,
 }
 

@@ -60,7 +60,7 @@ fn doc_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What the file beside the generated module has, by names.
+/// The texts in the file beside the generated module, by name.
 #[derive(Default)]
 pub(crate) struct Texts {
     pub(crate) tools: Map<String, Value>,
@@ -76,7 +76,7 @@ impl Texts {
         expression
     }
 
-    /// Adds what another has.
+    /// Adds the texts of another.
     pub(crate) fn extend(&mut self, other: Self) {
         self.tools.extend(other.tools);
         self.others.extend(other.others);

@@ -11,7 +11,7 @@ pub struct TextFile {
     content: OnceLock<Content>,
 }
 
-/// What a file has.
+/// The content of a file.
 #[derive(Deserialize)]
 pub(crate) struct Content {
     #[serde(borrow)]

@@ -17,7 +17,7 @@ pub struct Texts {
     tools: OnceLock<HashMap<&'static str, OfTool>>,
 }
 
-/// What is made of the texts of a tool or operation, each once.
+/// The schemas and examples of a tool or operation, each made once.
 struct OfTool {
     texts: &'static ToolTexts,
     input: OnceLock<Schema>,

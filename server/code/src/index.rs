@@ -21,7 +21,7 @@ use crate::{
     write,
 };
 
-/// How many files that could not be indexed a collection names.
+/// Maximum number of failed files that a collection names.
 pub const MAX_FAILURES: usize = 20;
 /// How often the process of a run may end before the run does, without a file stored in between, until the run counts as failed: what it
 /// reads may be what ends the process.

@@ -46,7 +46,7 @@ pub(super) const NOTHING_TO_UNDO: Check = Check {
 };
 
 const TEXT: &str = "# Plan\n\nIntro.\n\n## Scope\n\nAll of it.\n";
-/// What a person adds.
+/// The line that a person adds.
 const LINE: &str = "\nA person's line.\n";
 /// A person's edits.
 const PERSON_EDITS: [&str; 3] = ["adds a line", "writes it anew", "deletes it"];

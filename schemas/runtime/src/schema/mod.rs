@@ -30,12 +30,13 @@ const MIN_LIKENESS: f64 = 0.65;
 /// A schema in its two views, and its validator.
 pub struct Schema {
     text: Text,
-    /// Whether the text has the contract's own keys and rules.
+    /// True if the text may have the contract's own keys and rules.
     is_authored: bool,
+    wire: OnceLock<Value>,
     compiled: OnceLock<Compiled>,
 }
 
-/// What is made of a schema once.
+/// The compiled form of a schema.
 struct Compiled {
     validator: Validator,
     enforced: Value,
@@ -80,6 +81,7 @@ impl Schema {
         Self {
             text,
             is_authored,
+            wire: OnceLock::new(),
             compiled: OnceLock::new(),
         }
     }
@@ -104,35 +106,41 @@ impl Schema {
     /// # Panics
     /// If the text is not JSON; generated code always is.
     pub fn wire(&self) -> Value {
-        let text = self.text.value();
-        if self.is_authored {
-            views::wire(&text)
-        } else {
-            text
-        }
+        self.wire_ref().clone()
     }
 
-    /// Returns the schema that is enforced: what clients see, with the contract's rules.
+    fn wire_ref(&self) -> &Value {
+        self.wire.get_or_init(|| {
+            let text = self.text.value();
+            if self.is_authored {
+                views::wire(&text)
+            } else {
+                text
+            }
+        })
+    }
+
+    /// Returns the enforced schema: the wire schema and the contract's rules.
     pub fn enforced(&self) -> Value {
         self.compiled().enforced.clone()
     }
 
-    /// Returns the contract's rules, and their locations in what is enforced.
+    /// Returns the contract's rules, with their locations in the enforced schema.
     pub fn rules(&self) -> &[Rule] {
         &self.compiled().rules
     }
 
     fn compiled(&self) -> &Compiled {
         self.compiled.get_or_init(|| {
-            let (text, wire) = (self.text.value(), self.wire());
+            let (text, wire) = (self.text.value(), self.wire_ref());
             let (enforced, rules) = if self.is_authored {
                 (Some(views::enforced(&text)), views::rules(&text))
             } else {
                 (None, vec![])
             };
-            // Where nothing is added, what clients see is enforced, with its descriptions.
-            let beyond = enforced.filter(|enforced| *enforced != views::bare(&wire));
-            let enforced = beyond.unwrap_or(wire);
+            // Without additions, the wire schema is enforced as it is, descriptions included.
+            let beyond = enforced.filter(|enforced| *enforced != views::bare(wire));
+            let enforced = beyond.unwrap_or_else(|| wire.clone());
             let validator = compile(&enforced).expect("generated schemas compile");
             Compiled {
                 validator,
@@ -261,7 +269,7 @@ fn of_format(format: &str) -> String {
     }
 }
 
-/// Returns what a value of this type is, with its article.
+/// Returns the name of a type, with its article.
 fn of_type(kind: JsonType) -> &'static str {
     match kind {
         JsonType::Array => "a list",
@@ -274,7 +282,7 @@ fn of_type(kind: JsonType) -> &'static str {
     }
 }
 
-/// Returns what a value is, as [`of_type`] says it.
+/// Returns the name of a value's type, with its article.
 fn of_value(value: &Value) -> &'static str {
     of_type(match value {
         Value::Array(_) => JsonType::Array,

@@ -8,7 +8,7 @@ pub const OURS: &[&str] = &["x-rust-name", "x-rust-union", "x-rust-map", "x-enfo
 /// The steps from a schema to one in it, as tokens of a JSON pointer.
 pub type Step = Vec<String>;
 
-/// How a keyword contains schemas.
+/// The form in which a keyword contains schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Nothing,

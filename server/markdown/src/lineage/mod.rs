@@ -87,7 +87,7 @@ impl Returning {
     }
 }
 
-/// How the sections of a version follow from those of the one before.
+/// The relation of a version's sections to those of the version before.
 enum Followed {
     /// By the recorded change alone.
     Counted,

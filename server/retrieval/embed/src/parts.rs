@@ -14,7 +14,7 @@ const PART: usize = MAX_TOKENS - 2;
 /// tokens. A text that has no more is one part.
 pub fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut at, mut tokens) = (vec![], 0, 0, 0);
-    // Where the last line of the part ends, and the tokens up to there.
+    // The end of the part's last line, and the tokens up to there.
     let mut line = None;
     for piece in text.split_inclusive(is_token_end) {
         let more = count(piece);
@@ -73,7 +73,7 @@ mod tests {
             let parts = parts(&text);
             prop_assert!(parts.iter().all(|part| count(part) <= PART));
             let joined = parts.concat();
-            // What is left out has no token.
+            // The rest has no token.
             prop_assert!(text.starts_with(&joined) && text[joined.len()..].trim().is_empty());
         }
     }

@@ -19,7 +19,7 @@ pub type CorpusError = Box<dyn std::error::Error + Send + Sync>;
 pub struct Wanted {
     /// The key by which its index asks for its cosine, which is that of the nearest part.
     pub key: TextKey,
-    /// What is embedded, each part with a vector of its own.
+    /// The parts to embed, each with a vector of its own.
     pub parts: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What the tools are implemented on, and how their methods end.
+//! The state behind the tools, and the outcomes of their methods.
 
 use std::sync::Arc;
 
