@@ -224,7 +224,7 @@ pub(super) fn download(endpoint: &RestEndpoint) -> Value {
     let ranges = ["Range", "If-Range"].map(|name| parameter("header", name, false));
     json!({
         "operationId": "download",
-        "description": "Serves a file, whole or one range of it. Its URL, as a tool's answer has it, is the only credential.",
+        "description": "Serves a file, whole or one range of it; `Content-Type` has its media type. The URL in a tool's answer is the only credential.",
         "tags": ["downloads"],
         "security": [{}],
         "parameters": variables(endpoint).chain(signed).chain(ranges).collect::<Vec<_>>(),
