@@ -12,9 +12,10 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 12] = [
+const PRODUCT: [&str; 13] = [
     "server/src",
     "server/platform/src",
+    "server/sqlite/src",
     "server/markdown/src",
     "server/library/src",
     "server/records/src",
@@ -205,6 +206,7 @@ fn contracts_and_runtime_know_no_file_system_no_git_and_no_mcp_library() {
 fn the_servers_crates_depend_only_downwards() {
     for (package, below) in [
         ("tabellion-platform", &[][..]),
+        ("tabellion-sqlite", &["tabellion-platform"]),
         ("tabellion-markdown", &[]),
         (
             "tabellion-library",
@@ -261,6 +263,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
                 "tabellion-lab",
                 "tabellion-records",
                 "tabellion-retrieval",
+                "tabellion-sqlite",
             ],
         ),
         ("rust-stemmers", &["tabellion-retrieval"]),
@@ -337,6 +340,7 @@ fn only_the_library_writes() {
             "server/records/src",
             &["file.rs", "mark.rs", "replacement.rs", "upkeep.rs"],
         ),
+        ("server/sqlite/src", &["derived.rs"]),
         ("server/retrieval/src", &["file.rs"]),
         ("server/vcs/src", &[]),
         ("server/syntax/src", &[]),

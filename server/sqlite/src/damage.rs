@@ -1,0 +1,65 @@
+//! Which errors mean that a file is damaged.
+
+use rusqlite::{Connection, Error, ErrorCode, ffi::SQLITE_IOERR_SHORT_READ};
+
+/// Returns true if the bytes of the file, or of its write-ahead log, are not those that SQLite wrote.
+///
+/// Errors of the disk are none: a file that can't be read now may be whole. A read that ends early is one, since SQLite reports it only
+/// where the write-ahead log was cut while it was in use. `SQLITE_ERROR` is about a statement, not about the file: one with too many
+/// variables gives it too.
+pub fn is_damage(error: &Error) -> bool {
+    error.sqlite_error().is_some_and(|error| {
+        matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+            || error.extended_code == SQLITE_IOERR_SHORT_READ
+    })
+}
+
+/// Returns true if another connection holds a lock that is needed.
+pub fn is_busy(error: &Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+/// How an error speaks against a derived file, whose tables and rows have one author.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damage {
+    /// The file has bytes or rows that its author does not write.
+    Proven,
+    /// A statement failed, perhaps because a table is missing: the tables have to be compared.
+    Suspected,
+}
+
+impl Damage {
+    /// Returns how `error` speaks against the derived file that it is about, if it does.
+    pub fn in_derived(error: &Error) -> Option<Self> {
+        use Error::{
+            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows,
+            SqlInputError,
+        };
+        match error.sqlite_error_code() {
+            _ if is_damage(error) => Some(Self::Proven),
+            Some(ErrorCode::ConstraintViolation) => Some(Self::Proven),
+            Some(ErrorCode::Unknown) => Some(Self::Suspected),
+            Some(_) => None,
+            None => match error {
+                SqlInputError { .. } => Some(Self::Suspected),
+                QueryReturnedNoRows
+                | InvalidColumnType(..)
+                | FromSqlConversionFailure(..)
+                | IntegralValueOutOfRange(..) => Some(Self::Proven),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Reads the whole file, and returns the first problem; `None` if it is sound.
+///
+/// # Errors
+/// If it can't be read; [`is_damage`] tells whether that is a problem of the file too.
+pub fn check(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let verdict: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    Ok((verdict != "ok").then_some(verdict))
+}

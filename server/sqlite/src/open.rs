@@ -1,0 +1,186 @@
+//! Connections, the version of a file, its lock, and putting it aside.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use tabellion_platform::{FileLock, create_own, lock_file, rename};
+
+use crate::{Authoritative, Kind};
+
+/// Endings of the files that SQLite keeps beside a file. The log comes first: beside a different file, it would be taken for its own.
+pub const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Why a file can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// An error of SQLite.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    /// A file can't be created, locked, moved or removed.
+    #[error("can't use `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl FileError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// How the version of a file compares with that of its [`Kind`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// The file has no tables, and no version.
+    Empty,
+    /// The version is that of the kind.
+    Current,
+    /// The file has this version, which is older.
+    Older(i32),
+    /// The file has this version, which is newer.
+    Newer(i32),
+    /// The file is of a different kind or program.
+    Foreign,
+}
+
+impl Kind {
+    /// Opens a connection to a file that exists.
+    ///
+    /// # Errors
+    /// If there is no such file, or it can't be read.
+    pub fn connect(&self, path: &Path) -> rusqlite::Result<Connection> {
+        self.set_up(open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?)
+    }
+
+    /// As [`Kind::connect`], for reading only.
+    ///
+    /// # Errors
+    /// As for [`Kind::connect`].
+    pub fn connect_read_only(&self, path: &Path) -> rusqlite::Result<Connection> {
+        self.set_up(open(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?)
+    }
+
+    /// Opens a connection to a file that nothing changes meanwhile. Its write-ahead log is not read, and nothing is written beside it.
+    ///
+    /// # Errors
+    /// As for [`Kind::connect`].
+    pub fn connect_unchanging(&self, path: &Path) -> rusqlite::Result<Connection> {
+        let mut uri = "file:".to_owned();
+        for byte in path.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(char::from(*byte)),
+                byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+                byte => uri += &format!("%{byte:02x}"),
+            }
+        }
+        uri += "?immutable=1";
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        self.set_up(open(Path::new(&uri), flags)?)
+    }
+
+    fn set_up(&self, connection: Connection) -> rusqlite::Result<Connection> {
+        connection.busy_timeout(self.busy_timeout)?;
+        connection.set_prepared_statement_cache_capacity(self.statements);
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        let stays = !self.moves_log_when_closed;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, stays)?;
+        let Self {
+            synchronous, pragmas, ..
+        } = self;
+        connection.execute_batch(&format!(
+            "PRAGMA synchronous = {synchronous}; PRAGMA trusted_schema = OFF; {pragmas}"
+        ))?;
+        Ok(connection)
+    }
+
+    /// Compares the version of an open file.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn format(&self, connection: &Connection) -> rusqlite::Result<Format> {
+        let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i32>(0));
+        let application = number("PRAGMA application_id")?;
+        let format = number("PRAGMA user_version")?;
+        if application != self.application {
+            let is_empty =
+                application == 0 && format == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0;
+            return Ok(if is_empty { Format::Empty } else { Format::Foreign });
+        }
+        Ok(match format.cmp(&self.format) {
+            std::cmp::Ordering::Less => Format::Older(format),
+            std::cmp::Ordering::Equal => Format::Current,
+            std::cmp::Ordering::Greater => Format::Newer(format),
+        })
+    }
+
+    /// Gives an open file the version of this kind.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn set_format(&self, connection: &Connection) -> rusqlite::Result<()> {
+        connection.pragma_update(None, "application_id", self.application)?;
+        connection.pragma_update(None, "user_version", self.format)
+    }
+}
+
+impl Authoritative {
+    /// Renames the file and those that SQLite keeps beside it, the log first. Returns false if there was no file.
+    ///
+    /// # Errors
+    /// If one can't be renamed; those before it are.
+    pub fn put_aside(&self, path: &Path, to: &Path) -> io::Result<bool> {
+        let mut is_there = false;
+        for ending in BESIDE.into_iter().chain([""]) {
+            let from = beside(path, ending);
+            is_there = from.exists();
+            if is_there {
+                rename(&from, &beside(to, ending))?;
+            }
+        }
+        Ok(is_there)
+    }
+}
+
+/// Takes the lock under which processes that start at the same time set a file up one after another.
+///
+/// # Errors
+/// If the lock's file can't be created or locked.
+pub fn lock(path: &Path) -> Result<FileLock, FileError> {
+    let lock = path.with_extension("lock");
+    create_own(&lock)
+        .and_then(|()| lock_file(&lock))
+        .map_err(FileError::io(&lock))
+}
+
+/// Returns the path of a file beside another: `ending` is added to its name.
+pub fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Opens an empty database that only this connection sees, and that spills to the disk.
+///
+/// # Errors
+/// If it can't be made.
+pub fn temporary() -> rusqlite::Result<Connection> {
+    open(
+        Path::new(""),
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+    )
+}
+
+/// Opens a file without any settings.
+pub(crate) fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+}
