@@ -1,8 +1,8 @@
 //! Errors of the index, each with what to do next.
 
-use std::{io, path::Path};
+use std::io;
 
-use rusqlite::ErrorCode;
+use tabellion_sqlite::{Damage, FileError, is_busy};
 
 use crate::SourceError;
 
@@ -49,45 +49,40 @@ pub enum IndexError {
 }
 
 impl IndexError {
-    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        move |source| Self::Io {
-            path: path.display().to_string(),
-            source,
-        }
-    }
-
     pub(crate) fn damaged(what: impl Into<String>) -> Self {
         Self::Damaged(what.into())
     }
 
-    pub(crate) fn is_damage(&self) -> bool {
-        matches!(self, Self::Damaged(_))
+    /// Returns how the error speaks against the file.
+    pub(crate) fn damage(&self) -> Option<Damage> {
+        match self {
+            Self::Damaged(_) => Some(Damage::Proven),
+            Self::Sqlite(error) => Damage::in_derived(error),
+            _ => None,
+        }
     }
 }
 
 impl From<rusqlite::Error> for IndexError {
     fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::Error::{
-            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows,
-        };
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) => {
-                Self::Damaged(error.to_string())
-            }
-            // A table that is not as this program creates it.
-            Some(ErrorCode::Unknown) => Self::Damaged(error.to_string()),
-            None if matches!(
-                error,
-                QueryReturnedNoRows
-                    | InvalidColumnType(..)
-                    | FromSqlConversionFailure(..)
-                    | IntegralValueOutOfRange(..)
-            ) =>
-            {
-                Self::Damaged(error.to_string())
-            }
-            _ => Self::Sqlite(error),
+        if is_busy(&error) {
+            Self::Busy
+        } else if Damage::in_derived(&error) == Some(Damage::Proven) {
+            Self::Damaged(error.to_string())
+        } else {
+            Self::Sqlite(error)
+        }
+    }
+}
+
+impl From<FileError> for IndexError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Sqlite(error) => error.into(),
+            FileError::Io { path, source } => Self::Io {
+                path: path.display().to_string(),
+                source,
+            },
         }
     }
 }

@@ -9,12 +9,13 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use tabellion_sqlite::{Format, Pool, WORDS, check};
 
 use crate::{
     Change, Document, Hit, Hits, IndexError, Nearness, Search, Source, TextKey,
     columns::{Columns, Record},
-    file::{self, State, in_transaction},
+    file::{Recipe, State},
     search,
     write::Batch,
 };
@@ -31,7 +32,7 @@ pub struct Index {
     /// How the caller makes documents of its rows.
     recipe: String,
     writer: Mutex<Connection>,
-    readers: Mutex<Vec<Connection>>,
+    readers: Pool,
     columns: Mutex<Arc<Columns>>,
     /// True once the source is known to be the one that the index was made of.
     is_checked: AtomicBool,
@@ -75,10 +76,16 @@ pub fn inspect(path: &Path, recipe: &str) -> Result<Option<Status>, IndexError> 
     if !path.exists() {
         return Ok(None);
     }
-    let connection = file::existing(path, recipe)?;
-    let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    if sound != "ok" {
-        return Err(IndexError::damaged(sound));
+    let Some(connection) = WORDS.existing(path, &Recipe(recipe))? else {
+        let is_of_version = WORDS.format(&WORDS.connect(path)?)? == Format::Current;
+        return Err(IndexError::damaged(if is_of_version {
+            "its documents were made in a different way"
+        } else {
+            "it is not of this version"
+        }));
+    };
+    if let Some(problem) = check(&connection)? {
+        return Err(IndexError::damaged(problem));
     }
     connection.execute_batch("BEGIN")?;
     let state = State::read(&connection)?;
@@ -94,12 +101,12 @@ impl Index {
     /// # Errors
     /// If the file can't be created or written.
     pub fn open(path: &Path, recipe: &str) -> Result<Self, IndexError> {
-        let connection = file::open(path, recipe)?;
+        let connection = WORDS.open(path, &Recipe(recipe))?;
         Ok(Self {
             path: path.into(),
             recipe: recipe.into(),
             writer: Mutex::new(connection),
-            readers: Mutex::default(),
+            readers: Pool::new(MAX_IDLE),
             columns: Mutex::default(),
             is_checked: AtomicBool::new(false),
             cleared: AtomicI64::new(0),
@@ -343,24 +350,10 @@ impl Index {
         &self,
         read: impl FnOnce(&Connection, &State) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {
-        let idle = self.readers.lock().pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => file::connect(&self.path)?,
-        };
-        connection.execute_batch("BEGIN")?;
-        let outcome = self
-            .state(&connection)
-            .and_then(|state| read(&connection, &state));
-        if connection.execute_batch("ROLLBACK").is_ok()
-            && !matches!(&outcome, Err(error) if error.is_damage())
-        {
-            let mut readers = self.readers.lock();
-            if readers.len() < MAX_IDLE {
-                readers.push(connection);
-            }
-        }
-        outcome
+        self.readers.read(
+            || Ok(WORDS.connect(&self.path)?),
+            |connection| read(connection, &self.state(connection)?),
+        )
     }
 
     /// Changes the index in one transaction.
@@ -369,22 +362,22 @@ impl Index {
         write: impl FnOnce(&mut Batch<'_>, &mut State) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {
         let connection = self.writer.lock();
-        in_transaction(&connection, || {
-            let before = self.state(&connection)?;
-            let mut state = State {
-                generation: before.generation + 1,
-                ..before.clone()
-            };
-            let mut batch = Batch::new(&connection, state.generation);
-            let outcome = write(&mut batch, &mut state)?;
-            batch.flush()?;
-            // Without a change, others need not read anything again.
-            let is_same = (state.cleared, state.at, &state.mark) == (before.cleared, before.at, &before.mark);
-            if batch.is_changed() || !is_same {
-                state.write(&connection)?;
-            }
-            Ok(outcome)
-        })
+        let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
+        let before = self.state(&transaction)?;
+        let mut state = State {
+            generation: before.generation + 1,
+            ..before.clone()
+        };
+        let mut batch = Batch::new(&transaction, state.generation);
+        let outcome = write(&mut batch, &mut state)?;
+        batch.flush()?;
+        // Without a change, others need not read anything again.
+        let is_same = (state.cleared, state.at, &state.mark) == (before.cleared, before.at, &before.mark);
+        if batch.is_changed() || !is_same {
+            state.write(&transaction)?;
+        }
+        transaction.commit()?;
+        Ok(outcome)
     }
 
     /// Repeats `work` as long as the index turns out to be damaged or behind, which repairing and other processes may cause.
@@ -401,14 +394,29 @@ impl Index {
 
     /// Does `work`; if the index turns out to be damaged, replaces it by an empty one for the next attempt.
     fn repaired<T>(&self, work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
-        let outcome = work();
-        if matches!(&outcome, Err(error) if error.is_damage()) {
-            let mut writer = self.writer.lock();
-            self.readers.lock().clear();
-            *writer = file::repair(&self.path, &self.recipe, self.cleared.load(Ordering::Acquire))?;
-            *self.columns.lock() = Arc::default();
-            self.is_checked.store(false, Ordering::Release);
-        }
-        outcome
+        let error = match work() {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let Some(damage) = error.damage() else {
+            return Err(error);
+        };
+        let mut writer = self.writer.lock();
+        self.readers.clear();
+        let seen = self.cleared.load(Ordering::Acquire);
+        let is_renewed = |connection: &Connection| {
+            connection.query_row("SELECT cleared <> ? FROM state", [seen], |row| row.get(0))
+        };
+        let repaired = WORDS.repair(&self.path, &Recipe(&self.recipe), damage, is_renewed)?;
+        let Some(repaired) = repaired else {
+            return Err(error);
+        };
+        *writer = repaired;
+        *self.columns.lock() = Arc::default();
+        self.is_checked.store(false, Ordering::Release);
+        Err(match error {
+            IndexError::Sqlite(error) => IndexError::damaged(error.to_string()),
+            error => error,
+        })
     }
 }
