@@ -2,8 +2,8 @@
 
 use std::{io, path::PathBuf};
 
-use rusqlite::ErrorCode;
 use tabellion_embed::ModelError;
+use tabellion_sqlite::{Damage, FileError};
 
 /// Why vectors were not made or compared. Texts, and searches by words, are never affected.
 #[derive(Debug, thiserror::Error)]
@@ -34,16 +34,18 @@ impl MeaningError {
         |source| Self::Io { path, source }
     }
 
-    /// Returns whether the file is not what this version writes.
-    pub(crate) fn is_damage(&self) -> bool {
-        let Self::Database(error) = self else { return false };
-        match error.sqlite_error_code() {
-            Some(code) => matches!(
-                code,
-                ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown
-            ),
-            // Tables that hold something else.
-            None => true,
+    /// Returns how the error speaks against the file.
+    pub(crate) fn damage(&self) -> Option<Damage> {
+        let Self::Database(error) = self else { return None };
+        Damage::in_derived(error)
+    }
+}
+
+impl From<FileError> for MeaningError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Sqlite(error) => Self::Database(error),
+            FileError::Io { path, source } => Self::Io { path, source },
         }
     }
 }

@@ -30,6 +30,11 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// Returns the generation of the file that was read; 0 if none was.
+    pub(crate) fn generation(&self) -> i64 {
+        self.generation
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }

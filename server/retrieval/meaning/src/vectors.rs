@@ -10,8 +10,9 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use rusqlite::{Connection, TransactionBehavior, params};
 use tabellion_embed::Quantized;
 use tabellion_retrieval::TextKey;
+use tabellion_sqlite::VECTORS;
 
-use crate::{MeaningError, file, memory::Memory};
+use crate::{MeaningError, file::Fingerprint, memory::Memory};
 
 /// How long a search waits for what the thread with the lowest priority holds.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(50);
@@ -30,7 +31,7 @@ impl Vectors {
         Ok(Self {
             path: path.to_owned(),
             fingerprint: fingerprint.to_owned(),
-            connection: Mutex::new(file::open(path, fingerprint)?),
+            connection: Mutex::new(VECTORS.open(path, &Fingerprint(fingerprint))?),
             memory: RwLock::default(),
         })
     }
@@ -42,8 +43,17 @@ impl Vectors {
     ) -> Result<T, MeaningError> {
         let mut connection = self.connection.lock();
         let outcome = work(&mut connection);
-        if matches!(&outcome, Err(error) if error.is_damage()) {
-            *connection = file::repair(&self.path, &self.fingerprint)?;
+        if let Some(damage) = outcome.as_ref().err().and_then(MeaningError::damage) {
+            let content = Fingerprint(&self.fingerprint);
+            let seen = self.memory.read_recursive().generation();
+            let is_renewed = |connection: &Connection| {
+                // Generations of a new file are larger by far than one more.
+                let sql = "SELECT ?1 <> 0 AND generation > ?1 + 1000000 FROM state";
+                connection.query_row(sql, [seen], |row| row.get(0))
+            };
+            if let Some(repaired) = VECTORS.repair(&self.path, &content, damage, is_renewed)? {
+                *connection = repaired;
+            }
         }
         outcome
     }
