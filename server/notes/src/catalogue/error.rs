@@ -1,9 +1,10 @@
 //! Why the catalogue did not answer, each with what to do next.
 
-use std::{io, path::Path};
+use std::io;
 
 use rusqlite::ErrorCode;
 use tabellion_library::walk::FolderError;
+use tabellion_sqlite::{Damage, FileError, is_busy};
 
 /// Why the catalogue did not answer. Notes are never affected.
 #[derive(Debug, thiserror::Error)]
@@ -32,15 +33,13 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        move |source| Self::Io {
-            path: path.display().to_string(),
-            source,
+    /// Returns how the error speaks against the file.
+    pub(crate) fn damage(&self) -> Option<Damage> {
+        match self {
+            Self::Damaged(_) => Some(Damage::Proven),
+            Self::Sqlite(error) => Damage::in_derived(error),
+            _ => None,
         }
-    }
-
-    pub(crate) fn is_damage(&self) -> bool {
-        matches!(self, Self::Damaged(_))
     }
 }
 
@@ -56,29 +55,24 @@ fn advice(error: &rusqlite::Error) -> &'static str {
 
 impl From<rusqlite::Error> for CatalogueError {
     fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::Error::{
-            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows,
-        };
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
-            // The last is a table that is not as this program creates it.
-            Some(
-                ErrorCode::DatabaseCorrupt
-                | ErrorCode::NotADatabase
-                | ErrorCode::ConstraintViolation
-                | ErrorCode::Unknown,
-            ) => Self::Damaged(error.to_string()),
-            None if matches!(
-                error,
-                QueryReturnedNoRows
-                    | InvalidColumnType(..)
-                    | FromSqlConversionFailure(..)
-                    | IntegralValueOutOfRange(..)
-            ) =>
-            {
-                Self::Damaged(error.to_string())
-            }
-            _ => Self::Sqlite(error),
+        if is_busy(&error) {
+            Self::Busy
+        } else if Damage::in_derived(&error) == Some(Damage::Proven) {
+            Self::Damaged(error.to_string())
+        } else {
+            Self::Sqlite(error)
+        }
+    }
+}
+
+impl From<FileError> for CatalogueError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Sqlite(error) => error.into(),
+            FileError::Io { path, source } => Self::Io {
+                path: path.display().to_string(),
+                source,
+            },
         }
     }
 }

@@ -28,6 +28,8 @@ use std::{
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, TransactionBehavior};
+use tabellion_platform::create_folders;
+use tabellion_sqlite::{FileError, NOTES, Pool};
 
 pub use self::{
     error::CatalogueError,
@@ -35,6 +37,7 @@ pub use self::{
     read::{Entry, FoundLink, Selection, Snapshot},
 };
 use self::{
+    file::Tables,
     follow::{Difference, Known},
     write::Writer,
 };
@@ -49,7 +52,7 @@ const FILES_AT_ONCE: usize = 2000;
 pub struct Catalogue {
     path: PathBuf,
     writer: Mutex<Connection>,
-    readers: Mutex<Vec<Connection>>,
+    readers: Pool,
     known: Mutex<Arc<Cached>>,
     /// The last generation that was read.
     seen: AtomicI64,
@@ -81,10 +84,16 @@ impl Catalogue {
     /// # Errors
     /// If the file can't be created or written.
     pub fn open(path: &Path) -> Result<Self, CatalogueError> {
+        if let Some(folder) = path.parent() {
+            create_folders(folder, 2).map_err(|source| FileError::Io {
+                path: folder.into(),
+                source,
+            })?;
+        }
         Ok(Self {
             path: path.into(),
-            writer: Mutex::new(file::open(path)?),
-            readers: Mutex::default(),
+            writer: Mutex::new(NOTES.open(path, &Tables)?),
+            readers: Pool::new(MAX_IDLE),
             known: Mutex::default(),
             seen: AtomicI64::new(0),
         })
@@ -95,13 +104,10 @@ impl Catalogue {
     /// # Errors
     /// If the library can't be listed, or the catalogue can't be written.
     pub fn follow(&self, files: &dyn Files) -> Result<Followed, CatalogueError> {
-        self.repaired(|| self.try_follow(files)).or_else(|error| {
-            if error.is_damage() {
-                self.try_follow(files)
-            } else {
-                Err(error)
-            }
-        })
+        match self.repaired(|| self.try_follow(files)) {
+            Err(CatalogueError::Damaged(_)) => self.try_follow(files),
+            outcome => outcome,
+        }
     }
 
     fn try_follow(&self, files: &dyn Files) -> Result<Followed, CatalogueError> {
@@ -157,21 +163,14 @@ impl Catalogue {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, CatalogueError>,
     ) -> Result<T, CatalogueError> {
-        let idle = self.readers.lock().pop();
-        let connection = idle.map_or_else(|| file::connect(&self.path), Ok)?;
-        connection.execute_batch("BEGIN")?;
-        let outcome = file::generation(&connection).and_then(|generation| {
-            self.seen.store(generation, Ordering::Release);
-            read(&connection)
-        });
-        let is_sound = !matches!(&outcome, Err(error) if error.is_damage());
-        if connection.execute_batch("ROLLBACK").is_ok() && is_sound {
-            let mut readers = self.readers.lock();
-            if readers.len() < MAX_IDLE {
-                readers.push(connection);
-            }
-        }
-        outcome
+        self.readers.read(
+            || Ok(NOTES.connect(&self.path)?),
+            |connection| {
+                let generation = file::generation(connection)?;
+                self.seen.store(generation, Ordering::Release);
+                read(connection)
+            },
+        )
     }
 
     /// Returns the stat fields that the catalogue has, read again only if it has changed.
@@ -194,13 +193,26 @@ impl Catalogue {
 
     /// Does `work`; if the catalogue turns out to be damaged, empties it for the next attempt.
     fn repaired<T>(&self, work: impl FnOnce() -> Result<T, CatalogueError>) -> Result<T, CatalogueError> {
-        let outcome = work();
-        if matches!(&outcome, Err(error) if error.is_damage()) {
-            let mut writer = self.writer.lock();
-            self.readers.lock().clear();
-            *writer = file::repair(&self.path, self.seen.load(Ordering::Acquire))?;
-            *self.known.lock() = Arc::default();
-        }
-        outcome
+        let error = match work() {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let Some(damage) = error.damage() else {
+            return Err(error);
+        };
+        let mut writer = self.writer.lock();
+        self.readers.clear();
+        // Generations of a new file are larger by far than one more.
+        let seen = self.seen.load(Ordering::Acquire).saturating_add(1_000_000);
+        let is_renewed = |connection: &Connection| Ok(file::generation(connection)? > seen);
+        let Some(repaired) = NOTES.repair(&self.path, &Tables, damage, is_renewed)? else {
+            return Err(error);
+        };
+        *writer = repaired;
+        *self.known.lock() = Arc::default();
+        Err(match error {
+            CatalogueError::Sqlite(error) => CatalogueError::Damaged(error.to_string()),
+            error => error,
+        })
     }
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::Value;
+use tabellion_sqlite::new_generation;
 use uuid::Uuid;
 
 use super::{
-    file::now_nanos,
     follow::{Content, NANOS, Parsed, Read},
     read::{blob, uuid},
 };
@@ -201,7 +201,7 @@ impl<'c> Writer<'c> {
         if self.sequence > first {
             let sql = "INSERT INTO batch VALUES (?, ?)";
             self.connection
-                .execute(sql, params![self.sequence, now_nanos()])?;
+                .execute(sql, params![self.sequence, new_generation()])?;
         }
         let sql = "UPDATE state SET generation = generation + 1, sequence = ?";
         self.connection.execute(sql, [self.sequence])?;
