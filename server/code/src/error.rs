@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use tabellion_sqlite::{FileError, is_busy};
+
 /// Why a run or a search failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -49,24 +51,23 @@ impl CodeError {
         let Self::Database(error) = self else { return false };
         error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly)
     }
-
-    /// Returns whether the file is not what this version writes.
-    pub(crate) fn is_damage(&self) -> bool {
-        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        let Self::Database(error) = self else { return false };
-        match error.sqlite_error_code() {
-            Some(code) => matches!(code, DatabaseCorrupt | NotADatabase),
-            // Tables that are missing, or hold something else.
-            None => true,
-        }
-    }
 }
 
 impl From<rusqlite::Error> for CodeError {
     fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => Self::Busy,
-            _ => Self::Database(error),
+        if is_busy(&error) {
+            Self::Busy
+        } else {
+            Self::Database(error)
+        }
+    }
+}
+
+impl From<FileError> for CodeError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Sqlite(error) => error.into(),
+            FileError::Io { path, source } => Self::Io { path, source },
         }
     }
 }

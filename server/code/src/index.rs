@@ -12,11 +12,12 @@ use std::{
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use tabellion_platform::{FileLock, try_lock_file, try_share_lock};
+use tabellion_sqlite::{CODE, Pool};
 
 use crate::{
     CodeError, Entry, Failed, Stop, Tree,
     columns::Columns,
-    file,
+    file::Tables,
     run::{self, Step},
     write,
 };
@@ -26,6 +27,8 @@ pub const MAX_FAILURES: usize = 20;
 /// How often the process of a run may end before the run does, without a file stored in between, until the run counts as failed: what it
 /// reads may be what ends the process.
 const MAX_DEATHS: i64 = 2;
+/// Number of connections that are kept for later calls.
+const MAX_IDLE: usize = 8;
 /// How long a run waits for those that look whether it runs.
 const LOOKED_AT: Duration = Duration::from_secs(2);
 
@@ -99,20 +102,12 @@ pub struct Outcome {
 /// An index of source files: collections of files, in one SQLite file. It can be shared by threads and processes.
 pub struct CodeIndex {
     path: PathBuf,
-    idle: Mutex<Idle>,
+    idle: Pool,
     /// Held by the thread that writes. SQLite has writers try again after a while, and one of many could always come too late; those
     /// who wait for this come one after another.
     turn: Mutex<()>,
     /// What readers know of collections, by key.
     columns: Mutex<HashMap<String, Arc<Columns>>>,
-}
-
-/// Connections that nothing uses at the moment.
-#[derive(Default)]
-struct Idle {
-    connections: Vec<Connection>,
-    /// How often all connections were given up. Those that are older are not kept.
-    generation: u64,
 }
 
 impl CodeIndex {
@@ -121,13 +116,11 @@ impl CodeIndex {
     /// # Errors
     /// If the file can't be made or read.
     pub fn open(path: &Path) -> Result<Self, CodeError> {
-        let connection = file::open(path)?;
+        let idle = Pool::new(MAX_IDLE);
+        idle.put(idle.take(|| CODE.open(path, &Tables))?);
         Ok(Self {
             path: path.to_owned(),
-            idle: Mutex::new(Idle {
-                connections: vec![connection],
-                generation: 0,
-            }),
+            idle,
             turn: Mutex::default(),
             columns: Mutex::default(),
         })
@@ -138,23 +131,13 @@ impl CodeIndex {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, CodeError>,
     ) -> Result<T, CodeError> {
-        let (idle, generation) = {
-            let mut idle = self.idle.lock();
-            (idle.connections.pop(), idle.generation)
-        };
-        let mut connection = match idle {
-            Some(connection) => connection,
-            None => file::connect(&self.path)?,
-        };
+        let mut connection = self.idle.take(|| CODE.connect(&self.path))?;
         let result = work(&mut connection);
         match &result {
-            Ok(_) => {
-                let mut idle = self.idle.lock();
-                if idle.generation == generation {
-                    idle.connections.push(connection);
-                }
-            }
-            Err(error) if error.is_read_only() => self.give_up_connections(),
+            Ok(_) => self.idle.put(connection),
+            // While a disk fails, SQLite opens files for reading only, and connections share one of these files as long as any of them
+            // is open.
+            Err(error) if error.is_read_only() => self.idle.clear(),
             Err(_) => {}
         }
         result
@@ -171,7 +154,7 @@ impl CodeIndex {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, CodeError>,
     ) -> Result<T, CodeError> {
         loop {
-            if let Some(_turn) = self.turn.try_lock_for(file::BUSY_TIMEOUT) {
+            if let Some(_turn) = self.turn.try_lock_for(CODE.busy_timeout) {
                 match write::begin(connection) {
                     Ok(transaction) => {
                         let result = work(&transaction)?;
@@ -186,17 +169,6 @@ impl CodeIndex {
                 return Err(CodeError::Busy);
             }
         }
-    }
-
-    /// Closes all connections, so that the next ones may write. While a disk fails, SQLite opens files for reading only, and connections
-    /// share one of these files as long as any of them is open.
-    fn give_up_connections(&self) {
-        let old = {
-            let mut idle = self.idle.lock();
-            idle.generation += 1;
-            std::mem::take(&mut idle.connections)
-        };
-        drop(old);
     }
 
     /// Begins a run of a collection: from now on its state is `indexing`, until the run is done or dropped. `operation` names it.
@@ -356,7 +328,7 @@ pub fn abandoned(path: &Path) -> Result<u64, CodeError> {
     if !path.exists() {
         return Ok(0);
     }
-    let connection = Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let connection = CODE.connect_read_only(path)?;
     let sql = "SELECT count(*) FROM collection WHERE state = 'failed' AND deaths >= ?";
     Ok(connection.query_row(sql, [MAX_DEATHS], |row| row.get::<_, i64>(0))? as u64)
 }

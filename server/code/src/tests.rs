@@ -356,7 +356,9 @@ fn a_run_waits_as_long_as_another_process_writes_unless_it_is_to_end() {
     let bench = Bench::new();
     let stop = Stop::default();
     let runs = ["waits", "ends"].map(|key| bench.index.begin(key, "run").unwrap());
-    let other = crate::file::connect(&bench.folder.path().join("code.db")).unwrap();
+    let other = tabellion_sqlite::CODE
+        .connect(&bench.folder.path().join("code.db"))
+        .unwrap();
     let writes = crate::write::begin(&other).unwrap();
     thread::scope(|scope| {
         let [waits, ends] = runs;
