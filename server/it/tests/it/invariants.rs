@@ -210,7 +210,12 @@ fn the_servers_crates_depend_only_downwards() {
         ("tabellion-markdown", &[]),
         (
             "tabellion-library",
-            &["tabellion-markdown", "tabellion-platform", "tabellion-runtime"],
+            &[
+                "tabellion-markdown",
+                "tabellion-platform",
+                "tabellion-runtime",
+                "tabellion-sqlite",
+            ],
         ),
         ("tabellion-records", &["tabellion-platform", "tabellion-runtime"]),
         ("tabellion-retrieval", &["tabellion-sqlite"]),

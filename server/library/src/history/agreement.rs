@@ -7,13 +7,13 @@ use std::{
 };
 
 use gix::ObjectId;
-use rusqlite::OpenFlags;
 use tabellion_runtime::Failure;
+use tabellion_sqlite::LOG;
 
 use super::{
     LogEntry,
     ancestry::{CommitData, Walk},
-    cache::Cache,
+    cache::{Cache, CacheError},
     changes,
 };
 
@@ -120,24 +120,24 @@ fn named_paths(commit: &CommitData) -> Option<BTreeSet<String>> {
 
 /// Looks at the cache's file as it is, without its journal, so that nothing is written.
 fn state(file: &Path, prefix: &str, entries: &BTreeSet<String>, are_all: bool) -> CacheState {
-    let Some(path) = file.to_str().filter(|_| file.exists()) else {
+    if !file.exists() {
         return CacheState::Missing;
-    };
+    }
     let journal = file.with_extension("sqlite-wal");
     let in_use = journal.metadata().is_ok_and(|journal| journal.len() > 0);
-    let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let uri = format!("file:{escaped}?immutable=1");
-    let looked_at = Cache::connect(Path::new(&uri), flags).and_then(|cache| {
-        cache.check()?;
-        let is_ours = cache.is_ours()? && cache.state()?.is_some();
-        Ok(if is_ours {
-            Some(cache.entries(0, prefix, usize::MAX)?)
-        } else {
-            None
-        })
-    });
+    let looked_at = LOG
+        .connect_unchanging(file)
+        .map_err(CacheError::from)
+        .and_then(|database| {
+            let cache = Cache { database };
+            cache.check()?;
+            let is_ours = cache.is_ours()? && cache.state()?.is_some();
+            Ok(if is_ours {
+                Some(cache.entries(0, prefix, usize::MAX)?)
+            } else {
+                None
+            })
+        });
     match looked_at {
         Ok(Some(cached)) if cached.iter().all(|entry| entries.contains(&entry.commit)) => CacheState::Agrees,
         // The cache may know a branch that is not checked out, or commits before those that were read.

@@ -4,19 +4,18 @@ use std::{
     collections::HashMap,
     fs, io,
     ops::ControlFlow,
-    path::{Path, PathBuf},
+    path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
 
 use gix::ObjectId;
-use rusqlite::{
-    Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, config::DbConfig, params,
-};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use tabellion_runtime::Failure;
+use tabellion_sqlite::{Content as _, FileError, LOG, beside, is_busy};
 
 use super::{
     ancestry::{CommitData, Visited, Walk},
-    cache::{APPLICATION, Cache, CacheError, Meeting, Position, State, VERSION},
+    cache::{Cache, CacheError, Meeting, Position, State, Tables},
     changes::{self, Touched},
     is_entry,
 };
@@ -28,8 +27,6 @@ const INDEXES: &str = "CREATE UNIQUE INDEX walk_id ON walk (id);
     CREATE INDEX entry_key ON entry (key) WHERE key IS NOT NULL;";
 /// SQLite's page cache of the builder, in kibibytes (negative, as SQLite requires).
 const PAGE_CACHE: i32 = -8 * 1024;
-/// The write-ahead log is truncated to this size.
-const MAX_WAL_BYTES: i32 = 1 << 20;
 /// Number of commits whose changes are written in one transaction.
 const CHANGES_BATCH: i64 = 500;
 /// Upper bound of new commits whose changes are written with them, in one transaction.
@@ -75,24 +72,16 @@ impl From<rusqlite::Error> for BuildError {
     }
 }
 
+impl From<FileError> for BuildError {
+    fn from(error: FileError) -> Self {
+        CacheError::from(error).into()
+    }
+}
+
 impl From<Failure> for BuildError {
     fn from(failure: Failure) -> Self {
         Self::Repository(failure)
     }
-}
-
-/// Returns the path of a file beside the cache.
-pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
 }
 
 /// The cache, open for writing.
@@ -102,8 +91,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// Opens the cache in `file`, and creates it if necessary. An invalid file is emptied in place, because other processes
-    /// may have it open.
+    /// Opens the cache in `file`, and creates it if necessary. A file that is damaged or of a different version is emptied.
     pub(super) fn open(file: &Path) -> Result<Self, BuildError> {
         if let Some(folder) = file.parent() {
             // If the folder can't be created, neither can the file; that error is reported.
@@ -116,27 +104,17 @@ impl Builder {
                 let _ = fs::remove_file(beside(file, ending));
             }
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let cache = Cache::connect(file, flags)?;
-        let sound = cache.check().and_then(|()| cache.is_ours());
-        match sound.map_err(BuildError::from) {
-            Ok(true) => {}
-            Err(BuildError::Busy) => return Err(BuildError::Busy),
-            Ok(false) | Err(_) => reset(&cache.database)?,
-        }
-        let database = &cache.database;
+        let database = LOG.open_shared(file, &Tables)?;
         let mode: String = database.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
         if mode != "wal" {
             // A reader would have to wait for a writer.
             return Err(BuildError::Cache(CacheError::Content));
         }
-        database.pragma_update(None, "synchronous", "NORMAL")?;
         database.pragma_update(None, "cache_size", PAGE_CACHE)?;
-        database.pragma_update(None, "journal_size_limit", MAX_WAL_BYTES)?;
-        let file = file_id_at(file);
-        Ok(Self { cache, file })
+        Ok(Self {
+            cache: Cache { database },
+            file: file_id_at(file),
+        })
     }
 
     /// Returns true if the open file is still the one with that name.
@@ -281,9 +259,8 @@ impl Builder {
             "DROP TABLE IF EXISTS state; DROP TABLE IF EXISTS walk; DROP TABLE IF EXISTS entry;
              DROP TABLE IF EXISTS path; DROP TABLE IF EXISTS change;",
         )?;
-        database.execute_batch(include_str!("schema.sql"))?;
-        database.pragma_update(None, "application_id", APPLICATION)?;
-        database.pragma_update(None, "user_version", VERSION)?;
+        Tables.create(database)?;
+        LOG.set_format(database)?;
         let mut walk = Walk::from(git, head)?;
         let mut place = 0;
         while let Some(visited) = walk.next(git)? {
@@ -351,14 +328,6 @@ struct Newer {
     commits: Vec<Visited>,
     /// What each changed; `None` if that is to be looked up later.
     changes: Option<Vec<Vec<Touched>>>,
-}
-
-/// Turns any file into an empty database, in the way that SQLite documents.
-fn reset(database: &Connection) -> Result<(), BuildError> {
-    database.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
-    let emptied = database.execute_batch("VACUUM");
-    database.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, false)?;
-    Ok(emptied?)
 }
 
 fn check(stop: &AtomicBool) -> Result<(), BuildError> {

@@ -6,11 +6,12 @@
 //!
 //! Readers never wait for it: a lock held by another process is an error, and readers continue without the cache.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use chrono::DateTime;
 use gix::ObjectId;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, config::DbConfig, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use tabellion_sqlite::{Content, FileError, Format, LOG, check};
 
 use super::{
     super::commit_message::{Record, RecordedCall},
@@ -18,10 +19,6 @@ use super::{
     changes::ANY,
 };
 
-/// SQLite application id of the database.
-pub(super) const APPLICATION: i32 = i32::from_be_bytes(*b"Tbll");
-/// Changes with the schema and with the meaning of its rows.
-pub(super) const VERSION: i32 = 5;
 /// SQLite's page cache of a reader, in kibibytes (negative, as SQLite requires).
 const READER_PAGE_CACHE: i32 = -512;
 
@@ -31,9 +28,34 @@ pub(super) enum CacheError {
     /// An error of SQLite.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
+    /// The file can't be created or locked.
+    #[error(transparent)]
+    File(FileError),
     /// The file belongs to another program or version, or is damaged.
     #[error("the file does not hold what it should")]
     Content,
+}
+
+impl From<FileError> for CacheError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Sqlite(error) => Self::Sqlite(error),
+            error => Self::File(error),
+        }
+    }
+}
+
+/// The tables of a cache, without the indexes that its builder adds. All of it is read, because its writer is unknown.
+pub(super) struct Tables;
+
+impl Content for Tables {
+    fn create(&self, connection: &Connection) -> rusqlite::Result<()> {
+        connection.execute_batch(include_str!("schema.sql"))
+    }
+
+    fn is_current(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        check(connection).map(|problem| problem.is_none())
+    }
 }
 
 /// A commit's position in the cached walk.
@@ -58,11 +80,9 @@ impl Cache {
     /// Opens the cache in `file` for reading. With `check`, verifies all of it, because its writer is unknown.
     pub(super) fn open(file: &Path, check: bool) -> Result<Self, CacheError> {
         // A reader of a database in WAL mode writes to its shared memory.
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let cache = Self::connect(file, flags)?;
-        cache
-            .database
-            .pragma_update(None, "cache_size", READER_PAGE_CACHE)?;
+        let database = LOG.connect(file)?;
+        database.pragma_update(None, "cache_size", READER_PAGE_CACHE)?;
+        let cache = Self { database };
         if !cache.is_ours()? || cache.state()?.is_none() {
             return Err(CacheError::Content);
         }
@@ -72,28 +92,16 @@ impl Cache {
         Ok(cache)
     }
 
-    pub(super) fn connect(file: &Path, flags: OpenFlags) -> Result<Self, CacheError> {
-        let database = Connection::open_with_flags(file, flags)?;
-        database.busy_timeout(Duration::ZERO)?;
-        // Checkpoints are made by the keeper, not when a connection is closed.
-        database.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        Ok(Self { database })
-    }
-
     /// Returns true if the file is this program's and has this version.
     pub(super) fn is_ours(&self) -> Result<bool, CacheError> {
-        let pragma = |name| {
-            self.database
-                .pragma_query_value(None, name, |row| row.get::<_, i32>(0))
-        };
-        Ok(pragma("application_id")? == APPLICATION && pragma("user_version")? == VERSION)
+        Ok(LOG.format(&self.database)? == Format::Current)
     }
 
     /// Fails if another version has taken over the file since it was opened.
     fn check_version(&self) -> Result<(), CacheError> {
         let mut query = self.database.prepare_cached("PRAGMA user_version")?;
         let version: i32 = query.query_row([], |row| row.get(0))?;
-        if version == VERSION {
+        if version == LOG.format {
             Ok(())
         } else {
             Err(CacheError::Content)
@@ -102,13 +110,9 @@ impl Cache {
 
     /// Fails if the file is damaged.
     pub(super) fn check(&self) -> Result<(), CacheError> {
-        let verdict: String = self
-            .database
-            .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
-        if verdict == "ok" {
-            Ok(())
-        } else {
-            Err(CacheError::Content)
+        match check(&self.database)? {
+            Some(_) => Err(CacheError::Content),
+            None => Ok(()),
         }
     }
 

@@ -19,9 +19,10 @@ use super::{
         attempts::{Attempt, Attempts},
         failures::InRepository,
     },
-    build::{BuildError, Builder, beside},
+    build::{BuildError, Builder},
 };
 use tabellion_platform::{self as platform, FileLock};
+use tabellion_sqlite::beside;
 
 /// Delay after the first new commit; commits made meanwhile are written with it.
 const UPDATE_DELAY: Duration = Duration::from_millis(100);
