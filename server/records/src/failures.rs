@@ -2,8 +2,9 @@
 
 use std::{io, path::Path};
 
-use rusqlite::{Error, ErrorCode, ffi::SQLITE_IOERR_SHORT_READ};
+use rusqlite::{Error, ErrorCode};
 use tabellion_runtime::{Failure, FailureKind};
+use tabellion_sqlite::{is_busy, is_damage};
 
 /// Adds to an error of SQLite what was done.
 pub(crate) trait Doing<T> {
@@ -19,7 +20,7 @@ impl<T> Doing<T> for Result<T, Error> {
 
 fn failure(what: &str, error: Error) -> Failure {
     let (kind, message) = match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
+        _ if is_busy(&error) => (
             FailureKind::Busy,
             "another process is changing the data; try again".to_owned(),
         ),
@@ -31,14 +32,13 @@ fn failure(what: &str, error: Error) -> Failure {
             FailureKind::TooLarge,
             "a value is too large to be kept".to_owned(),
         ),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => (FailureKind::Io, is_damaged(what)),
-        // The write-ahead log was cut while it was in use.
-        _ if error
-            .sqlite_error()
-            .is_some_and(|error| error.extended_code == SQLITE_IOERR_SHORT_READ) =>
-        {
-            (FailureKind::Io, is_damaged(what))
-        }
+        _ if is_damage(&error) => (
+            FailureKind::Io,
+            format!(
+                "can't {what}: the data file is damaged; stop the server, then run `tabellion data recover`, which makes the tables \
+                 anew from the log, or put a backup in its place"
+            ),
+        ),
         Some(ErrorCode::DiskFull) => (
             FailureKind::Io,
             format!("can't {what}: the disk is full; free some space; nothing has changed"),
@@ -65,13 +65,6 @@ fn failure(what: &str, error: Error) -> Failure {
         Some(rule) => failure.with("rule", rule),
         None => failure,
     }
-}
-
-fn is_damaged(what: &str) -> String {
-    format!(
-        "can't {what}: the data file is damaged; stop the server, then run `tabellion data recover`, which makes the tables anew \
-         from the log, or put a backup in its place"
-    )
 }
 
 /// Returns the failure of an access to a file.

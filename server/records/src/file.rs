@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, Transaction, TransactionBehavior, config::DbConfig};
 use tabellion_platform::{self as platform, create_own, lock_file};
 use tabellion_runtime::{Failure, FailureKind, rows::identity, spec::RowsSpec};
+use tabellion_sqlite::{Format, ROWS};
 
 use crate::{
-    BUSY_TIMEOUT,
     failures::{Doing, at, damaged, refused},
     inspection::{Standing, standing},
     layout::{self, Layout},
@@ -23,13 +23,6 @@ use crate::{
     usage::{self, Usage},
     write::{REMOVED, keep_id},
 };
-
-/// SQLite application id of a data file.
-pub(crate) const APPLICATION: i32 = i32::from_be_bytes(*b"Tblr");
-/// Version of the store's own tables and of the log's form.
-pub(crate) const FORMAT: i32 = 2;
-/// Number of prepared statements that a connection keeps.
-const STATEMENT_CAPACITY: usize = 256;
 
 /// What opening may do to a data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +104,7 @@ fn existing(path: PathBuf, spec: &'static RowsSpec) -> Result<Opened, Failure> {
         moves_log_when_closed(&connection, true)?;
     }
     connection
-        .busy_timeout(BUSY_TIMEOUT)
+        .busy_timeout(ROWS.busy_timeout)
         .doing("open the data file")?;
     Ok(Opened {
         path,
@@ -168,14 +161,17 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
 
 /// As [`connect`], to whatever is left of the file.
 pub(crate) fn connect_unchecked(path: &Path) -> Result<Connection, Failure> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).doing("open the data file")?;
-    // If the log of writes could not be read, closing would take it for empty and remove it.
-    moves_log_when_closed(&connection, false)?;
-    match configure(&connection) {
-        Err(error) if is_denied(&error) && is_on_read_only_system(path) => connect_unchanging(path),
-        configured => configured.doing("open the data file").map(|()| connection),
+    let connection = match ROWS.connect(path) {
+        // There is no place for what SQLite keeps beside the file.
+        Err(error) if is_denied(&error) && is_on_read_only_system(path) => ROWS.connect_unchanging(path),
+        connected => connected,
     }
+    .doing("open the data file")?;
+    // Statements are prepared once: without this, each value that is compared with a column of a partial index prepares them anew.
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .doing("open the data file")?;
+    Ok(connection)
 }
 
 /// Sets whether closing the last connection to the file moves the log of writes into it.
@@ -195,24 +191,6 @@ fn check_writable(connection: &Connection) -> Result<(), Failure> {
     }
     let tried = connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
     tried.doing("open the data file")
-}
-
-/// Opens a connection to a file that can't change, because its file system is read-only; there is no place for what SQLite keeps beside it.
-fn connect_unchanging(path: &Path) -> Result<Connection, Failure> {
-    let mut uri = "file:".to_owned();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(char::from(*byte)),
-            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
-            byte => uri += &format!("%{byte:02x}"),
-        }
-    }
-    uri += "?immutable=1";
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(uri, flags).doing("open the data file")?;
-    configure(&connection).doing("open the data file")?;
-    Ok(connection)
 }
 
 fn is_denied(error: &rusqlite::Error) -> bool {
@@ -241,17 +219,6 @@ fn opened_to_write(path: &Path) -> Option<io::ErrorKind> {
     opened.err().map(|error| error.kind())
 }
 
-fn configure(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENT_CAPACITY);
-    // Statements are prepared once: without this, each value that is compared with a column of a partial index prepares them anew.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.execute_batch(
-        "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
-         PRAGMA temp_store = MEMORY; PRAGMA schema_version",
-    )
-}
-
 /// Creates the tables, or compares them with the contract's.
 fn set_up(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Result<(), Failure> {
     let mode: String = connection
@@ -262,25 +229,19 @@ fn set_up(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Res
             "the data folder's file system lacks what SQLite's WAL needs ({mode})"
         )));
     }
-    let tables: i64 = connection
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .doing("open the data file")?;
-    if tables == 0 {
+    let format = || ROWS.format(connection).doing("read the data file");
+    if format()? == Format::Empty {
         return create(connection, spec);
     }
     compare(connection, spec, start)?;
-    let is_older = || {
-        let format = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i32>(0));
-        format.map(|format| format < FORMAT).doing("read the data file")
-    };
-    if !is_older()? {
+    if !matches!(format()?, Format::Older(_)) {
         return Ok(());
     }
     in_transaction(connection, || {
         // Another process may have done it meanwhile.
-        if is_older()? {
+        if let Format::Older(_) = format()? {
             keep_ids(connection, spec)?;
-            set_format(connection)?;
+            ROWS.set_format(connection).doing("create the tables")?;
         }
         Ok(())
     })
@@ -291,10 +252,7 @@ pub(crate) fn create(connection: &Connection, spec: &RowsSpec) -> Result<(), Fai
     in_transaction(connection, || {
         create_tables(connection, spec)?;
         mark::renew(connection)?;
-        connection
-            .execute_batch(&format!("PRAGMA application_id = {APPLICATION}"))
-            .doing("create the tables")?;
-        set_format(connection)
+        ROWS.set_format(connection).doing("create the tables")
     })
 }
 
@@ -309,12 +267,6 @@ fn keep_ids(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
             .try_for_each(|(row, entity)| keep_id(connection, entity.name, &identity(entity, &row.key)))
     })
     .map(drop)
-}
-
-fn set_format(connection: &Connection) -> Result<(), Failure> {
-    connection
-        .execute_batch(&format!("PRAGMA user_version = {FORMAT}"))
-        .doing("create the tables")
 }
 
 /// Creates the store's own tables and those of the entities.
@@ -389,18 +341,11 @@ pub(crate) fn in_transaction<T>(
     connection: &Connection,
     work: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    connection
-        .execute_batch("BEGIN IMMEDIATE")
-        .doing("begin a change")?;
-    let outcome = work().and_then(|outcome| {
-        connection.execute_batch("COMMIT").doing("write a change")?;
-        Ok(outcome)
-    });
-    if outcome.is_err() && !connection.is_autocommit() {
-        // The failure says more than that of undoing.
-        let _ = connection.execute_batch("ROLLBACK");
-    }
-    outcome
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+    let transaction = transaction.doing("begin a change")?;
+    let outcome = work()?;
+    transaction.commit().doing("write a change")?;
+    Ok(outcome)
 }
 
 #[cfg(test)]
@@ -414,7 +359,7 @@ mod tests {
         let writing = Connection::open(&path).expect("a database");
         writing.execute_batch("CREATE TABLE x (y)").expect("a table");
         check_writable(&writing).expect("it is writable");
-        let reading = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+        let reading = ROWS.connect_read_only(&path);
         let refused = check_writable(&reading.expect("a database")).expect_err("it is not");
         assert!(refused.to_string().contains("can't be written"), "{refused}");
     }

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use tabellion_runtime::{Failure, spec::RowsSpec};
+use tabellion_sqlite::{Format, ROWS};
 
 use crate::{
     failures::{Doing, damaged},
-    file::{self, APPLICATION, FORMAT},
+    file,
     layout::Layout,
     meta::meta,
 };
@@ -79,22 +80,17 @@ pub fn inspect(folder: &Path, spec: &RowsSpec) -> Result<Inspection, Failure> {
 
 /// Compares an open file with the contract.
 pub(crate) fn standing(connection: &Connection, spec: &RowsSpec) -> Result<Inspection, Failure> {
-    let number = |pragma: &str| -> Result<i32, Failure> {
-        let sql = format!("PRAGMA {pragma}");
-        connection
-            .query_row(&sql, [], |row| row.get(0))
-            .doing("read the data file")
-    };
     let foreign = |what: String| Inspection {
         version: String::new(),
         standing: Standing::Foreign(what),
     };
-    if number("application_id")? != APPLICATION {
+    let format = ROWS.format(connection).doing("read the data file")?;
+    if matches!(format, Format::Empty | Format::Foreign) {
         return Ok(foreign(
             "the data file is of another program; choose another folder with `--data`".into(),
         ));
     }
-    let (format, contract) = (number("user_version")?, meta(connection, "contract")?);
+    let contract = meta(connection, "contract")?;
     if contract.as_deref() != Some(spec.contract) {
         return Ok(foreign(format!(
             "the data file is not of the contract `{}`",
@@ -103,7 +99,7 @@ pub(crate) fn standing(connection: &Connection, spec: &RowsSpec) -> Result<Inspe
     }
     let version = meta(connection, "version")?.unwrap_or_default();
     let found = meta(connection, "layout")?.unwrap_or_default();
-    let standing = if format > FORMAT || parts(&version) > parts(spec.version) {
+    let standing = if matches!(format, Format::Newer(_)) || parts(&version) > parts(spec.version) {
         Standing::Newer
     } else {
         let found: Layout = serde_json::from_str(&found).map_err(damaged)?;

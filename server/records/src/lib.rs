@@ -63,10 +63,11 @@ use tabellion_runtime::{
     rows::{Plan, RowBefore, Within},
     spec::{FieldType, RowsSpec},
 };
+use tabellion_sqlite::Pool;
 
 use self::{
     failures::{Doing as _, damaged},
-    reading::{Pool, Reader},
+    reading::{MAX_IDLE, Reader},
     session::{Turn, Writer, Writing},
     usage::Usage,
 };
@@ -77,9 +78,6 @@ pub use self::{
     recovery::{Recovered, recover},
     upkeep::{Checked, backup, import},
 };
-
-/// How long a change waits for other processes.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long the end of a process waits for others that use the file.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -105,7 +103,7 @@ impl Records {
         let records = Self {
             spec,
             path: opened.path,
-            pool: Pool::default(),
+            pool: Pool::new(MAX_IDLE),
             writer: tokio::sync::Mutex::new(Mutex::new(Writing {
                 connection: opened.connection,
                 mark: opened.mark,

@@ -8,42 +8,23 @@ use tabellion_runtime::{
     rows::{Fresh, Select},
     spec::EntitySpec,
 };
+use tabellion_sqlite::Pooled;
 
 use crate::{Records, blocking::blocking, failures::Doing, fresh::Clock, query};
 
 /// Number of connections that are kept for later calls.
-const MAX_IDLE: usize = 8;
-
-/// Connections that wait for the next call that reads.
-#[derive(Debug, Default)]
-pub(crate) struct Pool(Mutex<Vec<Connection>>);
-
-impl Pool {
-    fn take(&self) -> Option<Connection> {
-        self.0.lock().pop()
-    }
-
-    fn put(&self, connection: Connection) {
-        let mut idle = self.0.lock();
-        if idle.len() < MAX_IDLE {
-            idle.push(connection);
-        }
-    }
-}
+pub(crate) const MAX_IDLE: usize = 8;
 
 /// One state of the tables, from the first read on.
 pub(crate) struct Reader<'a> {
     records: &'a Records,
-    connection: Mutex<Option<Connection>>,
+    connection: Mutex<Option<Pooled>>,
     clock: Clock,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn begin(records: &'a Records) -> Result<Self, Failure> {
-        let connection = match records.pool.take() {
-            Some(connection) => connection,
-            None => records.connect()?,
-        };
+        let connection = records.pool.take(|| records.connect())?;
         connection.execute_batch("BEGIN").doing("read the data")?;
         Ok(Self {
             records,

@@ -11,15 +11,13 @@ use std::{
 use rusqlite::Connection;
 use tabellion_platform::{remove_file, rename};
 use tabellion_runtime::{Failure, spec::RowsSpec};
+use tabellion_sqlite::{BESIDE, ROWS, beside};
 
 use crate::{
     failures::{Doing, at},
     file,
     usage::Usage,
 };
-
-/// What SQLite appends to the name of a file for those beside it.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Makes a data file with `fill`, and puts it in the place of the one at `path`, if there is one. Returns where that is kept.
 /// `usage` is the whole lock on the file.
@@ -71,8 +69,7 @@ fn make<T>(
 
 /// Removes a file that was being made when its process ended.
 fn remove(new: &Path) -> Result<(), Failure> {
-    let beside = BESIDE.iter().map(|suffix| with_suffix(new, suffix));
-    for path in beside.chain([new.to_owned()]) {
+    for path in BESIDE.into_iter().chain([""]).map(|ending| beside(new, ending)) {
         if path.exists() {
             remove_file(&path).map_err(at("remove", &path))?;
         }
@@ -90,8 +87,6 @@ pub(crate) fn is_pending(path: &Path) -> bool {
 }
 
 /// Puts a file that is ready in its place, unless that is done. Returns where the file that was there is kept.
-///
-/// The write-ahead log of the old file is moved first: beside the new file, it would be taken for its own.
 pub(crate) fn finish(path: &Path) -> Result<Option<PathBuf>, Failure> {
     let ready = ready(path);
     if !ready.exists() {
@@ -100,14 +95,7 @@ pub(crate) fn finish(path: &Path) -> Result<Option<PathBuf>, Failure> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let kept = free(path);
-    let mut is_kept = false;
-    for suffix in BESIDE.into_iter().chain([""]) {
-        let old = with_suffix(path, suffix);
-        if old.exists() {
-            rename(&old, &with_suffix(&kept, suffix)).map_err(at("move", &old))?;
-            is_kept |= suffix.is_empty();
-        }
-    }
+    let is_kept = ROWS.put_aside(path, &kept).map_err(at("move", path))?;
     file::sync(folder)?;
     rename(&ready, path).map_err(at("move", &ready))?;
     file::sync(folder)?;
@@ -122,8 +110,4 @@ fn free(path: &Path) -> PathBuf {
     names
         .find(|name| !fs::exists(name).unwrap_or(true))
         .unwrap_or(first)
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    PathBuf::from(format!("{}{suffix}", path.display()))
 }

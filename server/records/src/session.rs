@@ -7,7 +7,7 @@ use std::{
 
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tabellion_runtime::{
@@ -16,9 +16,10 @@ use tabellion_runtime::{
     rows::{Fresh, Select, content_id},
     spec::EntitySpec,
 };
+use tabellion_sqlite::{ROWS, is_busy};
 
 use crate::{
-    BUSY_TIMEOUT, Records,
+    Records,
     blocking::{blocking, is_few},
     failures::{Doing, refused},
     fresh::{self, Clock},
@@ -59,9 +60,11 @@ fn begin(connection: &Connection) -> Result<(), Failure> {
     let begin = || connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]);
     connection.busy_timeout(Duration::ZERO).doing("begin a change")?;
     let begun = begin();
-    connection.busy_timeout(BUSY_TIMEOUT).doing("begin a change")?;
+    connection
+        .busy_timeout(ROWS.busy_timeout)
+        .doing("begin a change")?;
     match begun {
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => blocking(begin),
+        Err(error) if is_busy(&error) => blocking(begin),
         begun => begun,
     }
     .doing("begin a change")?;

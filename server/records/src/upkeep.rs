@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, backup::Backup};
+use rusqlite::{Connection, backup::Backup};
 use serde::{Deserialize, Serialize};
 use tabellion_platform::rename;
 use tabellion_runtime::{
@@ -15,6 +15,7 @@ use tabellion_runtime::{
     rows::{Order, Select},
     spec::{EntitySpec, RowsSpec},
 };
+use tabellion_sqlite::{ROWS, check, temporary};
 
 use crate::{
     Records,
@@ -60,11 +61,8 @@ impl Records {
     /// What is damaged, or differs.
     pub fn check(&self) -> Result<Checked, Failure> {
         Reader::begin(self)?.with(|connection| {
-            let sound: String = connection
-                .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
-                .doing("check the data file")?;
-            if sound != "ok" {
-                return Err(damaged(sound));
+            if let Some(problem) = check(connection).doing("check the data file")? {
+                return Err(damaged(problem));
             }
             let replayed = empty(self.spec)?;
             let changes = log::for_each(connection, |entry| {
@@ -142,8 +140,8 @@ fn copy_to(from: &Path, path: &Path) -> Result<(), Failure> {
 
 fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
     let from = file::connect(from)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut to = Connection::open_with_flags(path, flags).doing("write the backup")?;
+    let mut to = ROWS.connect(path).doing("write the backup")?;
+    file::moves_log_when_closed(&to, true)?;
     let backup = Backup::new(&from, &mut to).doing("write the backup")?;
     backup
         .run_to_completion(BACKUP_PAGES, Duration::ZERO, None)
@@ -229,7 +227,7 @@ pub fn import(folder: &Path, spec: &'static RowsSpec, from: &mut dyn BufRead) ->
 
 /// Returns an empty store that nothing else sees, and that spills to the disk.
 fn empty(spec: &RowsSpec) -> Result<Connection, Failure> {
-    let connection = Connection::open("").doing("replay the log")?;
+    let connection = temporary().doing("replay the log")?;
     file::create_tables(&connection, spec)?;
     Ok(connection)
 }

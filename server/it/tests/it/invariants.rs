@@ -217,7 +217,10 @@ fn the_servers_crates_depend_only_downwards() {
                 "tabellion-sqlite",
             ],
         ),
-        ("tabellion-records", &["tabellion-platform", "tabellion-runtime"]),
+        (
+            "tabellion-records",
+            &["tabellion-platform", "tabellion-runtime", "tabellion-sqlite"],
+        ),
         ("tabellion-retrieval", &["tabellion-sqlite"]),
         ("tabellion-vcs", &["tabellion-platform", "tabellion-syntax"]),
         ("tabellion-syntax", &[]),
