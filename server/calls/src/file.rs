@@ -1,21 +1,16 @@
-//! The SQLite file: made and opened.
+//! The SQLite file: its tables, made and upgraded. A change of them is a new format of [`CALLS`].
 
-use std::{fs, io, path::Path, time::Duration};
+use std::{io, path::Path};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
-use tabellion_platform::{create_folders, create_own, lock_file};
+use rusqlite::Connection;
+use tabellion_platform::{create_folders, create_own};
 use tabellion_runtime::{Failure, FailureKind};
+use tabellion_sqlite::{CALLS, FileError, Format, is_busy, is_damage, lock};
 
 use crate::clock;
 
-/// SQLite application id of the file.
-const APPLICATION: i32 = i32::from_be_bytes(*b"Tble");
-/// Version of the tables.
-const FORMAT: i32 = 2;
-/// Migrates the tables of the previous version.
+/// Migrates the tables of the first version.
 const UPGRADE: &str = "ALTER TABLE execution ADD COLUMN caller_name TEXT";
-/// How long a change waits for that of another server.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const CREATE: &str = "
     -- Since when calls are kept here.
@@ -54,129 +49,86 @@ pub(crate) fn set_up(path: &Path) -> Result<(), Failure> {
         let message = format!("can't create `{}`: {error}", path.display());
         Failure::new(FailureKind::Io, message).with_source(error)
     };
+    let unusable = |error: FileError| match error {
+        FileError::Sqlite(error) => failed(&error),
+        FileError::Io { source, .. } => at(source),
+    };
     if let Some(folder) = path.parent() {
         create_folders(folder, 2).map_err(at)?;
     }
-    // Processes that start at the same time set the file up one after another.
-    let lock = path.with_extension("lock");
-    create_own(&lock).map_err(at)?;
-    let _held = lock_file(&lock).map_err(at)?;
+    let _held = lock(path).map_err(unusable)?;
     create_own(path).map_err(at)?;
     let made = match tables(path) {
         Err(error) if is_damage(&error) => {
-            put_aside(path).map_err(at)?;
+            let aside = path.with_extension(format!("damaged-{}", clock::now()));
+            tracing::error!(
+                file = %aside.display(),
+                "what was kept of calls is damaged and was put aside; it is begun anew"
+            );
+            CALLS.put_aside(path, &aside).map_err(at)?;
+            create_own(path).map_err(at)?;
             tables(path)
         }
         made => made,
     };
-    match made {
-        Ok(Standing::Ours) => Ok(()),
-        Ok(Standing::Foreign) => Err(Failure::new(
-            FailureKind::Refused,
-            format!(
-                "`{}` is another version's or another program's; use that, or move the file away",
-                path.display()
-            ),
-        )),
-        Err(error) => Err(failed(&error)),
+    if made.map_err(|error| failed(&error))? {
+        return Ok(());
     }
+    Err(Failure::new(
+        FailureKind::Refused,
+        format!(
+            "`{}` is another version's or another program's; use that, or move the file away",
+            path.display()
+        ),
+    ))
 }
 
-/// Puts a damaged file aside, and makes an empty one.
-fn put_aside(path: &Path) -> io::Result<()> {
-    let aside = path.with_extension(format!("damaged-{}", clock::now()));
-    tracing::error!(
-        file = %aside.display(),
-        "what was kept of calls is damaged and was put aside; it is begun anew"
-    );
-    fs::rename(path, aside)?;
-    for extension in ["db-wal", "db-shm"] {
-        let _ = fs::remove_file(path.with_extension(extension));
-    }
-    create_own(path)
-}
-
-/// The owner of a file.
-enum Standing {
-    Ours,
-    Foreign,
-}
-
-/// Makes the tables in an empty file. Of one that has them, only what can be seen at once is checked: it can be large.
-fn tables(path: &Path) -> rusqlite::Result<Standing> {
-    let mut connection = connect(path, Durability::Full)?;
-    let number = |connection: &Connection, pragma: &str| -> rusqlite::Result<i32> {
-        connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
-    };
-    let found = (
-        number(&connection, "application_id")?,
-        number(&connection, "user_version")?,
-    );
-    match found {
-        (APPLICATION, FORMAT) => {
-            connection.query_row("SELECT at FROM beginning", [], |_| Ok(()))?;
-            Ok(Standing::Ours)
-        }
-        (APPLICATION, before) if before == FORMAT - 1 => {
+/// Makes the tables in an empty file; returns false if the file is of a different version or program. Of one that has tables, only what can
+/// be seen at once is checked: it can be large.
+fn tables(path: &Path) -> rusqlite::Result<bool> {
+    let mut connection = CALLS.connect(path)?;
+    match CALLS.format(&connection)? {
+        Format::Current => connection.query_row("SELECT at FROM beginning", [], |_| Ok(()))?,
+        Format::Older(1) => {
             let transaction = connection.transaction()?;
             transaction.execute_batch(UPGRADE)?;
-            transaction.pragma_update(None, "user_version", FORMAT)?;
+            CALLS.set_format(&transaction)?;
             transaction.commit()?;
-            Ok(Standing::Ours)
         }
-        (0, 0) => {
+        Format::Empty => {
             connection.pragma_update(None, "journal_mode", "WAL")?;
             let transaction = connection.transaction()?;
             transaction.execute_batch(CREATE)?;
             transaction.execute("INSERT INTO beginning VALUES (1, ?1)", [clock::now()])?;
-            transaction.pragma_update(None, "application_id", APPLICATION)?;
-            transaction.pragma_update(None, "user_version", FORMAT)?;
+            CALLS.set_format(&transaction)?;
             transaction.commit()?;
-            Ok(Standing::Ours)
         }
-        _ => Ok(Standing::Foreign),
+        Format::Older(_) | Format::Newer(_) | Format::Foreign => return Ok(false),
     }
+    Ok(true)
 }
 
 /// Opens a connection to the file.
 pub(crate) fn connect(path: &Path, durability: Durability) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    let synchronous = match durability {
-        Durability::Full => "FULL",
-        Durability::Process => "NORMAL",
-    };
-    connection.execute_batch(&format!(
-        "PRAGMA synchronous = {synchronous}; PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -2048"
-    ))?;
+    let connection = CALLS.connect(path)?;
+    if durability == Durability::Process {
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+    }
     Ok(connection)
-}
-
-fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    )
 }
 
 /// Returns the failure for an error of SQLite.
 pub(crate) fn failed(error: &rusqlite::Error) -> Failure {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            let message = "another server is writing what is kept of calls; nothing was done, try again";
-            Failure::new(FailureKind::Busy, message)
-        }
-        _ => {
-            let advice = if is_damage(error) {
-                "; stop the library's servers and move its folder `.git/tabellion/calls` away"
-            } else {
-                ""
-            };
-            tracing::error!(%error, "what is kept of calls can't be read or written{advice}");
-            let message = "what is kept of calls can't be read or written; nothing was done";
-            Failure::new(FailureKind::Io, message)
-        }
+    if is_busy(error) {
+        let message = "another server is writing what is kept of calls; nothing was done, try again";
+        return Failure::new(FailureKind::Busy, message);
     }
+    let advice = if is_damage(error) {
+        "; stop the library's servers and move its folder `.git/tabellion/calls` away"
+    } else {
+        ""
+    };
+    tracing::error!(%error, "what is kept of calls can't be read or written{advice}");
+    let message = "what is kept of calls can't be read or written; nothing was done";
+    Failure::new(FailureKind::Io, message)
 }
