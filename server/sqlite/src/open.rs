@@ -181,6 +181,7 @@ pub fn temporary() -> rusqlite::Result<Connection> {
 }
 
 /// Opens a file without any settings.
+#[expect(clippy::disallowed_methods, reason = "the one opener")]
 pub(crate) fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
