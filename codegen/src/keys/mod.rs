@@ -26,12 +26,13 @@ mod previews;
 mod prompts;
 mod provenance;
 mod rate_limits;
+mod registry;
 mod resource_templates;
 mod resources;
 mod rest;
 mod schemas;
 mod tags;
-mod tools;
+
 mod workflows;
 
 use indexmap::IndexMap;
@@ -92,7 +93,7 @@ pub(crate) static KEYS: &[&dyn Key] = &[
     &log::Logs,
     &auth::Callers,
     &gates::Gates,
-    &tools::Tools,
+    &registry::Tools,
     &operations::Operations,
     &entities::Entities,
     &effects::Effects,

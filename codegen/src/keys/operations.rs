@@ -12,7 +12,7 @@ use tabellion_runtime::{
     spec::{self, Annotations, Approval},
 };
 
-use super::{EmittedTool, Example, KEYS, Key, PathPolicy, Pending, ToolOf, ToolSpec, effects::Effect, tools};
+use super::{EmittedTool, Example, KEYS, Key, PathPolicy, Pending, ToolOf, ToolSpec, effects::Effect, registry};
 use crate::{
     algebra,
     compat::Changes,
@@ -323,7 +323,7 @@ impl Key for Operations {
                 is: list(is.split(' ').map(leaked)),
                 why: leaked(why),
             })),
-            all: list(tool.parts.iter().map(tools::entry)),
+            all: list(tool.parts.iter().map(registry::entry)),
         });
     }
 }
