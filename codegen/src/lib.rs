@@ -8,11 +8,13 @@
 //! give the same text.
 
 mod algebra;
+mod changes;
 pub mod compat;
 pub mod contract;
 pub mod document;
 mod files;
 pub mod keys;
+mod leak;
 mod lint;
 mod load;
 mod meta;

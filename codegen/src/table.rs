@@ -3,14 +3,9 @@
 //!
 //! The runtime's tables are statics, so what is built here is leaked. The file of each key fills its fields.
 
-use serde_json::Value;
-use tabellion_runtime::{Schema, Text, spec::ContractSpec};
+use tabellion_runtime::spec::ContractSpec;
 
-use crate::{
-    contract::{Authored, Contract},
-    keys::KEYS,
-    rust::text,
-};
+use crate::{contract::Contract, keys::registry::KEYS};
 
 /// Returns the table of a contract without problems.
 pub(crate) fn of(contract: &Contract) -> &'static ContractSpec {
@@ -19,22 +14,4 @@ pub(crate) fn of(contract: &Contract) -> &'static ContractSpec {
         key.fill(contract, &mut table);
     }
     Box::leak(Box::new(table))
-}
-
-/// Returns a schema as the generated `mod schema` has it.
-pub(crate) fn schema(authored: &Authored<'_>) -> &'static Schema {
-    Box::leak(Box::new(Schema::authored(written(&authored.text()))))
-}
-
-/// Returns a text as the generated file has it.
-pub(crate) fn written(value: &Value) -> Text {
-    Text::Written(leaked(&text::pretty(value)))
-}
-
-pub(crate) fn leaked(text: &str) -> &'static str {
-    String::leak(text.to_owned())
-}
-
-pub(crate) fn list<T>(items: impl IntoIterator<Item = T>) -> &'static [T] {
-    Vec::leak(items.into_iter().collect())
 }

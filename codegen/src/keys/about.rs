@@ -6,9 +6,9 @@ use tabellion_runtime::spec;
 
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Tool},
-    table::leaked,
+    leak::leaked,
 };
 
 /// The document that a contract was taken from.

@@ -6,7 +6,7 @@ use tabellion_runtime::{FailureKind, spec};
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Tool},
     problem::Problem,
 };

@@ -5,7 +5,7 @@ use tabellion_runtime::spec::{self, EffectKind, Shows};
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Tool},
     problem::Problem,
     rust::text,

@@ -10,12 +10,12 @@ use tabellion_runtime::{
 
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Tool},
     document::Document,
+    leak::{leaked, list},
     problem::Problem,
     rust::text,
-    table::{leaked, list},
 };
 
 /// The roles of a contract.

@@ -5,11 +5,11 @@ use tabellion_runtime::spec;
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Side, Tool},
+    leak::leaked,
     lint::pointers::always_leads_to,
     problem::Problem,
-    table::leaked,
 };
 
 pub(super) struct Commit;

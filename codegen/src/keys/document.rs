@@ -4,7 +4,7 @@ use quote::quote;
 use tabellion_runtime::spec;
 
 use super::{Emitted, Key};
-use crate::{compat::Changes, contract::Contract, problem::Problem};
+use crate::{changes::Changes, contract::Contract, problem::Problem};
 
 pub(super) struct OneDocument;
 

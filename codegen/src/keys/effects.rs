@@ -13,12 +13,12 @@ use tabellion_runtime::{
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Side, Tool},
+    leak::{leaked, list},
     lint::pointers::{always_leads_to, leads_to},
     problem::Problem,
     rust::text,
-    table::{leaked, list},
     views,
 };
 

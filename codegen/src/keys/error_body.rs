@@ -11,11 +11,11 @@ use tabellion_runtime::{
 use super::{Emitted, Key};
 use crate::{
     algebra,
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Side},
+    leak::{leaked, list},
     problem::Problem,
     rust::text,
-    table::{leaked, list},
     views,
 };
 

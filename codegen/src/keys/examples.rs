@@ -7,9 +7,9 @@ use tabellion_runtime::spec;
 use super::Key;
 use crate::{
     contract::{Contract, Side, Tool},
+    leak::list,
     lint::examples,
     problem::Problem,
-    table::list,
 };
 
 /// A request or a response, and how it must be judged.

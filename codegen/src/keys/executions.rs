@@ -6,7 +6,7 @@ use serde::Deserialize;
 use tabellion_runtime::{FailureKind, spec};
 
 use super::{Emitted, Key};
-use crate::{compat::Changes, contract::Contract, problem::Problem, table::leaked};
+use crate::{changes::Changes, contract::Contract, leak::leaked, problem::Problem};
 
 /// How long executions are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -6,10 +6,10 @@ use tabellion_runtime::spec::{self, GuaranteeKind};
 
 use super::{Emitted, Key};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::Contract,
+    leak::{leaked, list},
     rust::text,
-    table::{leaked, list},
 };
 
 /// A promise in the source document's words.

@@ -6,11 +6,11 @@ use tabellion_runtime::spec;
 
 use super::{Emitted, Key};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Side},
+    leak::leaked,
     lint::pointers::{leads_to, named},
     problem::Problem,
-    table::leaked,
 };
 
 /// Where the record of mutations can be read.

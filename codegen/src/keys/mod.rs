@@ -2,7 +2,7 @@
 //! and which Rust it becomes.
 //!
 //! `meta/contract.schema.json`, `meta/tool.schema.json` and `meta/operation.schema.json` describe the keys. To add one, write its file, give it a field in
-//! [`ContractSpec`] or [`ToolSpec`], and list it in `KEYS`.
+//! [`ContractSpec`] or [`ToolSpec`], and list it in [`registry::KEYS`].
 
 mod about;
 mod annotations;
@@ -18,6 +18,7 @@ pub(crate) mod examples;
 mod executions;
 mod gates;
 mod guarantees;
+mod key;
 mod log;
 mod modes;
 mod operations;
@@ -26,26 +27,22 @@ mod previews;
 mod prompts;
 mod provenance;
 mod rate_limits;
-mod registry;
+pub(crate) mod registry;
 mod resource_templates;
 mod resources;
 mod rest;
 mod schemas;
 mod tags;
-
 mod workflows;
 
 use indexmap::IndexMap;
-use proc_macro2::{Ident, TokenStream};
 use serde::Deserialize;
 use serde_json::Value;
-use tabellion_runtime::{
-    FailureKind,
-    spec::{self, Annotations, Approval, ErrorChannel, ProvenanceUse},
-};
+use tabellion_runtime::spec::{Annotations, Approval, ErrorChannel, ProvenanceUse};
 
 pub(crate) use self::entities::{lint as lint_entities, operations as row_operations};
 pub(crate) use self::gates::resolve as resolve_gates;
+pub(crate) use self::key::{Emitted, EmittedTool, Key, State, ToolOf};
 pub(crate) use self::operations::{lint_selectors, unite};
 pub(crate) use self::provenance::emit as provenance_names;
 pub(crate) use self::workflows::{methods as workflow_methods, type_names as workflow_types};
@@ -74,46 +71,6 @@ pub use self::{
     schemas::NamedRule,
     workflows::{OneOrMore, Pending, State as WorkflowState, Task, Transition, Workflow},
 };
-use crate::{
-    compat::Changes,
-    contract::{Contract, Tool},
-    problem::Problem,
-    rust::text::Texts,
-};
-
-/// The keys, in the order in which changes are listed and fields are written.
-pub(crate) static KEYS: &[&dyn Key] = &[
-    &about::About,
-    &annotations::Annotated,
-    &document::OneDocument,
-    &errors::Errors,
-    &error_body::ErrorBodies,
-    &guarantees::Guarantees,
-    &previews::Previews,
-    &log::Logs,
-    &auth::Callers,
-    &gates::Gates,
-    &registry::Tools,
-    &operations::Operations,
-    &entities::Entities,
-    &effects::Effects,
-    &schemas::Schemas,
-    &paths::Paths,
-    &approval::Approvals,
-    &commit::Commit,
-    &tags::Tags,
-    &modes::OperationModes,
-    &provenance::CallProvenance,
-    &rate_limits::RateLimits,
-    &executions::Calls,
-    &rest::RestFace,
-    &workflows::Workflows,
-    &resources::Resources,
-    &resource_templates::ResourceTemplates,
-    &prompts::Prompts,
-    &examples::Examples,
-];
-
 /// What `contract.json` says.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -249,98 +206,4 @@ pub struct ToolSpec {
     /// Requests and responses that are judged when code is generated.
     #[serde(default)]
     pub examples: Vec<Example>,
-}
-
-/// A key, or a few that make sense only together.
-pub(crate) trait Key: Sync {
-    /// Adds what is wrong with the key, whatever the schemas say.
-    fn lint(&self, _contract: &Contract, _problems: &mut Vec<Problem>) {}
-
-    /// Adds what is wrong with the key in view of the schemas. Called only if these are sound.
-    fn lint_with_schemas(&self, _contract: &Contract, _problems: &mut Vec<Problem>) {}
-
-    /// Returns the failures that calls of `tool` can end with because of this key.
-    fn failures(&self, _tool: &Tool) -> &'static [FailureKind] {
-        &[]
-    }
-
-    /// Adds what has changed in the contract as a whole.
-    fn compare(&self, _changes: &mut Changes<'_>, _old: &Contract, _new: &Contract) {}
-
-    /// Adds what has changed in one operation.
-    fn compare_tool(&self, _changes: &mut Changes<'_>, _old: ToolOf<'_>, _new: ToolOf<'_>) {}
-
-    /// Returns the Rust that the key becomes in the contract.
-    fn emit(&self, _contract: &Contract) -> Emitted {
-        Emitted::default()
-    }
-
-    /// Returns the Rust that the key becomes in a tool, or in an operation of one.
-    fn emit_tool(&self, _tool: &Tool) -> EmittedTool {
-        EmittedTool::default()
-    }
-
-    /// Sets the fields of the contract's table that [`emit`](Self::emit) writes as Rust.
-    fn fill(&self, _contract: &Contract, _table: &mut spec::ContractSpec) {}
-
-    /// Sets the fields of a tool's entry that [`emit_tool`](Self::emit_tool) writes as Rust.
-    fn fill_tool(&self, _tool: &Tool, _entry: &mut spec::ToolSpec) {}
-}
-
-/// A tool and the contract that it belongs to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ToolOf<'a> {
-    pub(crate) contract: &'a Contract,
-    pub(crate) tool: &'a Tool,
-}
-
-/// Rust for a contract. What a contract lacks is left empty, so that its module does not change when a key is added.
-#[derive(Default)]
-pub(crate) struct Emitted {
-    /// Fields of `CONTRACT`, each with a comma.
-    pub(crate) fields: TokenStream,
-    /// Items beside `CONTRACT`.
-    pub(crate) items: Vec<TokenStream>,
-    /// Types for implementations.
-    pub(crate) types: Vec<TokenStream>,
-    /// Methods of the trait that implementations implement.
-    pub(crate) signatures: Vec<TokenStream>,
-    /// Arms of `Service::call` beside those of tools. `implementation` and `store` are bound.
-    pub(crate) arms: Vec<TokenStream>,
-    /// Methods of the `impl Contract for Service`.
-    pub(crate) methods: Vec<TokenStream>,
-    /// State of `Service`.
-    pub(crate) state: Option<State>,
-    /// Its texts, for the file beside the generated module.
-    pub(crate) texts: Texts,
-}
-
-/// A field of `Service`.
-pub(crate) struct State {
-    pub(crate) name: Ident,
-    pub(crate) of_type: TokenStream,
-    pub(crate) value: TokenStream,
-}
-
-/// Rust for a tool, with the same rule.
-#[derive(Default)]
-pub(crate) struct EmittedTool {
-    /// Fields of its entry in `TOOLS`, each with a comma.
-    pub(crate) fields: TokenStream,
-    /// Statements of `Service::call` before the operation is chosen. `tool` is the tool's entry in `TOOLS`, and `call` the context.
-    pub(crate) first: TokenStream,
-    /// Statements of `Service::call` before the tool is dispatched to. `tool` is its entry in `TOOLS`.
-    pub(crate) before: TokenStream,
-    /// Its texts, for the file beside the generated module.
-    pub(crate) texts: Texts,
-}
-
-impl EmittedTool {
-    /// Rust that is fields alone.
-    fn fields(fields: TokenStream) -> Self {
-        Self {
-            fields,
-            ..Self::default()
-        }
-    }
 }

@@ -7,12 +7,12 @@ use tabellion_runtime::{spec, template::placeholders};
 
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Tool},
+    leak::{leaked, list},
     pointer,
     problem::Problem,
     rust::text,
-    table::{leaked, list},
 };
 
 /// The modes of a contract, and what is answered to a call that its mode does not allow.

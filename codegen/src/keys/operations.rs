@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::TokenStream;
 use quote::quote;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -12,16 +11,14 @@ use tabellion_runtime::{
     spec::{self, Annotations, Approval},
 };
 
-use super::{EmittedTool, Example, KEYS, Key, PathPolicy, Pending, ToolOf, ToolSpec, effects::Effect, registry};
+use super::{EmittedTool, Example, Key, PathPolicy, Pending, ToolSpec, effects::Effect};
 use crate::{
     algebra,
-    compat::Changes,
     contract::{Contract, Side, Tool},
     document::Document,
+    leak::{leaked, list},
     pointer,
     problem::Problem,
-    rust::{self, text::Texts},
-    table::{leaked, list},
     views,
 };
 
@@ -275,35 +272,14 @@ impl Key for Operations {
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        if let Some(Operation { select, is, has, .. }) = &tool.operation {
-            let label = tool.label();
-            let having = (!has.is_empty()).then(|| quote!(.having(&[#(#has),*])));
-            return EmittedTool::fields(quote! {
-                operation: Some(spec::Operation::new(#label, &[#(#select),*], &[#(#is),*])#having),
-            });
-        }
-        if tool.spec.select.is_empty() {
+        let Some(Operation { select, is, has, .. }) = &tool.operation else {
             return EmittedTool::default();
-        }
-        let select = &tool.spec.select;
-        let refused = tool.spec.refused.iter().map(|(is, why)| {
-            let is = is.split(' ');
-            quote!(spec::RefusedValues { is: &[#(#is),*], why: #why })
-        });
-        let mut texts = Texts::default();
-        let all = tool.parts.iter().map(|part| rust::table_entry(part, &mut texts));
-        let all: Vec<TokenStream> = all.collect();
-        EmittedTool {
-            fields: quote! {
-                operations: Some(spec::Operations {
-                    select: &[#(#select),*],
-                    refused: &[#(#refused),*],
-                    all: &[#(#all),*],
-                }),
-            },
-            texts,
-            ..EmittedTool::default()
-        }
+        };
+        let label = tool.label();
+        let having = (!has.is_empty()).then(|| quote!(.having(&[#(#has),*])));
+        EmittedTool::fields(quote! {
+            operation: Some(spec::Operation::new(#label, &[#(#select),*], &[#(#is),*])#having),
+        })
     }
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
@@ -313,17 +289,6 @@ impl Key for Operations {
             select: texts(&operation.select),
             is: texts(&operation.is),
             has: texts(&operation.has),
-        });
-        if tool.spec.select.is_empty() {
-            return;
-        }
-        entry.operations = Some(spec::Operations {
-            select: texts(&tool.spec.select),
-            refused: list(tool.spec.refused.iter().map(|(is, why)| spec::RefusedValues {
-                is: list(is.split(' ').map(leaked)),
-                why: leaked(why),
-            })),
-            all: list(tool.parts.iter().map(registry::entry)),
         });
     }
 }
@@ -346,48 +311,6 @@ pub(crate) fn lint_selectors(contract: &Contract, problems: &mut Vec<Problem>) {
         }
         told_apart(tool, problems);
         refused(tool, &values, problems);
-    }
-}
-
-/// Lists what has changed operation by operation. They are known by the requests that they are chosen by, not by their names.
-pub(super) fn compare(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
-    if old.tool.spec.select != new.tool.spec.select {
-        return changes.breaking("its operations are chosen by other members");
-    }
-    if old.tool.spec.refused != new.tool.spec.refused {
-        changes.compatible("it says something else of what has no operation");
-    }
-    if old.tool.schema(Side::Input) != new.tool.schema(Side::Input) {
-        changes.compatible("the schema of requests that clients see changed");
-    }
-    let requests = |tool: &Tool| tool.operation.as_ref().map(|it| (it.is.clone(), it.has.clone()));
-    for before in &old.tool.parts {
-        let label = before.label();
-        let mut changes = changes.of_tool(&label);
-        let after = new
-            .tool
-            .parts
-            .iter()
-            .find(|part| requests(part) == requests(before));
-        let Some(after) = after else {
-            changes.breaking("the operation was removed");
-            continue;
-        };
-        let [before, after] = [(old, before), (new, after)].map(|(of, tool)| ToolOf { tool, ..of });
-        for key in KEYS {
-            key.compare_tool(&mut changes, before, after);
-        }
-    }
-    for after in &new.tool.parts {
-        if !old
-            .tool
-            .parts
-            .iter()
-            .any(|part| requests(part) == requests(after))
-        {
-            let label = after.label();
-            changes.of_tool(&label).compatible("the operation was added");
-        }
     }
 }
 

@@ -6,11 +6,11 @@ use tabellion_runtime::{FailureKind, spec};
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Side, Tool},
+    leak::{leaked, list},
     lint::pointers::leads_to,
     problem::Problem,
-    table::{leaked, list},
 };
 
 /// Globs over the segments of paths.

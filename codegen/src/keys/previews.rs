@@ -7,13 +7,12 @@ use tabellion_runtime::spec;
 use super::{Emitted, Key};
 use crate::{
     algebra,
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Side, Tool},
+    leak::{leaked, list},
     lint::pointers::{leads_to, named},
     problem::Problem,
-    sample,
-    table::{leaked, list},
-    views,
+    sample, views,
 };
 
 /// `preview` shows what `applies` does.

@@ -7,12 +7,12 @@ use tabellion_runtime::{spec, template::placeholders};
 
 use super::{Emitted, Key};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::Contract,
+    leak::{leaked, list},
     names,
     problem::Problem,
     rust::text,
-    table::{leaked, list},
 };
 
 /// A text for a model, made from a template.

@@ -12,12 +12,12 @@ use tabellion_runtime::{
 
 use super::{Emitted, EmittedTool, Key, State, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Tool},
+    leak::{leaked, list},
     pointer,
     problem::Problem,
     rust::text,
-    table::{leaked, list},
 };
 
 /// How often a caller may call the tools that share it.

@@ -1,19 +1,58 @@
-//! `tools`: the tools in wire order, each in a file of its own.
+//! All keys, and `tools`: the tools in wire order and their operations, of each of which every key is asked.
 
+use proc_macro2::TokenStream;
 use quote::quote;
+use serde_json::json;
 use tabellion_runtime::spec;
 
 use super::{
-    Emitted, KEYS, Key, ToolOf, about::About, annotations::Annotated, modes::OperationModes, operations,
-    provenance::CallProvenance, tags::Tags,
+    Emitted, EmittedTool, Key, ToolOf, about, annotations, approval, auth, commit, document, effects,
+    entities, error_body, errors, examples, executions, gates, guarantees, log, modes, operations, paths,
+    previews, prompts, provenance, rate_limits, resource_templates, resources, rest, schemas, tags,
+    workflows,
 };
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Side, Tool},
-    table::{list, schema},
+    leak::{leaked, list, schema},
+    names,
+    rust::text::Texts,
 };
 
-pub(super) struct Tools;
+/// The keys, in the order in which changes are listed and fields are written.
+pub(crate) static KEYS: &[&dyn Key] = &[
+    &about::About,
+    &annotations::Annotated,
+    &document::OneDocument,
+    &errors::Errors,
+    &error_body::ErrorBodies,
+    &guarantees::Guarantees,
+    &previews::Previews,
+    &log::Logs,
+    &auth::Callers,
+    &gates::Gates,
+    &Tools,
+    &operations::Operations,
+    &entities::Entities,
+    &effects::Effects,
+    &schemas::Schemas,
+    &paths::Paths,
+    &approval::Approvals,
+    &commit::Commit,
+    &tags::Tags,
+    &modes::OperationModes,
+    &provenance::CallProvenance,
+    &rate_limits::RateLimits,
+    &executions::Calls,
+    &rest::RestFace,
+    &workflows::Workflows,
+    &resources::Resources,
+    &resource_templates::ResourceTemplates,
+    &prompts::Prompts,
+    &examples::Examples,
+];
+
+struct Tools;
 
 impl Key for Tools {
     /// Lists what has changed tool by tool, and asks every other key about each.
@@ -42,12 +81,12 @@ impl Key for Tools {
                     }
                 }
                 [false, false] => {
-                    About.compare_tool(&mut changes, before, after);
-                    Annotated.compare_tool(&mut changes, before, after);
-                    Tags.compare_tool(&mut changes, before, after);
-                    OperationModes.compare_tool(&mut changes, before, after);
-                    CallProvenance.compare_tool(&mut changes, before, after);
-                    operations::compare(&mut changes, before, after);
+                    about::About.compare_tool(&mut changes, before, after);
+                    annotations::Annotated.compare_tool(&mut changes, before, after);
+                    tags::Tags.compare_tool(&mut changes, before, after);
+                    modes::OperationModes.compare_tool(&mut changes, before, after);
+                    provenance::CallProvenance.compare_tool(&mut changes, before, after);
+                    compare_operations(&mut changes, before, after);
                 }
                 [true, false] => changes.breaking("it has become a tool with operations"),
                 [false, true] => changes.breaking("it is no longer a tool with operations"),
@@ -67,20 +106,125 @@ impl Key for Tools {
         }
     }
 
+    fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        if tool.spec.select.is_empty() {
+            return EmittedTool::default();
+        }
+        let select = &tool.spec.select;
+        let refused = tool.spec.refused.iter().map(|(is, why)| {
+            let is = is.split(' ');
+            quote!(spec::RefusedValues { is: &[#(#is),*], why: #why })
+        });
+        let mut texts = Texts::default();
+        let all = tool.parts.iter().map(|part| emitted_entry(part, &mut texts));
+        let all: Vec<TokenStream> = all.collect();
+        EmittedTool {
+            fields: quote! {
+                operations: Some(spec::Operations {
+                    select: &[#(#select),*],
+                    refused: &[#(#refused),*],
+                    all: &[#(#all),*],
+                }),
+            },
+            texts,
+            ..EmittedTool::default()
+        }
+    }
+
     /// Asks every other key about each tool.
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {
         table.tools = list(contract.tools.iter().map(entry));
     }
+
+    fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
+        if tool.spec.select.is_empty() {
+            return;
+        }
+        entry.operations = Some(spec::Operations {
+            select: list(tool.spec.select.iter().map(|pointer| leaked(pointer))),
+            refused: list(tool.spec.refused.iter().map(|(is, why)| spec::RefusedValues {
+                is: list(is.split(' ').map(leaked)),
+                why: leaked(why),
+            })),
+            all: list(tool.parts.iter().map(self::entry)),
+        });
+    }
 }
 
-/// Returns the entry of a tool, or of an operation, as every key fills it.
-pub(super) fn entry(tool: &Tool) -> spec::ToolSpec {
+/// Returns the Rust of the entry of a tool, or of an operation.
+pub(crate) fn emitted_entry(tool: &Tool, texts: &mut Texts) -> TokenStream {
+    let fields = KEYS.iter().map(|key| {
+        let emitted = key.emit_tool(tool);
+        texts.extend(emitted.texts);
+        emitted.fields
+    });
+    let fields: Vec<_> = fields.collect();
+    let (name, kept) = (&tool.spec.name, names::constant(&tool.rust_base()).to_lowercase());
+    let [input, output] = Side::ALL.map(|side| tool.authored(side).text());
+    let mut kept_texts = json!({ "input": input, "output": output });
+    let examples: Vec<_> = examples::requests(tool).collect();
+    if !examples.is_empty() {
+        kept_texts["examples"] = json!(examples);
+    }
+    texts.tools.insert(kept.clone(), kept_texts);
+    quote! {
+        ToolSpec {
+            #(#fields)*
+            ..ToolSpec::kept(#name, &TEXTS, #kept)
+        }
+    }
+}
+
+/// Returns the entry of a tool, or of an operation.
+fn entry(tool: &Tool) -> spec::ToolSpec {
     let [input, output] = Side::ALL.map(|side| schema(&tool.authored(side)));
     let mut entry = spec::ToolSpec::new(input, output);
     for key in KEYS {
         key.fill_tool(tool, &mut entry);
     }
     entry
+}
+
+/// Lists what has changed operation by operation. They are known by the requests that they are chosen by, not by their names.
+fn compare_operations(changes: &mut Changes<'_>, old: ToolOf<'_>, new: ToolOf<'_>) {
+    if old.tool.spec.select != new.tool.spec.select {
+        return changes.breaking("its operations are chosen by other members");
+    }
+    if old.tool.spec.refused != new.tool.spec.refused {
+        changes.compatible("it says something else of what has no operation");
+    }
+    if old.tool.schema(Side::Input) != new.tool.schema(Side::Input) {
+        changes.compatible("the schema of requests that clients see changed");
+    }
+    let requests = |tool: &Tool| tool.operation.as_ref().map(|it| (it.is.clone(), it.has.clone()));
+    for before in &old.tool.parts {
+        let label = before.label();
+        let mut changes = changes.of_tool(&label);
+        let after = new
+            .tool
+            .parts
+            .iter()
+            .find(|part| requests(part) == requests(before));
+        let Some(after) = after else {
+            changes.breaking("the operation was removed");
+            continue;
+        };
+        let [before, after] = [(old, before), (new, after)].map(|(of, tool)| ToolOf { tool, ..of });
+        for key in KEYS {
+            key.compare_tool(&mut changes, before, after);
+        }
+    }
+    for after in &new.tool.parts {
+        if !old
+            .tool
+            .parts
+            .iter()
+            .any(|part| requests(part) == requests(after))
+        {
+            let label = after.label();
+            changes.of_tool(&label).compatible("the operation was added");
+        }
+    }
 }
 
 /// Returns whether the names that both lists have stand in the same order.

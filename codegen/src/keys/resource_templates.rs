@@ -7,12 +7,12 @@ use tabellion_runtime::{spec, uri_template::UriTemplate};
 
 use super::{Emitted, Key, Resource, prompts::field};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::Contract,
+    leak::{self, leaked, list},
     names,
     problem::Problem,
     rust::{schemas, text},
-    table::{self, leaked, list},
 };
 
 /// A variable of a URI template.
@@ -134,7 +134,7 @@ impl Key for ResourceTemplates {
                             title: leaked(&resource.title),
                             description: leaked(&resource.description),
                             mime_type: leaked(&resource.mime_type),
-                            schema: table::schema(&contract.resource_schema(i)),
+                            schema: leak::schema(&contract.resource_schema(i)),
                         },
                         variables: list(resource.variables.iter().map(|variable| spec::ArgumentSpec {
                             name: leaked(&variable.name),

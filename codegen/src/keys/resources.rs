@@ -11,13 +11,13 @@ use tabellion_runtime::spec;
 use super::{Emitted, Example, Key, Variable};
 use crate::{
     algebra,
-    compat::Changes,
+    changes::Changes,
     contract::Contract,
+    leak::{self, leaked, list},
     lint::examples,
     names,
     problem::Problem,
     rust::{schemas, text},
-    table::{self, leaked, list},
     views,
 };
 
@@ -115,7 +115,7 @@ impl Key for Resources {
             title: leaked(&resource.title),
             description: leaked(&resource.description),
             mime_type: leaked(&resource.mime_type),
-            schema: table::schema(&contract.resource_schema(i)),
+            schema: leak::schema(&contract.resource_schema(i)),
         }));
     }
 }

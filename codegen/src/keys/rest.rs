@@ -6,11 +6,11 @@ use tabellion_runtime::spec::{self, RestEndpoint, RestMethod, RestOperation};
 
 use super::{Emitted, Key, workflows};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::Contract,
+    leak::{leaked, list},
     problem::Problem,
     rust::text,
-    table::{leaked, list},
 };
 
 /// The contract over REST.

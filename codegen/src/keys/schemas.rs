@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Key, ToolOf};
 use crate::{
     algebra,
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Side, Tool},
     lint::{rules, values},
     pointer,

@@ -5,9 +5,9 @@ use tabellion_runtime::spec;
 
 use super::{EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::Tool,
-    table::{leaked, list},
+    leak::{leaked, list},
 };
 
 pub(super) struct Tags;

@@ -5,6 +5,7 @@
 //! [`keywords`] reports nothing.
 
 pub(crate) mod examples;
+mod failures;
 mod identifiers;
 mod keywords;
 pub(crate) mod pointers;
@@ -13,7 +14,7 @@ pub(crate) mod values;
 
 use crate::{
     contract::Contract,
-    keys::{KEYS, lint_entities, lint_selectors},
+    keys::{lint_entities, lint_selectors, registry::KEYS},
     problem::{Problem, Problems},
     types::{self, Types},
 };
@@ -32,6 +33,7 @@ pub(crate) fn contract(contract: &Contract) -> Result<Types, Problems> {
     }
     let sound = problems.is_empty();
     identifiers::contract(contract, &mut problems);
+    failures::contract(contract, &mut problems);
     for key in KEYS {
         key.lint(contract, &mut problems);
     }

@@ -3,10 +3,10 @@
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{method, text};
+use super::text;
 use crate::{
     contract::{Contract, Side, Tool},
-    keys::{Emitted, KEYS, State},
+    keys::{Emitted, State, registry::KEYS},
     names,
 };
 
@@ -217,4 +217,9 @@ fn call(tool: &Tool, entry: &TokenStream) -> TokenStream {
             #call
         }
     }
+}
+
+/// Returns the trait's method for a tool.
+fn method(tool: &str) -> Ident {
+    format_ident!("{}", names::value_name(tool))
 }

@@ -2,19 +2,21 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
-use serde_json::json;
 
 use super::{schemas, text::Texts};
 use crate::{
-    contract::{Contract, Side, Tool},
-    keys::{Emitted, KEYS, examples::requests},
+    contract::Contract,
+    keys::{Emitted, registry},
     names,
 };
 
 /// Returns the statics, with the items of the keys.
 pub(super) fn items(contract: &Contract, keys: &[Emitted], texts: &mut Texts) -> Vec<TokenStream> {
     let fields = keys.iter().map(|key| &key.fields);
-    let tools = contract.tools.iter().map(|it| tool(it, texts));
+    let tools = contract
+        .tools
+        .iter()
+        .map(|tool| registry::emitted_entry(tool, texts));
     let tools: Vec<_> = tools.collect();
     let file = format!("{}.json", contract.spec.rust.module);
     let count = Literal::usize_unsuffixed(contract.tools.len());
@@ -49,28 +51,4 @@ pub(super) fn items(contract: &Contract, keys: &[Emitted], texts: &mut Texts) ->
     items.extend(keys.iter().flat_map(|key| key.items.clone()));
     items.extend(schemas::module(contract, texts));
     items
-}
-
-/// Returns the entry of a tool, or of an operation.
-pub(crate) fn tool(tool: &Tool, texts: &mut Texts) -> TokenStream {
-    let fields = KEYS.iter().map(|key| {
-        let emitted = key.emit_tool(tool);
-        texts.extend(emitted.texts);
-        emitted.fields
-    });
-    let fields: Vec<_> = fields.collect();
-    let (name, kept) = (&tool.spec.name, names::constant(&tool.rust_base()).to_lowercase());
-    let [input, output] = Side::ALL.map(|side| tool.authored(side).text());
-    let mut kept_texts = json!({ "input": input, "output": output });
-    let examples: Vec<_> = requests(tool).collect();
-    if !examples.is_empty() {
-        kept_texts["examples"] = json!(examples);
-    }
-    texts.tools.insert(kept.clone(), kept_texts);
-    quote! {
-        ToolSpec {
-            #(#fields)*
-            ..ToolSpec::kept(#name, &TEXTS, #kept)
-        }
-    }
 }

@@ -6,7 +6,7 @@ use super::{
     Entity,
     read::{Field, UniqueFields},
 };
-use crate::{compat::Changes, contract::Contract};
+use crate::{changes::Changes, contract::Contract};
 
 pub(super) fn contracts(changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
     match (&old.spec.rows, &new.spec.rows) {

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{
     contract::{ContractSpec, Example, OperationSpec, Tool, ToolSpec},
+    leak::leaked,
     lint::pointers::article,
-    table::leaked,
 };
 
 /// Number of listed rows if a request names none, and the largest number that it can name.
@@ -180,7 +180,7 @@ impl Whole<'_> {
             entity: leaked(&self.entity.name),
             action: self.action,
             data: self.has_data().then(|| leaked(&self.operations.data)),
-            arguments: crate::table::list(pairs(&self.arguments())),
+            arguments: crate::leak::list(pairs(&self.arguments())),
             limit: self.of.limit.as_deref().map(leaked),
             limits: (default.min(most), most),
             after: self.of.after.as_deref().map(leaked),
@@ -193,7 +193,7 @@ impl Whole<'_> {
             set: assignments(&self.of.set),
             fields: texts(&self.of.fields),
             key_in_data: self.has_key_in_data(),
-            filters: crate::table::list(self.of.filters.iter().map(|(member, filter)| ListFilter {
+            filters: crate::leak::list(self.of.filters.iter().map(|(member, filter)| ListFilter {
                 member: leaked(member),
                 by: match filter {
                     FilterOf::Field(_) => FilterBy::Value(texts(filter.fields())),

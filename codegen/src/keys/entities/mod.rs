@@ -20,7 +20,7 @@ pub use self::read::{EntityFile, Rows};
 pub(crate) use self::{expand::operations, lint::contract as lint, table::table};
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Tool},
     document::Document,
     rust::literal,
@@ -91,12 +91,12 @@ impl Key for Entities {
 
 /// Returns the JSON text of a value, as constants have it.
 fn json(value: &Value) -> &'static str {
-    crate::table::leaked(&value.to_string())
+    crate::leak::leaked(&value.to_string())
 }
 
 /// Returns pairs of texts, as constants have them.
 fn pairs(members: &IndexMap<String, String>) -> Vec<(&'static str, &'static str)> {
-    let leaked = crate::table::leaked;
+    let leaked = crate::leak::leaked;
     members
         .iter()
         .map(|(field, member)| (leaked(member), leaked(field)))

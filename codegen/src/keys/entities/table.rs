@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     contract::Contract,
-    table::{leaked, list},
+    leak::{leaked, list},
 };
 
 /// Largest number of characters of a text that says no other.

@@ -8,7 +8,7 @@ use tabellion_runtime::schema::compile;
 use super::{Clause, Placed, clauses, clauses_of, facts};
 use crate::{
     algebra,
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Tool},
     keys::ToolOf,
     views,

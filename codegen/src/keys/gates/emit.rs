@@ -9,9 +9,9 @@ use super::{Clause, Gate, GateExample};
 use crate::{
     contract::{Contract, Tool},
     keys::{Emitted, EmittedTool, auth::of_operation},
+    leak::{leaked, list, written},
     names,
     rust::text::{self, Texts},
-    table::{leaked, list, written},
     views,
 };
 

@@ -14,7 +14,7 @@ use tabellion_runtime::{
 
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Side, Tool},
     problem::Problem,
     views,

@@ -3,7 +3,7 @@
 use tabellion_runtime::spec::ProvenanceUse;
 
 use super::{Provenance, ProvenanceField, word};
-use crate::compat::Changes;
+use crate::changes::Changes;
 
 pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new: Option<&Provenance>) {
     let (old, new) = match (old, new) {

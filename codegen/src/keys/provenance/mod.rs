@@ -10,10 +10,10 @@ use tabellion_runtime::spec::{self, Discovery, ProvenancePlace, ProvenanceType, 
 
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Tool},
+    leak::{leaked, list},
     problem::Problem,
-    table::{leaked, list},
 };
 
 /// The fields of provenance, and what is answered to a call that lacks some.

@@ -21,9 +21,9 @@ use crate::{
         auth::Place,
         rest::{Endpoint, endpoints},
     },
+    leak::{leaked, list, written},
     problem::Problem,
     rust::text,
-    table::{leaked, list, written},
 };
 
 /// The members that every instance has.

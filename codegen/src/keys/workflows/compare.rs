@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::{State, Transition, Workflow};
-use crate::compat::Changes;
+use crate::changes::Changes;
 
 pub(super) fn workflows(
     changes: &mut Changes<'_>,

@@ -8,9 +8,9 @@ use tabellion_runtime::{schema::Schema, spec};
 use super::{State, Transition, Workflow};
 use crate::{
     keys::Emitted,
+    leak::{leaked, list, written},
     names,
     rust::text::{self, Texts},
-    table::{leaked, list, written},
 };
 
 /// Returns the static of a workflow.

@@ -13,7 +13,7 @@ use tabellion_runtime::spec::{self, Outcome, Starts, Unless};
 
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Tool},
     problem::Problem,
 };

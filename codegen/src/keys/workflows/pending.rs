@@ -8,12 +8,12 @@ use tabellion_runtime::{
 };
 
 use crate::{
-    compat::Changes,
+    changes::Changes,
     contract::{Contract, Side, Tool},
     keys::EmittedTool,
+    leak::leaked,
     lint::pointers::leads_to,
     problem::Problem,
-    table::leaked,
     views,
 };
 

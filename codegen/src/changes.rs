@@ -1,0 +1,67 @@
+//! Differences between two versions of a contract, which the file of each key lists.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// One difference between two versions of a contract.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Whether a client of the old version can fail with the new one.
+    pub breaking: bool,
+    /// The tool, unless it is about the contract as a whole.
+    pub tool: Option<String>,
+    /// What has changed.
+    pub what: String,
+    /// A request that is now rejected, or a response that was impossible before.
+    pub example: Option<Value>,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.tool.as_deref().unwrap_or("contract"), self.what)?;
+        match &self.example {
+            Some(example) => write!(f, "\n           for example {example}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The changes so far, and the tool that the next ones are about.
+#[derive(Debug)]
+pub(crate) struct Changes<'a> {
+    tool: Option<&'a str>,
+    all: &'a mut Vec<Change>,
+}
+
+impl<'a> Changes<'a> {
+    /// Appends to `all` changes of the contract as a whole.
+    pub(crate) fn new(all: &'a mut Vec<Change>) -> Self {
+        Self { tool: None, all }
+    }
+
+    /// Returns the same list for changes of `tool`.
+    pub(crate) fn of_tool<'b>(&'b mut self, tool: &'b str) -> Changes<'b> {
+        Changes {
+            tool: Some(tool),
+            all: self.all,
+        }
+    }
+
+    pub(crate) fn breaking(&mut self, what: impl Into<String>) {
+        self.push(true, what.into(), None);
+    }
+
+    pub(crate) fn compatible(&mut self, what: impl Into<String>) {
+        self.push(false, what.into(), None);
+    }
+
+    pub(crate) fn push(&mut self, breaking: bool, what: String, example: Option<Value>) {
+        self.all.push(Change {
+            breaking,
+            tool: self.tool.map(str::to_owned),
+            what,
+            example,
+        });
+    }
+}

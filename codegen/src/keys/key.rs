@@ -1,0 +1,105 @@
+//! A key of the contract format, and the Rust that it becomes.
+
+use proc_macro2::{Ident, TokenStream};
+use tabellion_runtime::{FailureKind, spec};
+
+use crate::{
+    changes::Changes,
+    contract::{Contract, Tool},
+    problem::Problem,
+    rust::text::Texts,
+};
+
+/// A key, or a few that make sense only together.
+pub(crate) trait Key: Sync {
+    /// Adds what is wrong with the key, whatever the schemas say.
+    fn lint(&self, _contract: &Contract, _problems: &mut Vec<Problem>) {}
+
+    /// Adds what is wrong with the key in view of the schemas. Called only if these are sound.
+    fn lint_with_schemas(&self, _contract: &Contract, _problems: &mut Vec<Problem>) {}
+
+    /// Returns the failures that calls of `tool` can end with because of this key.
+    fn failures(&self, _tool: &Tool) -> &'static [FailureKind] {
+        &[]
+    }
+
+    /// Adds what has changed in the contract as a whole.
+    fn compare(&self, _changes: &mut Changes<'_>, _old: &Contract, _new: &Contract) {}
+
+    /// Adds what has changed in one operation.
+    fn compare_tool(&self, _changes: &mut Changes<'_>, _old: ToolOf<'_>, _new: ToolOf<'_>) {}
+
+    /// Returns the Rust that the key becomes in the contract.
+    fn emit(&self, _contract: &Contract) -> Emitted {
+        Emitted::default()
+    }
+
+    /// Returns the Rust that the key becomes in a tool, or in an operation of one.
+    fn emit_tool(&self, _tool: &Tool) -> EmittedTool {
+        EmittedTool::default()
+    }
+
+    /// Sets the fields of the contract's table that [`emit`](Self::emit) writes as Rust.
+    fn fill(&self, _contract: &Contract, _table: &mut spec::ContractSpec) {}
+
+    /// Sets the fields of a tool's entry that [`emit_tool`](Self::emit_tool) writes as Rust.
+    fn fill_tool(&self, _tool: &Tool, _entry: &mut spec::ToolSpec) {}
+}
+
+/// A tool and the contract that it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ToolOf<'a> {
+    pub(crate) contract: &'a Contract,
+    pub(crate) tool: &'a Tool,
+}
+
+/// Rust for a contract. What a contract lacks is left empty, so that its module does not change when a key is added.
+#[derive(Default)]
+pub(crate) struct Emitted {
+    /// Fields of `CONTRACT`, each with a comma.
+    pub(crate) fields: TokenStream,
+    /// Items beside `CONTRACT`.
+    pub(crate) items: Vec<TokenStream>,
+    /// Types for implementations.
+    pub(crate) types: Vec<TokenStream>,
+    /// Methods of the trait that implementations implement.
+    pub(crate) signatures: Vec<TokenStream>,
+    /// Arms of `Service::call` beside those of tools. `implementation` and `store` are bound.
+    pub(crate) arms: Vec<TokenStream>,
+    /// Methods of the `impl Contract for Service`.
+    pub(crate) methods: Vec<TokenStream>,
+    /// State of `Service`.
+    pub(crate) state: Option<State>,
+    /// Its texts, for the file beside the generated module.
+    pub(crate) texts: Texts,
+}
+
+/// A field of `Service`.
+pub(crate) struct State {
+    pub(crate) name: Ident,
+    pub(crate) of_type: TokenStream,
+    pub(crate) value: TokenStream,
+}
+
+/// Rust for a tool, with the same rule.
+#[derive(Default)]
+pub(crate) struct EmittedTool {
+    /// Fields of its entry in `TOOLS`, each with a comma.
+    pub(crate) fields: TokenStream,
+    /// Statements of `Service::call` before the operation is chosen. `tool` is the tool's entry in `TOOLS`, and `call` the context.
+    pub(crate) first: TokenStream,
+    /// Statements of `Service::call` before the tool is dispatched to. `tool` is its entry in `TOOLS`.
+    pub(crate) before: TokenStream,
+    /// Its texts, for the file beside the generated module.
+    pub(crate) texts: Texts,
+}
+
+impl EmittedTool {
+    /// Rust that is fields alone.
+    pub(super) fn fields(fields: TokenStream) -> Self {
+        Self {
+            fields,
+            ..Self::default()
+        }
+    }
+}

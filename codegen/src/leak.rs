@@ -1,0 +1,24 @@
+//! Values of the runtime's tables that are made at run time. Tables are statics, so the values are leaked.
+
+use serde_json::Value;
+use tabellion_runtime::{Schema, Text};
+
+use crate::{contract::Authored, rust::text};
+
+/// Returns a schema as the generated `mod schema` has it.
+pub(crate) fn schema(authored: &Authored<'_>) -> &'static Schema {
+    Box::leak(Box::new(Schema::authored(written(&authored.text()))))
+}
+
+/// Returns a text as the generated file has it.
+pub(crate) fn written(value: &Value) -> Text {
+    Text::Written(leaked(&text::pretty(value)))
+}
+
+pub(crate) fn leaked(text: &str) -> &'static str {
+    String::leak(text.to_owned())
+}
+
+pub(crate) fn list<T>(items: impl IntoIterator<Item = T>) -> &'static [T] {
+    Vec::leak(items.into_iter().collect())
+}
