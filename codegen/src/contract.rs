@@ -163,7 +163,7 @@ impl Tool {
                 _ => SchemaKind::Authored,
             },
             is_request: side == Side::Input,
-            usual_name: names::root(&base, side),
+            usual_name: side.type_name(&base),
             constant: format!("{}_{}", names::constant(&base), side.constant()),
         }
     }
@@ -252,6 +252,15 @@ pub enum Side {
 impl Side {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Input, Self::Output];
+
+    /// Returns the default name of the type of a tool's requests or responses: `ReadNoteRequest`.
+    pub(crate) fn type_name(self, tool: &str) -> String {
+        let suffix = match self {
+            Self::Input => "Request",
+            Self::Output => "Response",
+        };
+        names::type_name(tool) + suffix
+    }
 
     /// Returns the suffix of the names of statics with such a schema.
     fn constant(self) -> &'static str {

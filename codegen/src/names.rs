@@ -2,17 +2,6 @@
 
 use heck::{ToPascalCase, ToSnakeCase};
 
-use crate::contract::Side;
-
-/// Returns the default name of a tool's request or response type: `ReadNoteRequest`.
-pub(crate) fn root(tool: &str, side: Side) -> String {
-    let suffix = match side {
-        Side::Input => "Request",
-        Side::Output => "Response",
-    };
-    type_name(tool) + suffix
-}
-
 /// Returns the name of the trait of a tool with operations.
 pub(crate) fn tool_trait(tool: &str) -> String {
     format!("{}Tool", type_name(tool))

@@ -14,7 +14,7 @@ mod effects;
 mod entities;
 mod error_body;
 mod errors;
-pub(crate) mod examples;
+mod examples;
 mod executions;
 mod gates;
 mod guarantees;
@@ -65,8 +65,7 @@ pub use self::{
     prompts::{Argument, Prompt},
     provenance::{AlsoIf, MissingProvenance, Provenance, ProvenanceDefault, ProvenanceField},
     rate_limits::RateLimit,
-    resource_templates::Variable,
-    resources::Resource,
+    resources::{Resource, Variable},
     rest::{Endpoint, Rest},
     schemas::NamedRule,
     workflows::{OneOrMore, Pending, State as WorkflowState, Task, Transition, Workflow},

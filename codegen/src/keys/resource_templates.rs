@@ -2,10 +2,9 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
-use serde::Deserialize;
 use tabellion_runtime::{spec, uri_template::UriTemplate};
 
-use super::{Emitted, Key, Resource, prompts::field};
+use super::{Emitted, Key, Resource, Variable, prompts::field};
 use crate::{
     changes::Changes,
     contract::Contract,
@@ -14,18 +13,6 @@ use crate::{
     problem::Problem,
     rust::{schemas, text},
 };
-
-/// A variable of a URI template.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Variable {
-    /// Name in the template.
-    pub name: String,
-    /// What it is, for people.
-    pub description: String,
-    /// Whether values can be offered.
-    #[serde(default)]
-    pub completes: bool,
-}
 
 pub(super) struct ResourceTemplates;
 

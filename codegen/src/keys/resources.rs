@@ -8,18 +8,29 @@ use serde::Deserialize;
 use serde_json::Value;
 use tabellion_runtime::spec;
 
-use super::{Emitted, Example, Key, Variable};
+use super::{Emitted, Example, Key, examples::judge};
 use crate::{
     algebra,
     changes::Changes,
-    contract::Contract,
+    contract::{Authored, Contract},
     leak::{self, leaked, list},
-    lint::examples,
     names,
     problem::Problem,
     rust::{schemas, text},
     views,
 };
+
+/// A variable of a URI template.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Variable {
+    /// Name in the template.
+    pub name: String,
+    /// What it is, for people.
+    pub description: String,
+    /// Whether values can be offered.
+    #[serde(default)]
+    pub completes: bool,
+}
 
 /// Something that a client can read as a whole.
 #[derive(Debug, Clone, Deserialize)]
@@ -66,7 +77,7 @@ impl Key for Resources {
                     "give each resource a different URI",
                 ));
             }
-            examples::of_resource(&contract.resource_schema(i), resource, problems);
+            lint_examples(&contract.resource_schema(i), resource, problems);
         }
     }
 
@@ -256,4 +267,13 @@ fn methods(contract: &Contract) -> [TokenStream; 2] {
             }
         },
     ]
+}
+
+/// Checks the examples of one resource.
+fn lint_examples(authored: &Authored<'_>, resource: &Resource, problems: &mut Vec<Problem>) {
+    let at = authored.at.trim_end_matches("/schema");
+    let examples = resource.examples.iter().enumerate();
+    let examples = examples
+        .filter_map(|(i, example)| Some((format!("{at}/examples/{i}"), example, example.output.as_ref()?)));
+    judge(authored, "output", examples, problems);
 }

@@ -4,7 +4,7 @@ use quote::quote;
 use serde::Deserialize;
 use tabellion_runtime::spec::{self, RestEndpoint, RestMethod, RestOperation};
 
-use super::{Emitted, Key, workflows};
+use super::{Emitted, Key};
 use crate::{
     changes::Changes,
     contract::Contract,
@@ -143,7 +143,6 @@ impl Key for RestFace {
                 );
             }
         }
-        workflows::lint_endpoints(contract, problems);
         if endpoints.is_empty() {
             return;
         }

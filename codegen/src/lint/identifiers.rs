@@ -111,7 +111,7 @@ fn methods_and_roots(contract: &Contract, problems: &mut Vec<Problem>) {
         {
             let (base, label, at) = (operation.rust_base(), operation.label(), format!("/tools/{i}"));
             methods.add(names::value_name(&base), &label, at.clone(), problems);
-            types.add(names::root(&base, Side::Input), &label, at, problems);
+            types.add(Side::Input.type_name(&base), &label, at, problems);
         }
     }
     if let Some(provenance) = &spec.provenance {

@@ -4,7 +4,6 @@
 //! are in the key's file; these here concern schemas and names of any key. Lints that need valid schemas run only if
 //! [`keywords`] reports nothing.
 
-pub(crate) mod examples;
 mod failures;
 mod identifiers;
 mod keywords;

@@ -81,7 +81,7 @@ fn is_covered(wire: &Value, enforced: &Value) -> bool {
 }
 
 /// Returns whether it is proved that the part of `schema` with `rule` accepts the same values without it.
-pub(super) fn is_vacuous(schema: &Value, rule: &Rule) -> bool {
+pub(crate) fn is_vacuous(schema: &Value, rule: &Rule) -> bool {
     let Some(with) = schema.pointer(&rule.owner) else {
         return false;
     };

@@ -71,7 +71,7 @@ fn signature(contract: &Contract, tool: &Tool) -> TokenStream {
     ));
     let base = tool.rust_base();
     let name = method(&base);
-    let [request, response] = Side::ALL.map(|side| format_ident!("{}", names::root(&base, side)));
+    let [request, response] = Side::ALL.map(|side| format_ident!("{}", side.type_name(&base)));
     let ground = contract.spec.rows.iter().map(|_| quote!(, Rows));
     let ground: TokenStream = ground.collect();
     let (cx, response) = if spec.mutating {

@@ -10,8 +10,10 @@ use tabellion_runtime::{
 };
 
 use super::{
-    Entity, RowsOperation, pairs,
-    read::{ActionOf, EntityFile, Field, FieldOf, FilterOf, OperationsOf, OtherFilter, action},
+    read::{
+        ActionOf, Entity, EntityFile, Field, FieldOf, FilterOf, OperationsOf, OtherFilter, RowsOperation,
+        action,
+    },
     schema::{sample, value},
     table::{assignments, texts},
 };
@@ -510,4 +512,12 @@ impl Whole<'_> {
 fn is_made(field: &Field) -> bool {
     let is_made = field.optional || field.default.is_some() || field.from.is_some();
     is_made || field.slug_of.is_some() || matches!(field.kind.as_str(), "id" | "next")
+}
+
+/// Returns pairs of texts, as constants have them.
+fn pairs(members: &IndexMap<String, String>) -> Vec<(&'static str, &'static str)> {
+    members
+        .iter()
+        .map(|(field, member)| (leaked(member), leaked(field)))
+        .collect()
 }

@@ -6,15 +6,13 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::{
-    Entity, lint_operations,
-    read::{EntityFile, Field, FieldOf, RuleOf},
+    read::{Entity, EntityFile, Field, FieldOf, Rows, RuleOf},
     table,
 };
 use crate::{contract::Contract, pointer, problem::Problem};
 
-/// Checks all entities. The operations that follow from them are checked afterwards, as others are.
-pub(crate) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
-    let Some(rows) = &contract.spec.rows else { return };
+/// Checks the entities, without their operations.
+pub(super) fn contract(contract: &Contract, rows: &Rows, problems: &mut Vec<Problem>) {
     let spec = &contract.spec;
     for (key, is_given) in [
         ("resources", !spec.resources.is_empty()),
@@ -159,7 +157,7 @@ fn circles(contract: &Contract, problems: &mut Vec<Problem>) {
 pub(super) struct Lint<'a> {
     pub(super) contract: &'a Contract,
     pub(super) entity: &'a Entity,
-    problems: &'a mut Vec<Problem>,
+    pub(super) problems: &'a mut Vec<Problem>,
 }
 
 impl Lint<'_> {
@@ -236,7 +234,6 @@ impl Lint<'_> {
         }
         self.rules();
         self.adds();
-        lint_operations::all(self);
     }
 
     fn rules(&mut self) {

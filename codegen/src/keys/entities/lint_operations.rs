@@ -7,12 +7,24 @@ use super::{
     read::{ActionOf, FilterOf, OperationsOf, OtherFilter, action},
 };
 use crate::{
-    contract::{Side, Tool},
+    contract::{Contract, Side, Tool},
     pointer,
+    problem::Problem,
 };
 
+/// Checks the operations of all entities.
+pub(super) fn contract(contract: &Contract, problems: &mut Vec<Problem>) {
+    for entity in &contract.entities {
+        all(&mut Lint {
+            contract,
+            entity,
+            problems,
+        });
+    }
+}
+
 /// Checks the operations of each tool.
-pub(super) fn all(lint: &mut Lint<'_>) {
+fn all(lint: &mut Lint<'_>) {
     let (contract, entity) = (lint.contract, lint.entity);
     for (i, operations) in entity.file.operations.iter().enumerate() {
         let at = if entity.document.value["operations"].is_array() {

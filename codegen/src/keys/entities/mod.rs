@@ -11,36 +11,18 @@ mod read;
 mod schema;
 mod table;
 
-use indexmap::IndexMap;
 use quote::quote;
-use serde_json::Value;
 use tabellion_runtime::spec;
 
-pub use self::read::{EntityFile, Rows};
-pub(crate) use self::{expand::operations, lint::contract as lint, table::table};
+pub use self::read::{Entity, EntityFile, Rows, RowsOperation};
+pub(crate) use self::{expand::operations, table::table};
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
     changes::Changes,
     contract::{Contract, Tool},
-    document::Document,
+    problem::Problem,
     rust::literal,
 };
-
-/// An entity and its file.
-#[derive(Debug, Clone)]
-pub struct Entity {
-    /// The file as read.
-    pub document: Document,
-    /// Its content.
-    pub file: EntityFile,
-}
-
-/// An operation that follows from an entity.
-#[derive(Debug, Clone)]
-pub struct RowsOperation {
-    /// How the engine runs it.
-    pub run: spec::RowOperation,
-}
 
 pub(super) struct Entities;
 
@@ -89,16 +71,10 @@ impl Key for Entities {
     }
 }
 
-/// Returns the JSON text of a value, as constants have it.
-fn json(value: &Value) -> &'static str {
-    crate::leak::leaked(&value.to_string())
-}
-
-/// Returns pairs of texts, as constants have them.
-fn pairs(members: &IndexMap<String, String>) -> Vec<(&'static str, &'static str)> {
-    let leaked = crate::leak::leaked;
-    members
-        .iter()
-        .map(|(field, member)| (leaked(member), leaked(field)))
-        .collect()
+/// Checks all entities. The operations that follow from them are checked afterwards, as others are.
+pub(crate) fn lint(contract: &Contract, problems: &mut Vec<Problem>) {
+    if let Some(rows) = &contract.spec.rows {
+        lint::contract(contract, rows, problems);
+        lint_operations::contract(contract, problems);
+    }
 }

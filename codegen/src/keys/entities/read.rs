@@ -6,7 +6,25 @@ use serde::{
     de::{DeserializeOwned, Error as _},
 };
 use serde_json::Value;
-use tabellion_runtime::spec::Action;
+use tabellion_runtime::spec::{self, Action};
+
+use crate::document::Document;
+
+/// An entity and its file.
+#[derive(Debug, Clone)]
+pub struct Entity {
+    /// The file as read.
+    pub document: Document,
+    /// Its content.
+    pub file: EntityFile,
+}
+
+/// An operation that follows from an entity.
+#[derive(Debug, Clone)]
+pub struct RowsOperation {
+    /// How the engine runs it.
+    pub run: spec::RowOperation,
+}
 
 /// That a contract's store keeps rows, and how they are divided.
 #[derive(Debug, Clone, Deserialize)]

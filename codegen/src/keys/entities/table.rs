@@ -7,10 +7,7 @@ use tabellion_runtime::spec::{
     Moment, Next, OnDelete, OrgSpec, Range, Reference, RowRule, RowsSpec, Scope, Seed, TextRule, Unique,
 };
 
-use super::{
-    Entity, json,
-    read::{Field, FieldOf, Rows, RuleOf, UniqueFields, changing},
-};
+use super::read::{Entity, Field, FieldOf, Rows, RuleOf, UniqueFields, changing};
 use crate::{
     contract::Contract,
     leak::{leaked, list},
@@ -237,4 +234,9 @@ pub(super) fn texts(texts: &[String]) -> &'static [&'static str] {
 /// Returns the largest number of characters of a text; none has fewer bytes.
 pub(super) fn max_chars(field: &Field) -> usize {
     field.max_length.or(field.max_bytes).unwrap_or(MAX_TEXT)
+}
+
+/// Returns the JSON text of a value, as constants have it.
+fn json(value: &Value) -> &'static str {
+    leaked(&value.to_string())
 }

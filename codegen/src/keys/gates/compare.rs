@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use tabellion_runtime::schema::compile;
 
-use super::{Clause, Placed, clauses, clauses_of, facts};
+use super::read::{Clause, Placed, clauses, clauses_of, facts};
 use crate::{
     algebra,
     changes::Changes,

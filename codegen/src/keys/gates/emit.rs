@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use serde_json::Value;
 use tabellion_runtime::{schema::Schema, spec};
 
-use super::{Clause, Gate, GateExample};
+use super::read::{Clause, Gate, GateExample};
 use crate::{
     contract::{Contract, Tool},
     keys::{Emitted, EmittedTool, auth::of_operation},

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use tabellion_runtime::{gates::fill_defaults, schema::compile, spec::GateTime};
 
-use super::{Clause, GateExample, Placed, clauses, clauses_of, facts};
+use super::read::{Clause, GateExample, Placed, clauses, clauses_of, facts};
 use crate::{
     algebra,
     contract::{Contract, Side, Tool},

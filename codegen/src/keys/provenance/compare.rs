@@ -2,7 +2,7 @@
 
 use tabellion_runtime::spec::ProvenanceUse;
 
-use super::{Provenance, ProvenanceField, word};
+use super::read::{Provenance, ProvenanceField};
 use crate::changes::Changes;
 
 pub(super) fn contract(changes: &mut Changes<'_>, old: Option<&Provenance>, new: Option<&Provenance>) {
@@ -120,5 +120,13 @@ pub(super) fn tool(changes: &mut Changes<'_>, old: Option<ProvenanceUse>, new: O
         (Some(old), None) => changes.breaking(format!("provenance is no longer {}", word(old))),
         (_, Some(new)) if rank(Some(new)) > rank(old) => changes.compatible("it keeps provenance"),
         _ => changes.compatible("it no longer requires provenance"),
+    }
+}
+
+/// Returns the word of a tool's use as contracts spell it.
+fn word(used: ProvenanceUse) -> &'static str {
+    match used {
+        ProvenanceUse::Required => "required",
+        ProvenanceUse::Kept => "kept",
     }
 }

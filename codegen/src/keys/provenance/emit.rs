@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use tabellion_runtime::spec::{ProvenanceType, ProvenanceUse};
 
-use super::{Provenance, ProvenanceDefault, ProvenanceField};
+use super::read::{Provenance, ProvenanceDefault, ProvenanceField};
 use crate::{
     contract::Contract,
     keys::{Emitted, EmittedTool},

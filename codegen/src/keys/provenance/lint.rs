@@ -7,7 +7,7 @@ use tabellion_runtime::{
     template::placeholders,
 };
 
-use super::{Provenance, ProvenanceDefault, ProvenanceField};
+use super::read::{Provenance, ProvenanceDefault, ProvenanceField};
 use crate::{contract::Contract, pointer, problem::Problem};
 
 /// Begins the keys of `_meta` that the runtime reads itself.

@@ -3,11 +3,11 @@
 mod compare;
 pub(crate) mod emit;
 mod lint;
+mod read;
 
-use indexmap::IndexMap;
-use serde::Deserialize;
-use tabellion_runtime::spec::{self, Discovery, ProvenancePlace, ProvenanceType, ProvenanceUse};
+use tabellion_runtime::spec;
 
+pub use self::read::{AlsoIf, MissingProvenance, Provenance, ProvenanceDefault, ProvenanceField};
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
     changes::Changes,
@@ -15,80 +15,6 @@ use crate::{
     leak::{leaked, list},
     problem::Problem,
 };
-
-/// The fields of provenance, and what is answered to a call that lacks some.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Provenance {
-    /// Name of the field that identifies the caller's session.
-    pub session: Option<String>,
-    /// The fields by name, in the order in which they are kept.
-    pub fields: IndexMap<String, ProvenanceField>,
-    /// Names of the fields that a call needs, in the order in which they are missed.
-    pub required: Vec<String>,
-    /// Further fields that some calls need.
-    #[serde(default)]
-    pub also_if: Vec<AlsoIf>,
-    /// The answer to a call that lacks one.
-    pub missing: MissingProvenance,
-}
-
-/// A field of provenance.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct ProvenanceField {
-    /// Type of its values.
-    #[serde(rename = "type")]
-    pub kind: ProvenanceType,
-    /// Keys of a request's `_meta`.
-    #[serde(default)]
-    pub keys: Vec<String>,
-    /// HTTP headers.
-    #[serde(default)]
-    pub headers: Vec<String>,
-    /// Where else it may come from.
-    #[serde(default)]
-    pub from: Vec<ProvenancePlace>,
-    /// What the server may discover in place of it.
-    pub discover: Option<Discovery>,
-    /// Its value if nothing else has one.
-    pub default: Option<ProvenanceDefault>,
-}
-
-/// Further fields of calls that have `true` for one field.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct AlsoIf {
-    /// Name of the field that is true.
-    pub field: String,
-    /// Names of the fields that such a call needs.
-    pub then: Vec<String>,
-}
-
-/// The answer to a call without the provenance that its tool requires.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct MissingProvenance {
-    /// Name in the error table.
-    pub error: String,
-    /// The sentence.
-    pub message: String,
-}
-
-/// The value of a field that is nowhere else.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ProvenanceDefault {
-    /// The time. Always `true`.
-    Now(bool),
-    /// Whether the call has the named field.
-    Present(String),
-}
-
-impl Provenance {
-    /// Returns whether an implementation is asked what is bound to a session.
-    fn asks_sessions(&self) -> bool {
-        let is_bound = |field: &ProvenanceField| field.from.contains(&ProvenancePlace::Bound);
-        self.session.is_some() && self.fields.values().any(is_bound)
-    }
-}
 
 pub(super) struct CallProvenance;
 
@@ -157,13 +83,5 @@ impl Key for CallProvenance {
 
     fn fill_tool(&self, tool: &Tool, entry: &mut spec::ToolSpec) {
         entry.provenance = tool.spec.provenance;
-    }
-}
-
-/// Returns the word of a tool's use as contracts spell it.
-fn word(used: ProvenanceUse) -> &'static str {
-    match used {
-        ProvenanceUse::Required => "required",
-        ProvenanceUse::Kept => "kept",
     }
 }

@@ -13,7 +13,7 @@ use tabellion_runtime::{
     workflow_calls::{InstanceStatus, MAX_LISTED, TaskState},
 };
 
-use super::{OneOrMore, Workflow};
+use super::read::{OneOrMore, Workflow, distinct};
 use crate::{
     contract::Contract,
     keys::{
@@ -111,7 +111,7 @@ pub(crate) fn methods(contract: &Contract) -> impl Iterator<Item = (usize, &'sta
 }
 
 /// Adds what is wrong with endpoints of workflows.
-pub(in crate::keys) fn lint(contract: &Contract, problems: &mut Vec<Problem>) {
+pub(super) fn lint(contract: &Contract, problems: &mut Vec<Problem>) {
     for (i, endpoint) in endpoints(contract).iter().enumerate() {
         let at = |member: &str| format!("/rest/endpoints/{i}/{member}");
         let is = endpoint.is;
@@ -475,7 +475,7 @@ fn task(workflow: &Workflow) -> Value {
     };
     let decisions: Vec<_> = {
         let decisions = workflow.transitions.iter().filter(|it| it.by.is_none());
-        super::distinct(decisions.map(|transition| transition.on.as_str()))
+        distinct(decisions.map(|transition| transition.on.as_str()))
     };
     let mut made: Vec<_> = workflow.events().into_iter().map(Value::from).collect();
     made.push(Value::Null);

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::{State, Transition, Workflow};
+use super::read::{State, Transition, Workflow};
 use crate::changes::Changes;
 
 pub(super) fn workflows(

@@ -5,7 +5,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use tabellion_runtime::{schema::Schema, spec};
 
-use super::{State, Transition, Workflow};
+use super::read::{OneOrMore, State, Transition, Workflow};
 use crate::{
     keys::Emitted,
     leak::{leaked, list, written},
@@ -142,7 +142,7 @@ fn state(name: &str, state: &State) -> TokenStream {
 fn transition(transition: &Transition) -> TokenStream {
     let Transition { on, to, needs, .. } = transition;
     let from = transition.from.names();
-    let roles = transition.role.iter().flat_map(super::OneOrMore::names);
+    let roles = transition.role.iter().flat_map(OneOrMore::names);
     let [effect, by] = [&transition.effect, &transition.by].map(|name| text::optional(name.as_ref()));
     let unless = transition.unless.map(text::variant);
     let unless = text::optional(unless.map(|unless| quote!(spec::Unless::#unless)));

@@ -8,7 +8,10 @@ use tabellion_runtime::{
     spec::{AUTHOR, Starts},
 };
 
-use super::{State, Workflow, calls::MEMBERS};
+use super::{
+    calls::MEMBERS,
+    read::{OneOrMore, State, Workflow},
+};
 use crate::{contract::Contract, pointer, problem::Problem};
 
 /// The problems of one workflow.
@@ -137,7 +140,7 @@ impl Lint<'_> {
                     self.say(&format!("{at}/on"), message, "choose a different event");
                 }
             }
-            for role in transition.role.iter().flat_map(super::OneOrMore::names) {
+            for role in transition.role.iter().flat_map(OneOrMore::names) {
                 self.role(&format!("{at}/role"), role);
             }
             if let Some(tool) = &transition.by {

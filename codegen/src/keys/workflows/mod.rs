@@ -5,12 +5,14 @@ mod compare;
 mod emit;
 mod lint;
 mod pending;
+mod read;
 
-use indexmap::IndexMap;
-use serde::Deserialize;
-use serde_json::Value;
-use tabellion_runtime::spec::{self, Outcome, Starts, Unless};
+use tabellion_runtime::spec;
 
+pub use self::{
+    pending::Pending,
+    read::{OneOrMore, State, Task, Transition, Workflow},
+};
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
     changes::Changes,
@@ -18,150 +20,7 @@ use crate::{
     problem::Problem,
 };
 
-pub(super) use self::calls::lint as lint_endpoints;
-pub use self::pending::Pending;
 pub(crate) use self::{calls::methods, emit::type_names};
-
-/// A workflow.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Workflow {
-    /// Name for people.
-    pub name: String,
-    /// Version of its states and transitions.
-    pub version: u32,
-    /// What it is for.
-    pub description: String,
-    /// What starts an instance.
-    pub starts: Starts,
-    /// Names of the gates that it belongs to.
-    #[serde(default)]
-    pub gates: Vec<String>,
-    /// Schema of the parameters of a request that starts one.
-    pub parameters: Option<Value>,
-    /// Schemas of what its instances say they are about, by member.
-    #[serde(default)]
-    pub about: IndexMap<String, Value>,
-    /// The first state.
-    pub initial: String,
-    /// The states by name.
-    pub states: IndexMap<String, State>,
-    /// The transitions.
-    pub transitions: Vec<Transition>,
-}
-
-/// A state of a workflow: with a task, or final.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct State {
-    /// The task that waits in it.
-    pub task: Option<Task>,
-    /// How an instance in it has ended.
-    #[serde(rename = "final")]
-    pub outcome: Option<Outcome>,
-}
-
-/// A task of a workflow.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Task {
-    /// Name for people.
-    pub name: String,
-    /// The roles that may complete it.
-    pub role: OneOrMore,
-    /// The role that may not complete it; only the author's.
-    pub not_by: Option<String>,
-}
-
-/// A transition of a workflow.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Transition {
-    /// The states that it leads from.
-    pub from: OneOrMore,
-    /// The event.
-    pub on: String,
-    /// The state that it leads to.
-    pub to: String,
-    /// What else happens in the same commit.
-    pub effect: Option<String>,
-    /// When it is not possible.
-    pub unless: Option<Unless>,
-    /// Members that the event must have.
-    #[serde(default)]
-    pub needs: Vec<String>,
-    /// The tool whose call is the event.
-    pub by: Option<String>,
-    /// The roles that may do it, if not those of the task.
-    pub role: Option<OneOrMore>,
-}
-
-/// A name or a list of names.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-pub enum OneOrMore {
-    /// One name.
-    One(String),
-    /// Several names.
-    More(Vec<String>),
-}
-
-impl OneOrMore {
-    /// Returns the names.
-    pub fn names(&self) -> &[String] {
-        match self {
-            Self::One(name) => std::slice::from_ref(name),
-            Self::More(names) => names,
-        }
-    }
-}
-
-impl Workflow {
-    /// Returns the transitions from a state.
-    fn from<'a>(&'a self, state: &'a str) -> impl Iterator<Item = &'a Transition> {
-        let leads_from =
-            move |transition: &&Transition| transition.from.names().iter().any(|from| from == state);
-        self.transitions.iter().filter(leads_from)
-    }
-
-    /// Returns the events, in the order in which transitions name them.
-    fn events(&self) -> Vec<&str> {
-        distinct(self.transitions.iter().map(|transition| transition.on.as_str()))
-    }
-
-    /// Returns the effects, likewise.
-    fn effects(&self) -> Vec<&str> {
-        distinct(
-            self.transitions
-                .iter()
-                .filter_map(|transition| transition.effect.as_deref()),
-        )
-    }
-}
-
-impl Transition {
-    /// Returns the roles that may make it from `state`; `None` if its tool says who may.
-    fn roles<'a>(&'a self, state: &'a State) -> Option<&'a [String]> {
-        match (&self.role, &self.by, &state.task) {
-            (Some(role), _, _) => Some(role.names()),
-            (None, None, Some(task)) => Some(task.role.names()),
-            _ => None,
-        }
-    }
-
-    /// Returns whether the author may not make it from `state`.
-    fn is_barred(&self, state: &State) -> bool {
-        let is_decision = self.role.is_none() && self.by.is_none();
-        is_decision && state.task.as_ref().is_some_and(|task| task.not_by.is_some())
-    }
-}
-
-fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut found = vec![];
-    for name in names {
-        if !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
-}
 
 pub(super) struct Workflows;
 
@@ -170,6 +29,7 @@ impl Key for Workflows {
         for (id, workflow) in &contract.spec.workflows {
             lint::workflow(contract, id, workflow, problems);
         }
+        calls::lint(contract, problems);
     }
 
     fn lint_with_schemas(&self, contract: &Contract, problems: &mut Vec<Problem>) {

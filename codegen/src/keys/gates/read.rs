@@ -1,0 +1,109 @@
+//! How gates are written, and the facts that their clauses are about.
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tabellion_runtime::spec::{self, Asks, GateTime, Severity};
+
+use crate::{
+    contract::{Contract, Side, Tool},
+    views,
+};
+
+/// A gate: one principle, in clauses.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Gate {
+    /// The principle, for people.
+    pub description: Option<String>,
+    /// The clauses.
+    pub clauses: Vec<Clause>,
+}
+
+/// What the facts of a call must satisfy.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Clause {
+    /// Stable id.
+    pub id: String,
+    /// Labels of the operations that it is for.
+    pub tools: Vec<String>,
+    /// When it is judged.
+    pub at: GateTime,
+    /// What it asks for instead of refusing the call.
+    pub asks: Option<Asks>,
+    /// How grave a violation is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub issue: String,
+    /// What the caller can do.
+    pub actionable: String,
+    /// The schema of the facts.
+    pub schema: Value,
+    /// Facts that satisfy it, and facts that break it.
+    pub examples: Vec<GateExample>,
+}
+
+/// An example of facts.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct GateExample {
+    /// What it shows.
+    pub name: String,
+    /// The facts.
+    pub facts: Value,
+    /// Whether they break the clause.
+    pub breaks: bool,
+    /// Documents among which a call leads to these facts.
+    pub documents: Option<IndexMap<String, String>>,
+}
+
+/// The name of a gate, one of its clauses, and the location of that in `contract.json`.
+pub(super) struct Placed<'a> {
+    pub(super) gate: &'a str,
+    pub(super) clause: &'a Clause,
+    pub(super) at: String,
+}
+
+/// Returns the clauses of a contract.
+pub(super) fn clauses(contract: &Contract) -> impl Iterator<Item = Placed<'_>> {
+    contract.spec.gates.iter().flat_map(|(gate, it)| {
+        let clauses = it.clauses.iter().enumerate();
+        clauses.map(move |(i, clause)| Placed {
+            gate,
+            clause,
+            at: format!("/gates/{gate}/clauses/{i}"),
+        })
+    })
+}
+
+/// Returns the clauses of an operation's gates that are for it.
+pub(super) fn clauses_of<'a>(contract: &'a Contract, tool: &'a Tool) -> impl Iterator<Item = Placed<'a>> {
+    let label = tool.label();
+    let gates = &tool.spec.gates;
+    clauses(contract).filter(move |placed| {
+        gates.iter().any(|gate| gate == placed.gate) && placed.clause.tools.iter().any(|tool| *tool == label)
+    })
+}
+
+/// Returns the schema of the facts of an operation's calls.
+pub(super) fn facts(tool: &Tool, at: GateTime) -> Value {
+    let text = json!({ "type": "string" });
+    let mut properties = json!({
+        "tool": { "const": tool.label() },
+        "request": views::enforced(tool.schema(Side::Input)),
+        "caller": {
+            "type": "object",
+            "required": ["roles"],
+            "properties": {
+                "kind": { "enum": spec::CallerKind::ALL },
+                "roles": { "type": "array", "items": text },
+                "identity": text,
+                "agent": { "type": "object", "properties": { "name": text, "version": text } },
+            },
+        },
+    });
+    let mut required = vec!["tool", "request", "caller"];
+    if at == GateTime::After {
+        properties["answer"] = views::enforced(tool.schema(Side::Output));
+        required.push("answer");
+    }
+    json!({ "type": "object", "required": required, "properties": properties })
+}

@@ -1,0 +1,79 @@
+//! How `provenance` is written.
+
+use indexmap::IndexMap;
+use serde::Deserialize;
+use tabellion_runtime::spec::{Discovery, ProvenancePlace, ProvenanceType};
+
+/// The fields of provenance, and what is answered to a call that lacks some.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Provenance {
+    /// Name of the field that identifies the caller's session.
+    pub session: Option<String>,
+    /// The fields by name, in the order in which they are kept.
+    pub fields: IndexMap<String, ProvenanceField>,
+    /// Names of the fields that a call needs, in the order in which they are missed.
+    pub required: Vec<String>,
+    /// Further fields that some calls need.
+    #[serde(default)]
+    pub also_if: Vec<AlsoIf>,
+    /// The answer to a call that lacks one.
+    pub missing: MissingProvenance,
+}
+
+/// A field of provenance.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ProvenanceField {
+    /// Type of its values.
+    #[serde(rename = "type")]
+    pub kind: ProvenanceType,
+    /// Keys of a request's `_meta`.
+    #[serde(default)]
+    pub keys: Vec<String>,
+    /// HTTP headers.
+    #[serde(default)]
+    pub headers: Vec<String>,
+    /// Where else it may come from.
+    #[serde(default)]
+    pub from: Vec<ProvenancePlace>,
+    /// What the server may discover in place of it.
+    pub discover: Option<Discovery>,
+    /// Its value if nothing else has one.
+    pub default: Option<ProvenanceDefault>,
+}
+
+/// Further fields of calls that have `true` for one field.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct AlsoIf {
+    /// Name of the field that is true.
+    pub field: String,
+    /// Names of the fields that such a call needs.
+    pub then: Vec<String>,
+}
+
+/// The answer to a call without the provenance that its tool requires.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct MissingProvenance {
+    /// Name in the error table.
+    pub error: String,
+    /// The sentence.
+    pub message: String,
+}
+
+/// The value of a field that is nowhere else.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProvenanceDefault {
+    /// The time. Always `true`.
+    Now(bool),
+    /// Whether the call has the named field.
+    Present(String),
+}
+
+impl Provenance {
+    /// Returns whether an implementation is asked what is bound to a session.
+    pub(super) fn asks_sessions(&self) -> bool {
+        let is_bound = |field: &ProvenanceField| field.from.contains(&ProvenancePlace::Bound);
+        self.session.is_some() && self.fields.values().any(is_bound)
+    }
+}
