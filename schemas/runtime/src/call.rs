@@ -18,7 +18,7 @@ use crate::{
     gates::Report,
     ground::{Documents, Ground},
     ids::CommitId,
-    provenance::{self, Provenance},
+    provenance::{NO_PROVENANCE, Provenance},
     snapshot::{Document, DocumentHistory, Until},
     spec::Fact,
 };
@@ -55,7 +55,7 @@ impl<'a, G: Ground> ReadCx<'a, G> {
 
     /// Returns the call's provenance; without any fields if the contract's tool keeps none.
     pub fn provenance(&self) -> &Provenance {
-        self.call.provenance.as_deref().unwrap_or(&provenance::NONE)
+        self.call.provenance.as_deref().unwrap_or(&NO_PROVENANCE)
     }
 
     /// As [`CallContext::stop`].

@@ -1,6 +1,13 @@
-//! The waiting side of a call: cancellation and progress.
+//! The caller of a call: its name and rights, and the side that waits, cancels and receives progress.
 
 use std::{borrow::Cow, fmt, sync::Arc};
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    identity::Identity,
+    spec::{AuthSpec, CallerKind, ScopeWord},
+};
 
 /// The progress of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,5 +36,126 @@ pub struct Waiting(pub(crate) Option<Arc<dyn Caller>>);
 impl fmt::Debug for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "Waiting" } else { "NotWaiting" })
+    }
+}
+
+/// A caller, as the server has authenticated it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownCaller {
+    /// Whether it is a person or a program.
+    pub kind: CallerKind,
+    /// The identity, which alone decides what the caller owns.
+    pub identity: Identity,
+    /// The name shown to people: a verified address, an account, or the name of a key's owner; for an agent, with the agent's name. A
+    /// comparison of it can refuse a call, never permit one.
+    pub name: Arc<str>,
+    /// What an agent says of itself.
+    pub agent: Option<Agent>,
+    /// Names of its roles in the contract.
+    pub roles: Vec<&'static str>,
+    /// What its key permits in the contract.
+    pub scopes: Vec<ScopeWord>,
+}
+
+/// An agent's name and version, as far as they are known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agent {
+    /// The name.
+    pub name: Option<String>,
+    /// The version.
+    pub version: Option<String>,
+}
+
+impl Agent {
+    /// Returns the agent with a client's name and version. Blank ones count as absent.
+    pub fn said(name: Option<String>, version: Option<String>) -> Self {
+        let is_said = |part: &String| !part.trim().is_empty();
+        Self {
+            name: name.filter(is_said),
+            version: version.filter(is_said),
+        }
+    }
+
+    /// Reads `NAME@VERSION` or `NAME`; `None` if a part is blank.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (name, version) = match text.rsplit_once('@') {
+            Some((name, version)) => (name, Some(version)),
+            None => (text, None),
+        };
+        let is_said = |part: &str| !part.trim().is_empty();
+        (is_said(name) && version.is_none_or(is_said)).then(|| Self {
+            name: Some(name.into()),
+            version: version.map(str::to_owned),
+        })
+    }
+
+    /// Returns what is known here, else by `other`.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match self.name {
+            None => other,
+            Some(_) => self,
+        }
+    }
+}
+
+impl fmt::Display for Agent {
+    /// Writes `NAME@VERSION`, as far as they are known.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name.as_deref().unwrap_or("unknown"))?;
+        match &self.version {
+            Some(version) => write!(f, "@{version}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl KnownCaller {
+    /// Returns a person whose key permits `scopes`, with the roles that `auth` gives them.
+    pub fn human(auth: &AuthSpec, identity: Identity, name: &str, scopes: Vec<ScopeWord>) -> Self {
+        Self {
+            kind: CallerKind::Human,
+            identity,
+            name: name.into(),
+            agent: None,
+            roles: auth.roles_of(CallerKind::Human, &scopes),
+            scopes,
+        }
+    }
+
+    /// Returns an agent that acts for the person `holder`, whom people know as `name`. It never has the scope `review`.
+    pub fn agent(
+        auth: &AuthSpec,
+        agent: Agent,
+        holder: Identity,
+        name: &str,
+        mut scopes: Vec<ScopeWord>,
+    ) -> Self {
+        scopes.retain(|scope| *scope != ScopeWord::Review);
+        let called = agent.name.as_deref().unwrap_or("unknown");
+        Self {
+            kind: CallerKind::Agent,
+            identity: holder.with_agent(called),
+            name: format!("agent:{called}/{name}").into(),
+            roles: auth.roles_of(CallerKind::Agent, &scopes),
+            agent: Some(agent),
+            scopes,
+        }
+    }
+
+    /// Returns what gates know of the caller.
+    pub fn to_facts(&self) -> Value {
+        let mut facts = Map::new();
+        facts.insert("kind".into(), json!(self.kind));
+        facts.insert("roles".into(), json!(self.roles));
+        facts.insert("identity".into(), self.identity.to_string().into());
+        if let Some(agent) = &self.agent {
+            let said = [("name", &agent.name), ("version", &agent.version)];
+            let said = said
+                .into_iter()
+                .filter_map(|(key, text)| Some((key.to_owned(), text.as_deref()?.into())));
+            facts.insert("agent".into(), said.collect::<Map<_, _>>().into());
+        }
+        facts.into()
     }
 }

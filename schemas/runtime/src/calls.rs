@@ -14,10 +14,11 @@ use std::{
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
+pub use crate::meta::{EXECUTION, SESSION};
 use crate::{
     answer::{Answer, Rejection},
-    auth::{KnownCaller, REASON},
-    caller::{Caller, Progress, Waiting},
+    auth::REASON,
+    caller::{Caller, KnownCaller, Progress, Waiting},
     context::{CHANGE, COMMIT, CallContext, GATES, REPLAYED},
     contract::Contract,
     failure::{ErrorAnswer, Failure, FailureKind, LIMIT, RETRY_AFTER},
@@ -27,11 +28,6 @@ use crate::{
     token_bucket::seconds,
     vocabulary::vocabulary,
 };
-
-/// `_meta` key of a request: the session that it belongs to; and of a response: the session that it was counted in.
-pub const SESSION: &str = "tabellion/session";
-/// `_meta` key of a response: the id of its execution.
-pub const EXECUTION: &str = "tabellion/execution";
 
 vocabulary! {
     /// The states of an execution.

@@ -7,40 +7,21 @@ use std::{
 
 use serde_json::{Map, Value};
 
+pub use crate::meta::{
+    BASE, CHANGE, COMMIT, GATES, IDEMPOTENCY_KEY, IF_BASE, PATH, REPLAYED, TOTAL, TRUNCATED,
+};
 use crate::{
     approver::Approver,
-    auth::KnownCaller,
-    caller::{Caller, Progress, Waiting},
-    calls::SESSION,
+    caller::{Caller, KnownCaller, Progress, Waiting},
     failure::MAX_WORK,
     identity::Identity,
     ids::{ContentId, IdempotencyKey, Precondition},
+    meta::{PROVENANCE, SESSION},
     origin::CallOrigin,
     pointer,
-    provenance::{PROVENANCE, Provenance},
+    provenance::Provenance,
     schema::Violation,
 };
-
-/// `_meta` key of a request: the content id that the document must still have (`null`: must not exist yet).
-pub const IF_BASE: &str = "tabellion/ifBase";
-/// `_meta` key of a request: a caller's own name for it; the same key again answers with the first call's commit.
-pub const IDEMPOTENCY_KEY: &str = "tabellion/idempotencyKey";
-/// `_meta` key of a response: the id of the content that the document has (after a change: that it has now).
-pub const BASE: &str = "tabellion/base";
-/// `_meta` key of a response: the path of the document or folder, where it is spelt otherwise than in the request.
-pub const PATH: &str = "tabellion/path";
-/// `_meta` key of a response: the commit that was made, where the response itself has no place for it.
-pub const COMMIT: &str = "tabellion/commit";
-/// `_meta` key of a response: the change of rows that was made.
-pub const CHANGE: &str = "tabellion/change";
-/// `_meta` key of a response: not all that matches is in the answer.
-pub const TRUNCATED: &str = "tabellion/truncated";
-/// `_meta` key of a response: how much matches, where not all of it is in the answer.
-pub const TOTAL: &str = "tabellion/total";
-/// `_meta` key of a response: what the operation's gates said.
-pub const GATES: &str = "tabellion/gates";
-/// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.
-pub const REPLAYED: &str = "tabellion/replayed";
 
 const PREFIX: &str = "tabellion/";
 /// Number of characters that are kept of a client's name.

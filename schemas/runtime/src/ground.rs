@@ -6,10 +6,10 @@ use std::{borrow::Cow, fmt::Debug};
 use crate::{
     approver::ProposedEffect,
     change::{Change, Content, Edit},
-    context::COMMIT,
     failure::Failure,
     future::BoxFuture,
     ids::ContentId,
+    meta::COMMIT,
     snapshot::{Document, Snapshot},
     spec::Shows,
 };

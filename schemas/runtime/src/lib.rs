@@ -27,6 +27,7 @@ pub mod gates;
 pub mod ground;
 pub mod identity;
 pub mod ids;
+pub mod meta;
 pub mod modes;
 mod mutation;
 pub mod origin;
@@ -52,9 +53,8 @@ pub mod workflow_calls;
 
 pub use answer::{Answer, Rejection};
 pub use approver::{Approver, Decision, Proposal, ProposedEffect};
-pub use auth::{Agent, KnownCaller};
 pub use call::{ReadCx, Receipt, Staged, WriteCx};
-pub use caller::{Caller, Progress};
+pub use caller::{Agent, Caller, KnownCaller, Progress};
 pub use change::{Change, ChangeError, Content, Edit};
 pub use context::{Author, CallContext};
 pub use contract::Contract;

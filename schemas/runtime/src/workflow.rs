@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    auth::{KnownCaller, NEEDS, REASON},
+    auth::{NEEDS, REASON},
+    caller::KnownCaller,
     failure::{Failure, FailureKind},
     identity::Identity,
     spec::{AUTHOR, Outcome, StateKind, TransitionSpec, Unless, WorkflowSpec},

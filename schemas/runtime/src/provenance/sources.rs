@@ -5,11 +5,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value};
 
 use super::{
-    PROVENANCE, Provenance, ProvenanceSource,
+    record::{Provenance, ProvenanceSource},
     value::{Found, of_text, read},
 };
 use crate::{
     context::CallContext,
+    meta::PROVENANCE,
     origin::Discovered,
     spec::{ContractSpec, Discovery, ProvenanceDefault, ProvenanceField, ProvenancePlace, ProvenanceSpec},
 };

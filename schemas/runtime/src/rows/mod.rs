@@ -5,7 +5,6 @@
 
 pub mod error;
 pub mod plan;
-mod run;
 pub mod table;
 mod text;
 mod value;
@@ -21,8 +20,7 @@ use sha2::{Digest, Sha256};
 pub use self::{
     error::RowError,
     plan::{Plan, Within},
-    run::{PROVENANCE, USER, facts_of, run},
-    table::Table,
+    table::{PROVENANCE, Table, USER, facts_of, run},
     text::pascal,
     value::{MAX_LOOSE_CHARS, checked},
     view::{Filter, Fresh, Order, RowView, Select, Test},

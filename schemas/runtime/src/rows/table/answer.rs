@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Table, breach,
+    call::{Table, breach},
     request::{Request, filter},
 };
 use crate::{

@@ -4,31 +4,49 @@
 //! `request` takes requests apart, and `answer` makes answers.
 
 mod answer;
+mod call;
 mod request;
 
 use serde_json::{Map, Value};
 
 pub use self::answer::shape;
-use self::request::{Request, find, joined, key};
-use super::{Plan, RowError, RowView, Rows, content_id, facts_of};
+pub use self::call::{PROVENANCE, Table, USER, facts_of};
+use self::{
+    call::breach,
+    request::{Request, find, joined, key},
+};
+use super::{Plan, RowError, RowView, Rows, content_id};
 use crate::{
+    answer::{Answer, Rejection},
     call::{ReadCx, Staged, WriteCx},
     context::{BASE, CallContext},
-    failure::{ContractError, Failure},
+    dispatch,
+    failure::ContractError,
     future::BoxFuture,
-    pointer,
-    spec::{Action, EntitySpec, RowOperation, RowsSpec},
+    spec::{Action, RowsSpec, ToolSpec},
+    store::Store,
 };
 
-/// An operation on the rows of a contract, for one call.
-#[derive(Debug)]
-pub struct Table {
-    /// The contract's rows.
-    pub spec: &'static RowsSpec,
-    /// The operation.
-    pub operation: &'static RowOperation,
-    /// Facts by name, which are values of fields that say so, beside those of the call.
-    pub facts: Map<String, Value>,
+/// Runs an operation that has no method, by the rules of its entity.
+///
+/// # Errors
+/// See [`Rejection`]. After any of them, nothing has changed.
+pub async fn run<Error: ContractError>(
+    spec: &'static RowsSpec,
+    operation: &'static ToolSpec,
+    store: &dyn Store<Rows>,
+    call: &CallContext,
+    arguments: Value,
+) -> Result<Answer, Rejection> {
+    let Some(rows) = &operation.rows else {
+        return Err(Rejection::UnknownTool);
+    };
+    let table = Table::new(spec, rows);
+    if operation.mutating {
+        dispatch::mutate(operation, &table, store, call, arguments, mutate::<Error>).await
+    } else {
+        dispatch::read(operation, &table, store, call, arguments, read::<Error>).await
+    }
 }
 
 /// Runs a reading operation: `Get` or `List`.
@@ -58,56 +76,6 @@ pub fn mutate<'c, Error: ContractError>(
 }
 
 impl Table {
-    /// Creates the table of an operation, without facts beside those of the call.
-    pub fn new(spec: &'static RowsSpec, operation: &'static RowOperation) -> Self {
-        Self {
-            spec,
-            operation,
-            facts: Map::new(),
-        }
-    }
-
-    fn entity(&self) -> Result<&'static EntitySpec, RowError> {
-        let name = self.operation.entity;
-        let entity = self.spec.entity(name);
-        entity.ok_or_else(|| breach(format!("there is no entity `{name}`")))
-    }
-
-    /// Returns the arguments that the request has, and the fields whose values they are, but for those that its data have, too.
-    fn arguments_in(&self, request: &Value) -> Vec<(&'static str, &'static str)> {
-        let data = self.operation.data.and_then(|member| request.get(member));
-        let is_given = |(member, field): &(&str, &str)| {
-            request.get(member).is_some() && data.is_none_or(|data| data.get(field).is_none())
-        };
-        self.operation
-            .arguments
-            .iter()
-            .copied()
-            .filter(is_given)
-            .collect()
-    }
-
-    /// Returns the member of a request that names the org.
-    fn org_argument(&self) -> Option<&'static str> {
-        self.spec.org.and_then(|org| org.argument)
-    }
-
-    /// Returns the failure, which points at the member of the request that the field's value comes from.
-    fn failure(&self, arguments: &[(&'static str, &'static str)], error: RowError) -> Failure {
-        let within = self.operation.data.or(self.operation.filters_in);
-        let within = within.map(|member| pointer::push("", member));
-        let of_list = self
-            .org_argument()
-            .filter(|_| self.operation.action == Action::List);
-        let of_list = of_list.map(|member| (member, member));
-        let mut arguments = arguments.iter().copied().chain(of_list);
-        let argument = arguments.find(|(_, field)| error.field() == Some(*field));
-        match argument {
-            Some((member, _)) => error.into_failure_at(pointer::push("", member)),
-            None => error.into_failure(&within.unwrap_or_default()),
-        }
-    }
-
     async fn read(&self, cx: &ReadCx<'_, Rows>, request: Value) -> Result<Value, RowError> {
         let entity = self.entity()?;
         let request = self.take_apart(entity, cx.call(), request)?;
@@ -161,17 +129,7 @@ impl Table {
         Ok(cx.stage(change, |_| answer))
     }
 
-    fn facts(&self, call: &CallContext) -> Map<String, Value> {
-        let mut facts = facts_of(call);
-        facts.extend(self.facts.clone());
-        facts
-    }
-
     fn plan<'p>(&self, view: &'p dyn RowView, request: &Request, facts: &'p Map<String, Value>) -> Plan<'p> {
         Plan::new(self.spec, view, request.within.clone(), facts)
     }
-}
-
-fn breach(detail: impl Into<String>) -> RowError {
-    Failure::internal(detail).into()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Table, breach};
+use super::call::{Table, breach};
 use crate::{
     context::CallContext,
     rows::{
