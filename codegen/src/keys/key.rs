@@ -64,7 +64,11 @@ pub(crate) struct Emitted {
     pub(crate) types: Vec<TokenStream>,
     /// Methods of the trait that implementations implement.
     pub(crate) signatures: Vec<TokenStream>,
-    /// Arms of `Service::call` beside those of tools. `implementation` and `store` are bound.
+    /// Statements of `Service::call` before the operation is chosen. `tool` is the tool's entry, and `call` the context.
+    pub(crate) first: TokenStream,
+    /// Statements of `Service::call` before the operation's method is called. `operation` is its entry.
+    pub(crate) before: TokenStream,
+    /// Arms of `Service::call` beside those of tools. `run` is the call.
     pub(crate) arms: Vec<TokenStream>,
     /// Methods of the `impl Contract for Service`.
     pub(crate) methods: Vec<TokenStream>,
@@ -86,10 +90,6 @@ pub(crate) struct State {
 pub(crate) struct EmittedTool {
     /// Fields of its entry in `TOOLS`, each with a comma.
     pub(crate) fields: TokenStream,
-    /// Statements of `Service::call` before the operation is chosen. `tool` is the tool's entry in `TOOLS`, and `call` the context.
-    pub(crate) first: TokenStream,
-    /// Statements of `Service::call` before the tool is dispatched to. `tool` is its entry in `TOOLS`.
-    pub(crate) before: TokenStream,
     /// Its texts, for the file beside the generated module.
     pub(crate) texts: Texts,
 }

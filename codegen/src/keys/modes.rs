@@ -172,6 +172,7 @@ impl Key for OperationModes {
                     unknown: #unknown,
                 };
             }],
+            first: quote!(tabellion_runtime::modes::check(&CONTRACT, tool, call)?;),
             ..Emitted::default()
         }
     }
@@ -181,11 +182,7 @@ impl Key for OperationModes {
         if modes.is_empty() {
             return EmittedTool::default();
         }
-        EmittedTool {
-            fields: quote!(modes: &[#(#modes),*],),
-            first: quote!(tabellion_runtime::modes::check(&CONTRACT, tool, call)?;),
-            ..EmittedTool::default()
-        }
+        EmittedTool::fields(quote!(modes: &[#(#modes),*],))
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

@@ -148,19 +148,14 @@ impl Key for RateLimits {
                 of_type: quote!(tabellion_runtime::RateLimits),
                 value: quote!(tabellion_runtime::RateLimits::new(&RATE_LIMITS)),
             }),
+            before: quote!(self.rate_limits.count::<ToolError>(operation, call)?;),
             ..Emitted::default()
         }
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let Some(name) = &tool.spec.rate_limit else {
-            return EmittedTool::default();
-        };
-        EmittedTool {
-            fields: quote!(rate_limit: Some(#name),),
-            before: quote!(self.rate_limits.count::<ToolError>(tool, call)?;),
-            ..EmittedTool::default()
-        }
+        let name = tool.spec.rate_limit.iter();
+        EmittedTool::fields(quote!(#(rate_limit: Some(#name),)*))
     }
 
     fn fill(&self, contract: &Contract, table: &mut spec::ContractSpec) {

@@ -127,7 +127,6 @@ impl Key for Tools {
                 }),
             },
             texts,
-            ..EmittedTool::default()
         }
     }
 

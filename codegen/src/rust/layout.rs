@@ -1,6 +1,7 @@
 //! Blank lines, which prettyplease does not insert: between items, and between members of traits and impls.
 
-use syn::{File, Item, ItemStatic};
+use quote::{format_ident, quote};
+use syn::{Arm, Expr, File, Item, ItemImpl, ItemStatic, visit_mut::VisitMut};
 
 use super::tables;
 
@@ -31,7 +32,8 @@ pub(super) fn file(files: &[File]) -> String {
 fn item(item: &Item) -> String {
     match item {
         Item::Static(table) => self::table(table),
-        Item::Trait(_) | Item::Impl(_) | Item::Mod(_) => spaced(&unparsed(item.clone())),
+        Item::Impl(methods) => spaced(&with_rows(methods.clone())),
+        Item::Trait(_) | Item::Mod(_) => spaced(&unparsed(item.clone())),
         _ => unparsed(item.clone()),
     }
 }
@@ -55,6 +57,35 @@ fn table(table: &ItemStatic) -> String {
     let head = head.trim_end().trim_end_matches(';').trim_end_matches(VALUE);
     let taken = head.lines().last().unwrap_or_default().chars().count();
     format!("{head}{};\n", tables::expression(&table.expr, taken))
+}
+
+/// Returns an `impl` whose arms of `match` stand on a line each where they await something.
+fn with_rows(methods: ItemImpl) -> String {
+    struct Rows(Vec<String>);
+
+    impl Rows {
+        fn placeholder(i: usize) -> String {
+            format!("row_{i}_of_match")
+        }
+    }
+
+    impl VisitMut for Rows {
+        fn visit_arm_mut(&mut self, arm: &mut Arm) {
+            if let Expr::Await(_) = &*arm.body {
+                let name = format_ident!("{}", Self::placeholder(self.0.len()));
+                self.0.push(tables::line(&arm.body));
+                *arm.body = syn::parse2(quote!(#name)).expect("a name is an expression");
+            }
+        }
+    }
+
+    let (mut methods, mut rows) = (methods, Rows(vec![]));
+    rows.visit_item_impl_mut(&mut methods);
+    let mut text = unparsed(Item::Impl(methods));
+    for (i, row) in rows.0.iter().enumerate() {
+        text = text.replacen(&Rows::placeholder(i), row, 1);
+    }
+    text
 }
 
 /// Inserts blank lines between members.

@@ -1,12 +1,12 @@
 //! The traits of a contract, and `Service`: an implementation of them with its store, as a `Contract`.
 
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::text;
 use crate::{
     contract::{Contract, Side, Tool},
-    keys::{Emitted, State, registry::KEYS},
+    keys::{Emitted, State},
     names,
 };
 
@@ -70,7 +70,7 @@ fn signature(contract: &Contract, tool: &Tool) -> TokenStream {
         errors.join(", ")
     ));
     let base = tool.rust_base();
-    let name = method(&base);
+    let name = format_ident!("{}", names::value_name(&base));
     let [request, response] = Side::ALL.map(|side| format_ident!("{}", side.type_name(&base)));
     let ground = contract.spec.rows.iter().map(|_| quote!(, Rows));
     let ground: TokenStream = ground.collect();
@@ -91,15 +91,19 @@ fn signature(contract: &Contract, tool: &Tool) -> TokenStream {
 
 /// Returns the struct and its `impl Contract`.
 pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -> Vec<TokenStream> {
-    let arms = contract.tools.iter().enumerate().map(|(i, tool)| arm(i, tool));
-    let others: Vec<_> = keys.iter().flat_map(|key| &key.arms).collect();
-    let methods = keys.iter().flat_map(|key| &key.methods);
-    // Operations that follow from entities need no implementation.
-    let parts = if contract.methods().next().is_some() || !others.is_empty() {
-        quote!(let (implementation, store) = (&self.implementation, &self.store);)
-    } else {
-        quote!(let store = &self.store;)
+    let arms = contract.methods().map(|operation| {
+        let method = names::value_name(&operation.rust_base());
+        text::arm(&operation.label(), operation.spec.mutating, &method)
+    });
+    let others = keys.iter().flat_map(|key| &key.arms);
+    let first = keys.iter().map(|key| &key.first);
+    let before = keys.iter().map(|key| &key.before);
+    // Operations that follow from entities need no method.
+    let last = match contract.spec.rows {
+        Some(_) => quote!(tabellion_runtime::rows::run::<ToolError, _>(&ROWS, run).await),
+        None => quote!(Err(Rejection::UnknownTool)),
     };
+    let methods = keys.iter().flat_map(|key| &key.methods);
     let store = match contract.spec.rows {
         Some(_) => quote!(Arc<dyn Store<Rows>>),
         None => quote!(Arc<dyn Store>),
@@ -136,12 +140,17 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -
                     tool: &'a str,
                     arguments: Value,
                 ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-                    #parts
                     Box::pin(async move {
-                        match tool {
+                        let tool = dispatch::tool(&CONTRACT, tool)?;
+                        #(#first)*
+                        let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+                        #(#before)*
+                        let (service, store) = (&self.implementation, &*self.store);
+                        let run = dispatch::Run { operation, service, store, call, arguments };
+                        match operation.label() {
                             #(#arms)*
                             #(#others)*
-                            _ => Err(Rejection::UnknownTool),
+                            _ => #last,
                         }
                     })
                 }
@@ -149,77 +158,4 @@ pub(super) fn items(contract: &Contract, trait_name: &Ident, keys: &[Emitted]) -
             }
         },
     ]
-}
-
-/// Returns the dispatch of the tool with index `i` in `TOOLS`.
-fn arm(i: usize, tool: &Tool) -> TokenStream {
-    let (name, i) = (&tool.spec.name, Literal::usize_unsuffixed(i));
-    let first: TokenStream = KEYS.iter().map(|key| key.emit_tool(tool).first).collect();
-    if tool.spec.select.is_empty() {
-        if first.is_empty() {
-            let call = call(tool, &quote!(&TOOLS[#i]));
-            return quote!(#name => #call,);
-        }
-        let call = call(tool, &quote!(tool));
-        return quote!(#name => { let tool = &TOOLS[#i]; #first #call });
-    }
-    let with_method = tool.parts.iter().filter(|part| part.rows.is_none());
-    let arms = with_method.map(|part| {
-        let (label, call) = (part.label(), call(part, &quote!(operation)));
-        quote!(#label => #call,)
-    });
-    let others = if tool.parts.iter().any(|part| part.rows.is_some()) {
-        quote!(tabellion_runtime::rows::run::<ToolError>(&ROWS, operation, &**store, call, arguments).await)
-    } else {
-        quote!(Err(Rejection::UnknownTool))
-    };
-    let arms: TokenStream = arms.collect();
-    let call = if arms.is_empty() {
-        others
-    } else {
-        quote!(match operation.label() { #arms _ => #others })
-    };
-    let (first, entry) = if first.is_empty() {
-        (first, quote!(&TOOLS[#i]))
-    } else {
-        (quote!(let tool = &TOOLS[#i]; #first), quote!(tool))
-    };
-    quote! {
-        #name => {
-            #first
-            let operation = dispatch::operation::<ToolError>(#entry, &arguments)?;
-            #call
-        }
-    }
-}
-
-/// Returns the call of an operation's method. `entry` is its entry in `TOOLS`.
-fn call(tool: &Tool, entry: &TokenStream) -> TokenStream {
-    let method = method(&tool.rust_base());
-    let dispatch = format_ident!("{}", if tool.spec.mutating { "mutate" } else { "read" });
-    let before: TokenStream = KEYS.iter().map(|key| key.emit_tool(tool).before).collect();
-    let is_bound = entry.to_string() == "tool";
-    let tool = if before.is_empty() { entry } else { &quote!(tool) };
-    let call = quote! {
-        dispatch::#dispatch(
-            #tool, implementation, &**store, call, arguments,
-            |service, cx, req| Box::pin(service.#method(cx, req)),
-        ).await
-    };
-    if before.is_empty() {
-        return call;
-    }
-    let bind = (!is_bound).then(|| quote!(let tool = #entry;));
-    quote! {
-        {
-            #bind
-            #before
-            #call
-        }
-    }
-}
-
-/// Returns the trait's method for a tool.
-fn method(tool: &str) -> Ident {
-    format_ident!("{}", names::value_name(tool))
 }

@@ -15,6 +15,11 @@ pub(super) fn expression(expression: &Expr, taken: usize) -> String {
     text
 }
 
+/// Returns an expression on one line.
+pub(super) fn line(expression: &Expr) -> String {
+    one_line(expression)
+}
+
 /// Writes an expression, on one line if that fits behind the `taken` columns.
 fn write(expression: &Expr, indent: usize, taken: usize, out: &mut String) {
     let line = one_line(expression);
@@ -98,6 +103,11 @@ fn one_line(expression: &Expr) -> String {
             } else {
                 format!("{path} {{ {parts} }}")
             }
+        }
+        Expr::Await(future) => format!("{}.await", one_line(&future.base)),
+        Expr::Closure(closure) => {
+            let inputs = list(&mut closure.inputs.iter().map(|input| tokens(input.to_token_stream())));
+            format!("|{inputs}| {}", one_line(&closure.body))
         }
         other => tokens(other.to_token_stream()),
     }

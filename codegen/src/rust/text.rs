@@ -60,6 +60,12 @@ fn doc_lines(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Returns the arm of `Service::call` that leads to the method of an operation.
+pub(crate) fn arm(label: &str, mutating: bool, method: &str) -> TokenStream {
+    let (run, method) = (ident(if mutating { "mutate" } else { "read" }), ident(method));
+    quote!(#label => run.#run(|service, cx, req| Box::pin(service.#method(cx, req))).await,)
+}
+
 /// The texts in the file beside the generated module, by name.
 #[derive(Default)]
 pub(crate) struct Texts {

@@ -138,33 +138,20 @@ impl<S: KitchenSink> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
-            match tool {
-                "move" => {
-                    dispatch::read(
-                            &TOOLS[0],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.move_(cx, req)),
-                        )
-                        .await
-                }
-                "kitchen.every-shape" => {
-                    dispatch::read(
-                            &TOOLS[1],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(
-                                service.kitchen_every_shape(cx, req),
-                            ),
-                        )
-                        .await
-                }
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                "move" => run.read(|service, cx, req| Box::pin(service.move_(cx, req))).await,
+                "kitchen.every-shape" => run.read(|service, cx, req| Box::pin(service.kitchen_every_shape(cx, req))).await,
                 _ => Err(Rejection::UnknownTool),
             }
         })

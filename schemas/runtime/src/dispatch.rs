@@ -17,13 +17,86 @@ use crate::{
     gates::{self, CallGates},
     ground::Ground,
     mutation::Mutation,
-    spec::ToolSpec,
+    spec::{ContractSpec, ToolSpec},
     store::{self, Store},
 };
 
 pub use crate::mutation::MAX_ATTEMPTS;
 
-/// Returns the operation of a tool that `arguments` choose.
+/// A call of an operation, which generated code leads to the operation's method.
+pub struct Run<'a, S, G: Ground> {
+    /// The operation.
+    pub operation: &'static ToolSpec,
+    /// The implementation.
+    pub service: &'a S,
+    /// The store that it reads and the runtime changes.
+    pub store: &'a dyn Store<G>,
+    /// The call's context.
+    pub call: &'a CallContext,
+    /// Its arguments.
+    pub arguments: Value,
+}
+
+impl<S, G: Ground> Run<'_, S, G> {
+    /// Calls a reading method: see [`read`].
+    ///
+    /// # Errors
+    /// See [`Rejection`].
+    pub async fn read<Request, Response, Error>(
+        self,
+        method: ReadingMethod<S, Request, Response, Error, G>,
+    ) -> Result<Answer, Rejection>
+    where
+        Request: DeserializeOwned,
+        Response: Serialize,
+        Error: ContractError,
+    {
+        read(
+            self.operation,
+            self.service,
+            self.store,
+            self.call,
+            self.arguments,
+            method,
+        )
+        .await
+    }
+
+    /// Calls a mutating method: see [`mutate`].
+    ///
+    /// # Errors
+    /// See [`Rejection`]. After any of them, nothing has changed.
+    pub async fn mutate<Request, Response, Error>(
+        self,
+        method: MutatingMethod<S, Request, Response, Error, G>,
+    ) -> Result<Answer, Rejection>
+    where
+        Request: DeserializeOwned + Serialize + Clone,
+        Response: Serialize,
+        Error: ContractError,
+    {
+        mutate(
+            self.operation,
+            self.service,
+            self.store,
+            self.call,
+            self.arguments,
+            method,
+        )
+        .await
+    }
+}
+
+/// Returns the tool of this name, or what an endpoint calls by it.
+///
+/// # Errors
+/// [`Rejection::UnknownTool`].
+pub fn tool(contract: &'static ContractSpec, name: &str) -> Result<&'static ToolSpec, Rejection> {
+    let call = || contract.calls.iter().find(|call| call.name == name);
+    contract.tool(name).or_else(call).ok_or(Rejection::UnknownTool)
+}
+
+/// Returns the operation of a tool that `arguments` choose, which is the tool itself if it has no selectors.
 ///
 /// # Errors
 /// If the tool has none for them: see [`Rejection`].
@@ -31,7 +104,10 @@ pub fn operation<Error: ContractError>(
     tool: &'static ToolSpec,
     arguments: &Value,
 ) -> Result<&'static ToolSpec, Rejection> {
-    choose::<Error>(tool, arguments)
+    match tool.operations {
+        Some(_) => choose::<Error>(tool, arguments),
+        None => Ok(tool),
+    }
 }
 
 /// Calls a reading tool's method.

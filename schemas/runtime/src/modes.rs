@@ -13,7 +13,7 @@ use crate::{
 /// Value of `rule` in the data of both refusals.
 const RULE: &str = "mode";
 
-/// Checks that the call's mode allows `tool`.
+/// Checks that the call's mode allows `tool`. A tool that names no mode is allowed in all.
 ///
 /// # Errors
 /// The contract's refusal: the mode is not one of the contract's, or not one of the tool's.
@@ -22,7 +22,7 @@ pub fn check(
     tool: &'static ToolSpec,
     call: &CallContext,
 ) -> Result<(), Rejection> {
-    let Some(modes) = &contract.modes else {
+    let Some(modes) = contract.modes.filter(|_| !tool.modes.is_empty()) else {
         return Ok(());
     };
     let mode = mode(contract, modes, call);

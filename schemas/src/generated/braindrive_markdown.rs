@@ -296,103 +296,26 @@ impl<S: BrainDriveMarkdown> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
-            match tool {
-                "read_markdown" => {
-                    dispatch::read(
-                            &TOOLS[0],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.read_markdown(cx, req)),
-                        )
-                        .await
-                }
-                "list_markdown_files" => {
-                    dispatch::read(
-                            &TOOLS[1],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(
-                                service.list_markdown_files(cx, req),
-                            ),
-                        )
-                        .await
-                }
-                "search_markdown" => {
-                    dispatch::read(
-                            &TOOLS[2],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.search_markdown(cx, req)),
-                        )
-                        .await
-                }
-                "preview_markdown_change" => {
-                    dispatch::read(
-                            &TOOLS[3],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(
-                                service.preview_markdown_change(cx, req),
-                            ),
-                        )
-                        .await
-                }
-                "write_markdown" => {
-                    dispatch::mutate(
-                            &TOOLS[4],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.write_markdown(cx, req)),
-                        )
-                        .await
-                }
-                "edit_markdown" => {
-                    dispatch::mutate(
-                            &TOOLS[5],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.edit_markdown(cx, req)),
-                        )
-                        .await
-                }
-                "delete_markdown" => {
-                    dispatch::mutate(
-                            &TOOLS[6],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.delete_markdown(cx, req)),
-                        )
-                        .await
-                }
-                "get_markdown_activity_log" => {
-                    dispatch::read(
-                            &TOOLS[7],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(
-                                service.get_markdown_activity_log(cx, req),
-                            ),
-                        )
-                        .await
-                }
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                "read_markdown" => run.read(|service, cx, req| Box::pin(service.read_markdown(cx, req))).await,
+                "list_markdown_files" => run.read(|service, cx, req| Box::pin(service.list_markdown_files(cx, req))).await,
+                "search_markdown" => run.read(|service, cx, req| Box::pin(service.search_markdown(cx, req))).await,
+                "preview_markdown_change" => run.read(|service, cx, req| Box::pin(service.preview_markdown_change(cx, req))).await,
+                "write_markdown" => run.mutate(|service, cx, req| Box::pin(service.write_markdown(cx, req))).await,
+                "edit_markdown" => run.mutate(|service, cx, req| Box::pin(service.edit_markdown(cx, req))).await,
+                "delete_markdown" => run.mutate(|service, cx, req| Box::pin(service.delete_markdown(cx, req))).await,
+                "get_markdown_activity_log" => run.read(|service, cx, req| Box::pin(service.get_markdown_activity_log(cx, req))).await,
                 _ => Err(Rejection::UnknownTool),
             }
         })

@@ -483,122 +483,28 @@ impl<S: BrainForge> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
-            match tool {
-                "semantic_search" => {
-                    let tool = &TOOLS[0];
-                    self.rate_limits.count::<ToolError>(tool, call)?;
-                    dispatch::read(
-                            tool,
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.semantic_search(cx, req)),
-                        )
-                        .await
-                }
-                "create_note" => {
-                    let tool = &TOOLS[1];
-                    self.rate_limits.count::<ToolError>(tool, call)?;
-                    dispatch::mutate(
-                            tool,
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.create_note(cx, req)),
-                        )
-                        .await
-                }
-                "update_note" => {
-                    let tool = &TOOLS[2];
-                    self.rate_limits.count::<ToolError>(tool, call)?;
-                    dispatch::mutate(
-                            tool,
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.update_note(cx, req)),
-                        )
-                        .await
-                }
-                "create_link" => {
-                    let tool = &TOOLS[3];
-                    self.rate_limits.count::<ToolError>(tool, call)?;
-                    dispatch::mutate(
-                            tool,
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.create_link(cx, req)),
-                        )
-                        .await
-                }
-                "export_library" => {
-                    let tool = &TOOLS[4];
-                    self.rate_limits.count::<ToolError>(tool, call)?;
-                    dispatch::read(
-                            tool,
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.export_library(cx, req)),
-                        )
-                        .await
-                }
-                "workflow.start" => {
-                    dispatch::mutate(
-                            &CALLS[0],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.start_workflow(cx, req)),
-                        )
-                        .await
-                }
-                "instance.list" => {
-                    dispatch::read(
-                            &CALLS[1],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(
-                                service.workflow_instances(cx, req),
-                            ),
-                        )
-                        .await
-                }
-                "instance.get" => {
-                    dispatch::read(
-                            &CALLS[2],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(
-                                service.workflow_instance(cx, req),
-                            ),
-                        )
-                        .await
-                }
-                "task.complete" => {
-                    dispatch::mutate(
-                            &CALLS[3],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.complete_task(cx, req)),
-                        )
-                        .await
-                }
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            self.rate_limits.count::<ToolError>(operation, call)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                "semantic_search" => run.read(|service, cx, req| Box::pin(service.semantic_search(cx, req))).await,
+                "create_note" => run.mutate(|service, cx, req| Box::pin(service.create_note(cx, req))).await,
+                "update_note" => run.mutate(|service, cx, req| Box::pin(service.update_note(cx, req))).await,
+                "create_link" => run.mutate(|service, cx, req| Box::pin(service.create_link(cx, req))).await,
+                "export_library" => run.read(|service, cx, req| Box::pin(service.export_library(cx, req))).await,
+                "workflow.start" => run.mutate(|service, cx, req| Box::pin(service.start_workflow(cx, req))).await,
+                "instance.list" => run.read(|service, cx, req| Box::pin(service.workflow_instances(cx, req))).await,
+                "instance.get" => run.read(|service, cx, req| Box::pin(service.workflow_instance(cx, req))).await,
+                "task.complete" => run.mutate(|service, cx, req| Box::pin(service.complete_task(cx, req))).await,
                 _ => Err(Rejection::UnknownTool),
             }
         })
@@ -617,26 +523,8 @@ impl<S: BrainForge> Contract for Service<S> {
         Box::pin(async move {
             tabellion_runtime::auth::check_resource::<ToolError>(&CONTRACT, name, call)?;
             match name {
-                "tags" => {
-                    resources_and_prompts::resource(
-                            &RESOURCES[0],
-                            implementation,
-                            &**store,
-                            call,
-                            |service, cx| Box::pin(service.tags_resource(cx)),
-                        )
-                        .await
-                }
-                "waiting" => {
-                    resources_and_prompts::resource(
-                            &RESOURCES[1],
-                            implementation,
-                            &**store,
-                            call,
-                            |service, cx| Box::pin(service.waiting_resource(cx)),
-                        )
-                        .await
-                }
+                "tags" => resources_and_prompts::resource(&RESOURCES[0], implementation, &**store, call, |service, cx| Box::pin(service.tags_resource(cx))).await,
+                "waiting" => resources_and_prompts::resource(&RESOURCES[1], implementation, &**store, call, |service, cx| Box::pin(service.waiting_resource(cx))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -649,24 +537,8 @@ impl<S: BrainForge> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match name {
-                "tags" => {
-                    resources_and_prompts::version(
-                            implementation,
-                            &**store,
-                            &CallContext::default(),
-                            |service, cx| Box::pin(service.tags_version(cx)),
-                        )
-                        .await
-                }
-                "waiting" => {
-                    resources_and_prompts::version(
-                            implementation,
-                            &**store,
-                            &CallContext::default(),
-                            |service, cx| Box::pin(service.waiting_version(cx)),
-                        )
-                        .await
-                }
+                "tags" => resources_and_prompts::version(implementation, &**store, &CallContext::default(), |service, cx| Box::pin(service.tags_version(cx))).await,
+                "waiting" => resources_and_prompts::version(implementation, &**store, &CallContext::default(), |service, cx| Box::pin(service.waiting_version(cx))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -684,71 +556,11 @@ impl<S: BrainForge> Contract for Service<S> {
                 ToolError,
             >(&CONTRACT, template, call)?;
             match template {
-                "note" => {
-                    resources_and_prompts::instance(
-                            &TEMPLATES[0],
-                            implementation,
-                            &**store,
-                            call,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.note_resource(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "note_versions" => {
-                    resources_and_prompts::instance(
-                            &TEMPLATES[1],
-                            implementation,
-                            &**store,
-                            call,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.note_versions_resource(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "version_of_note" => {
-                    resources_and_prompts::instance(
-                            &TEMPLATES[2],
-                            implementation,
-                            &**store,
-                            call,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.version_of_note_resource(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "note_links" => {
-                    resources_and_prompts::instance(
-                            &TEMPLATES[3],
-                            implementation,
-                            &**store,
-                            call,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.note_links_resource(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "index" => {
-                    resources_and_prompts::instance(
-                            &TEMPLATES[4],
-                            implementation,
-                            &**store,
-                            call,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.index_resource(cx, variables),
-                            ),
-                        )
-                        .await
-                }
+                "note" => resources_and_prompts::instance(&TEMPLATES[0], implementation, &**store, call, variables, |service, cx, variables| Box::pin(service.note_resource(cx, variables))).await,
+                "note_versions" => resources_and_prompts::instance(&TEMPLATES[1], implementation, &**store, call, variables, |service, cx, variables| Box::pin(service.note_versions_resource(cx, variables))).await,
+                "version_of_note" => resources_and_prompts::instance(&TEMPLATES[2], implementation, &**store, call, variables, |service, cx, variables| Box::pin(service.version_of_note_resource(cx, variables))).await,
+                "note_links" => resources_and_prompts::instance(&TEMPLATES[3], implementation, &**store, call, variables, |service, cx, variables| Box::pin(service.note_links_resource(cx, variables))).await,
+                "index" => resources_and_prompts::instance(&TEMPLATES[4], implementation, &**store, call, variables, |service, cx, variables| Box::pin(service.index_resource(cx, variables))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -762,66 +574,11 @@ impl<S: BrainForge> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match template {
-                "note" => {
-                    resources_and_prompts::instance_version(
-                            &TEMPLATES[0],
-                            implementation,
-                            &**store,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.note_version(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "note_versions" => {
-                    resources_and_prompts::instance_version(
-                            &TEMPLATES[1],
-                            implementation,
-                            &**store,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.note_versions_version(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "version_of_note" => {
-                    resources_and_prompts::instance_version(
-                            &TEMPLATES[2],
-                            implementation,
-                            &**store,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.version_of_note_version(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "note_links" => {
-                    resources_and_prompts::instance_version(
-                            &TEMPLATES[3],
-                            implementation,
-                            &**store,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.note_links_version(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "index" => {
-                    resources_and_prompts::instance_version(
-                            &TEMPLATES[4],
-                            implementation,
-                            &**store,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.index_version(cx, variables),
-                            ),
-                        )
-                        .await
-                }
+                "note" => resources_and_prompts::instance_version(&TEMPLATES[0], implementation, &**store, variables, |service, cx, variables| Box::pin(service.note_version(cx, variables))).await,
+                "note_versions" => resources_and_prompts::instance_version(&TEMPLATES[1], implementation, &**store, variables, |service, cx, variables| Box::pin(service.note_versions_version(cx, variables))).await,
+                "version_of_note" => resources_and_prompts::instance_version(&TEMPLATES[2], implementation, &**store, variables, |service, cx, variables| Box::pin(service.version_of_note_version(cx, variables))).await,
+                "note_links" => resources_and_prompts::instance_version(&TEMPLATES[3], implementation, &**store, variables, |service, cx, variables| Box::pin(service.note_links_version(cx, variables))).await,
+                "index" => resources_and_prompts::instance_version(&TEMPLATES[4], implementation, &**store, variables, |service, cx, variables| Box::pin(service.index_version(cx, variables))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -840,30 +597,8 @@ impl<S: BrainForge> Contract for Service<S> {
                 ToolError,
             >(&CONTRACT, template, call)?;
             match (template, variable) {
-                ("note", "note_id") => {
-                    resources_and_prompts::completion(
-                            implementation,
-                            &**store,
-                            call,
-                            value,
-                            |service, cx, value| Box::pin(
-                                service.complete_note_note_id(cx, value),
-                            ),
-                        )
-                        .await
-                }
-                ("index", "tag") => {
-                    resources_and_prompts::completion(
-                            implementation,
-                            &**store,
-                            call,
-                            value,
-                            |service, cx, value| Box::pin(
-                                service.complete_index_tag(cx, value),
-                            ),
-                        )
-                        .await
-                }
+                ("note", "note_id") => resources_and_prompts::completion(implementation, &**store, call, value, |service, cx, value| Box::pin(service.complete_note_note_id(cx, value))).await,
+                ("index", "tag") => resources_and_prompts::completion(implementation, &**store, call, value, |service, cx, value| Box::pin(service.complete_index_tag(cx, value))).await,
                 _ => Ok(vec![]),
             }
         })

@@ -284,44 +284,21 @@ impl<S: LearningOs> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
-            match tool {
-                "hello" => {
-                    dispatch::read(
-                            &TOOLS[0],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.hello(cx, req)),
-                        )
-                        .await
-                }
-                "read_repo_file" => {
-                    dispatch::read(
-                            &TOOLS[1],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.read_repo_file(cx, req)),
-                        )
-                        .await
-                }
-                "write_memory_entry" => {
-                    dispatch::mutate(
-                            &TOOLS[2],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(
-                                service.write_memory_entry(cx, req),
-                            ),
-                        )
-                        .await
-                }
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                "hello" => run.read(|service, cx, req| Box::pin(service.hello(cx, req))).await,
+                "read_repo_file" => run.read(|service, cx, req| Box::pin(service.read_repo_file(cx, req))).await,
+                "write_memory_entry" => run.mutate(|service, cx, req| Box::pin(service.write_memory_entry(cx, req))).await,
                 _ => Err(Rejection::UnknownTool),
             }
         })

@@ -393,108 +393,27 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
-            match tool {
-                "insert_section" => {
-                    dispatch::mutate(
-                            &TOOLS[0],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.insert_section(cx, req)),
-                        )
-                        .await
-                }
-                "delete_section" => {
-                    dispatch::mutate(
-                            &TOOLS[1],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.delete_section(cx, req)),
-                        )
-                        .await
-                }
-                "update_section" => {
-                    dispatch::mutate(
-                            &TOOLS[2],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.update_section(cx, req)),
-                        )
-                        .await
-                }
-                "move_section" => {
-                    dispatch::mutate(
-                            &TOOLS[3],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.move_section(cx, req)),
-                        )
-                        .await
-                }
-                "get_section" => {
-                    dispatch::read(
-                            &TOOLS[4],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.get_section(cx, req)),
-                        )
-                        .await
-                }
-                "list_sections" => {
-                    dispatch::read(
-                            &TOOLS[5],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.list_sections(cx, req)),
-                        )
-                        .await
-                }
-                "undo" => {
-                    dispatch::mutate(
-                            &TOOLS[6],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.undo(cx, req)),
-                        )
-                        .await
-                }
-                "redo" => {
-                    dispatch::mutate(
-                            &TOOLS[7],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.redo(cx, req)),
-                        )
-                        .await
-                }
-                "get_document" => {
-                    dispatch::read(
-                            &TOOLS[8],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.get_document(cx, req)),
-                        )
-                        .await
-                }
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                "insert_section" => run.mutate(|service, cx, req| Box::pin(service.insert_section(cx, req))).await,
+                "delete_section" => run.mutate(|service, cx, req| Box::pin(service.delete_section(cx, req))).await,
+                "update_section" => run.mutate(|service, cx, req| Box::pin(service.update_section(cx, req))).await,
+                "move_section" => run.mutate(|service, cx, req| Box::pin(service.move_section(cx, req))).await,
+                "get_section" => run.read(|service, cx, req| Box::pin(service.get_section(cx, req))).await,
+                "list_sections" => run.read(|service, cx, req| Box::pin(service.list_sections(cx, req))).await,
+                "undo" => run.mutate(|service, cx, req| Box::pin(service.undo(cx, req))).await,
+                "redo" => run.mutate(|service, cx, req| Box::pin(service.redo(cx, req))).await,
+                "get_document" => run.read(|service, cx, req| Box::pin(service.get_document(cx, req))).await,
                 _ => Err(Rejection::UnknownTool),
             }
         })
@@ -508,36 +427,9 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match name {
-                "document" => {
-                    resources_and_prompts::resource(
-                            &RESOURCES[0],
-                            implementation,
-                            &**store,
-                            call,
-                            |service, cx| Box::pin(service.document_resource(cx)),
-                        )
-                        .await
-                }
-                "history" => {
-                    resources_and_prompts::resource(
-                            &RESOURCES[1],
-                            implementation,
-                            &**store,
-                            call,
-                            |service, cx| Box::pin(service.history_resource(cx)),
-                        )
-                        .await
-                }
-                "metadata" => {
-                    resources_and_prompts::resource(
-                            &RESOURCES[2],
-                            implementation,
-                            &**store,
-                            call,
-                            |service, cx| Box::pin(service.metadata_resource(cx)),
-                        )
-                        .await
-                }
+                "document" => resources_and_prompts::resource(&RESOURCES[0], implementation, &**store, call, |service, cx| Box::pin(service.document_resource(cx))).await,
+                "history" => resources_and_prompts::resource(&RESOURCES[1], implementation, &**store, call, |service, cx| Box::pin(service.history_resource(cx))).await,
+                "metadata" => resources_and_prompts::resource(&RESOURCES[2], implementation, &**store, call, |service, cx| Box::pin(service.metadata_resource(cx))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -550,33 +442,9 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match name {
-                "document" => {
-                    resources_and_prompts::version(
-                            implementation,
-                            &**store,
-                            &CallContext::default(),
-                            |service, cx| Box::pin(service.document_version(cx)),
-                        )
-                        .await
-                }
-                "history" => {
-                    resources_and_prompts::version(
-                            implementation,
-                            &**store,
-                            &CallContext::default(),
-                            |service, cx| Box::pin(service.history_version(cx)),
-                        )
-                        .await
-                }
-                "metadata" => {
-                    resources_and_prompts::version(
-                            implementation,
-                            &**store,
-                            &CallContext::default(),
-                            |service, cx| Box::pin(service.metadata_version(cx)),
-                        )
-                        .await
-                }
+                "document" => resources_and_prompts::version(implementation, &**store, &CallContext::default(), |service, cx| Box::pin(service.document_version(cx))).await,
+                "history" => resources_and_prompts::version(implementation, &**store, &CallContext::default(), |service, cx| Box::pin(service.history_version(cx))).await,
+                "metadata" => resources_and_prompts::version(implementation, &**store, &CallContext::default(), |service, cx| Box::pin(service.metadata_version(cx))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -591,45 +459,9 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match name {
-                "summarize_section" => {
-                    resources_and_prompts::prompt(
-                            &PROMPTS[0],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, arguments| Box::pin(
-                                service.summarize_section_prompt(cx, arguments),
-                            ),
-                        )
-                        .await
-                }
-                "rewrite_section" => {
-                    resources_and_prompts::prompt(
-                            &PROMPTS[1],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, arguments| Box::pin(
-                                service.rewrite_section_prompt(cx, arguments),
-                            ),
-                        )
-                        .await
-                }
-                "generate_outline" => {
-                    resources_and_prompts::prompt(
-                            &PROMPTS[2],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, arguments| Box::pin(
-                                service.generate_outline_prompt(cx, arguments),
-                            ),
-                        )
-                        .await
-                }
+                "summarize_section" => resources_and_prompts::prompt(&PROMPTS[0], implementation, &**store, call, arguments, |service, cx, arguments| Box::pin(service.summarize_section_prompt(cx, arguments))).await,
+                "rewrite_section" => resources_and_prompts::prompt(&PROMPTS[1], implementation, &**store, call, arguments, |service, cx, arguments| Box::pin(service.rewrite_section_prompt(cx, arguments))).await,
+                "generate_outline" => resources_and_prompts::prompt(&PROMPTS[2], implementation, &**store, call, arguments, |service, cx, arguments| Box::pin(service.generate_outline_prompt(cx, arguments))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -645,30 +477,8 @@ impl<S: SafeMarkdownEditor> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match (prompt, argument) {
-                ("summarize_section", "section") => {
-                    resources_and_prompts::completion(
-                            implementation,
-                            &**store,
-                            call,
-                            value,
-                            |service, cx, value| Box::pin(
-                                service.complete_summarize_section_section(cx, value),
-                            ),
-                        )
-                        .await
-                }
-                ("rewrite_section", "section") => {
-                    resources_and_prompts::completion(
-                            implementation,
-                            &**store,
-                            call,
-                            value,
-                            |service, cx, value| Box::pin(
-                                service.complete_rewrite_section_section(cx, value),
-                            ),
-                        )
-                        .await
-                }
+                ("summarize_section", "section") => resources_and_prompts::completion(implementation, &**store, call, value, |service, cx, value| Box::pin(service.complete_summarize_section_section(cx, value))).await,
+                ("rewrite_section", "section") => resources_and_prompts::completion(implementation, &**store, call, value, |service, cx, value| Box::pin(service.complete_rewrite_section_section(cx, value))).await,
                 _ => resources_and_prompts::without_values(&CONTRACT, prompt, argument),
             }
         })

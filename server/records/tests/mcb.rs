@@ -12,7 +12,7 @@ use tabellion_contracts::mcb::{CONTRACT, ROWS, ToolError};
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{
     Answer, CallContext, Rejection, Rows, Schema, Store, ToolSpec, dispatch,
-    rows::{Table, run, table},
+    rows::{self, Table, table},
     spec::{Action, RowOperation},
 };
 use tempfile::TempDir;
@@ -41,7 +41,15 @@ impl Bench {
         let tool = CONTRACT.tool(tool).unwrap();
         let outcome = wait(async {
             let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
-            run::<ToolError>(&ROWS, operation, &self.records, call, arguments).await
+            let (service, store) = (&(), &self.records);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            rows::run::<ToolError, _>(&ROWS, run).await
         });
         refusal(outcome)
     }

@@ -234,44 +234,22 @@ impl<S: Bulletin> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
-            match tool {
-                "read_notice" => {
-                    dispatch::read(
-                            &TOOLS[0],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.read_notice(cx, req)),
-                        )
-                        .await
-                }
-                "post_notice" => {
-                    dispatch::mutate(
-                            &TOOLS[1],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.post_notice(cx, req)),
-                        )
-                        .await
-                }
-                "remove_notice" => {
-                    let tool = &TOOLS[2];
-                    self.rate_limits.count::<ToolError>(tool, call)?;
-                    dispatch::mutate(
-                            tool,
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.remove_notice(cx, req)),
-                        )
-                        .await
-                }
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            self.rate_limits.count::<ToolError>(operation, call)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                "read_notice" => run.read(|service, cx, req| Box::pin(service.read_notice(cx, req))).await,
+                "post_notice" => run.mutate(|service, cx, req| Box::pin(service.post_notice(cx, req))).await,
+                "remove_notice" => run.mutate(|service, cx, req| Box::pin(service.remove_notice(cx, req))).await,
                 _ => Err(Rejection::UnknownTool),
             }
         })

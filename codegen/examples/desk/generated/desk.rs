@@ -252,111 +252,27 @@ impl<S: Desk> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
-            match tool {
-                "edit" => {
-                    let tool = &TOOLS[0];
-                    tabellion_runtime::modes::check(&CONTRACT, tool, call)?;
-                    let call = &self.with_provenance(tool, call).await?;
-                    let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
-                    match operation.label() {
-                        "edit/append-line" => {
-                            dispatch::mutate(
-                                    operation,
-                                    implementation,
-                                    &**store,
-                                    call,
-                                    arguments,
-                                    |service, cx, req| Box::pin(
-                                        service.edit_append_line(cx, req),
-                                    ),
-                                )
-                                .await
-                        }
-                        "edit/delete-page" => {
-                            dispatch::mutate(
-                                    operation,
-                                    implementation,
-                                    &**store,
-                                    call,
-                                    arguments,
-                                    |service, cx, req| Box::pin(
-                                        service.edit_delete_page(cx, req),
-                                    ),
-                                )
-                                .await
-                        }
-                        "edit/write-page" => {
-                            dispatch::mutate(
-                                    operation,
-                                    implementation,
-                                    &**store,
-                                    call,
-                                    arguments,
-                                    |service, cx, req| Box::pin(
-                                        service.edit_write_page(cx, req),
-                                    ),
-                                )
-                                .await
-                        }
-                        "edit/write-section" => {
-                            dispatch::mutate(
-                                    operation,
-                                    implementation,
-                                    &**store,
-                                    call,
-                                    arguments,
-                                    |service, cx, req| Box::pin(
-                                        service.edit_write_section(cx, req),
-                                    ),
-                                )
-                                .await
-                        }
-                        _ => Err(Rejection::UnknownTool),
-                    }
-                }
-                "look" => {
-                    let tool = &TOOLS[1];
-                    tabellion_runtime::modes::check(&CONTRACT, tool, call)?;
-                    let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
-                    match operation.label() {
-                        "look/page" => {
-                            dispatch::read(
-                                    operation,
-                                    implementation,
-                                    &**store,
-                                    call,
-                                    arguments,
-                                    |service, cx, req| Box::pin(service.look_page(cx, req)),
-                                )
-                                .await
-                        }
-                        "look/pages" => {
-                            dispatch::read(
-                                    operation,
-                                    implementation,
-                                    &**store,
-                                    call,
-                                    arguments,
-                                    |service, cx, req| Box::pin(service.look_pages(cx, req)),
-                                )
-                                .await
-                        }
-                        "look/size" => {
-                            dispatch::read(
-                                    operation,
-                                    implementation,
-                                    &**store,
-                                    call,
-                                    arguments,
-                                    |service, cx, req| Box::pin(service.look_size(cx, req)),
-                                )
-                                .await
-                        }
-                        _ => Err(Rejection::UnknownTool),
-                    }
-                }
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            tabellion_runtime::modes::check(&CONTRACT, tool, call)?;
+            let call = &self.with_provenance(tool, call).await?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                "edit/append-line" => run.mutate(|service, cx, req| Box::pin(service.edit_append_line(cx, req))).await,
+                "edit/delete-page" => run.mutate(|service, cx, req| Box::pin(service.edit_delete_page(cx, req))).await,
+                "edit/write-page" => run.mutate(|service, cx, req| Box::pin(service.edit_write_page(cx, req))).await,
+                "edit/write-section" => run.mutate(|service, cx, req| Box::pin(service.edit_write_section(cx, req))).await,
+                "look/page" => run.read(|service, cx, req| Box::pin(service.look_page(cx, req))).await,
+                "look/pages" => run.read(|service, cx, req| Box::pin(service.look_pages(cx, req))).await,
+                "look/size" => run.read(|service, cx, req| Box::pin(service.look_size(cx, req))).await,
                 _ => Err(Rejection::UnknownTool),
             }
         })

@@ -231,20 +231,19 @@ impl<S: Drafts> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
-            match tool {
-                "propose_draft" => {
-                    dispatch::mutate(
-                            &TOOLS[0],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.propose_draft(cx, req)),
-                        )
-                        .await
-                }
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                "propose_draft" => run.mutate(|service, cx, req| Box::pin(service.propose_draft(cx, req))).await,
                 _ => Err(Rejection::UnknownTool),
             }
         })
@@ -259,16 +258,7 @@ impl<S: Drafts> Contract for Service<S> {
         Box::pin(async move {
             tabellion_runtime::auth::check_resource::<ToolError>(&CONTRACT, name, call)?;
             match name {
-                "waiting" => {
-                    resources_and_prompts::resource(
-                            &RESOURCES[0],
-                            implementation,
-                            &**store,
-                            call,
-                            |service, cx| Box::pin(service.waiting_resource(cx)),
-                        )
-                        .await
-                }
+                "waiting" => resources_and_prompts::resource(&RESOURCES[0], implementation, &**store, call, |service, cx| Box::pin(service.waiting_resource(cx))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -281,15 +271,7 @@ impl<S: Drafts> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match name {
-                "waiting" => {
-                    resources_and_prompts::version(
-                            implementation,
-                            &**store,
-                            &CallContext::default(),
-                            |service, cx| Box::pin(service.waiting_version(cx)),
-                        )
-                        .await
-                }
+                "waiting" => resources_and_prompts::version(implementation, &**store, &CallContext::default(), |service, cx| Box::pin(service.waiting_version(cx))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -307,45 +289,9 @@ impl<S: Drafts> Contract for Service<S> {
                 ToolError,
             >(&CONTRACT, template, call)?;
             match template {
-                "draft" => {
-                    resources_and_prompts::instance(
-                            &TEMPLATES[0],
-                            implementation,
-                            &**store,
-                            call,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.draft_resource(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "draft_version" => {
-                    resources_and_prompts::instance(
-                            &TEMPLATES[1],
-                            implementation,
-                            &**store,
-                            call,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.draft_version_resource(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "index" => {
-                    resources_and_prompts::instance(
-                            &TEMPLATES[2],
-                            implementation,
-                            &**store,
-                            call,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.index_resource(cx, variables),
-                            ),
-                        )
-                        .await
-                }
+                "draft" => resources_and_prompts::instance(&TEMPLATES[0], implementation, &**store, call, variables, |service, cx, variables| Box::pin(service.draft_resource(cx, variables))).await,
+                "draft_version" => resources_and_prompts::instance(&TEMPLATES[1], implementation, &**store, call, variables, |service, cx, variables| Box::pin(service.draft_version_resource(cx, variables))).await,
+                "index" => resources_and_prompts::instance(&TEMPLATES[2], implementation, &**store, call, variables, |service, cx, variables| Box::pin(service.index_resource(cx, variables))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -359,42 +305,9 @@ impl<S: Drafts> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match template {
-                "draft" => {
-                    resources_and_prompts::instance_version(
-                            &TEMPLATES[0],
-                            implementation,
-                            &**store,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.draft_version(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "draft_version" => {
-                    resources_and_prompts::instance_version(
-                            &TEMPLATES[1],
-                            implementation,
-                            &**store,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.draft_version_version(cx, variables),
-                            ),
-                        )
-                        .await
-                }
-                "index" => {
-                    resources_and_prompts::instance_version(
-                            &TEMPLATES[2],
-                            implementation,
-                            &**store,
-                            variables,
-                            |service, cx, variables| Box::pin(
-                                service.index_version(cx, variables),
-                            ),
-                        )
-                        .await
-                }
+                "draft" => resources_and_prompts::instance_version(&TEMPLATES[0], implementation, &**store, variables, |service, cx, variables| Box::pin(service.draft_version(cx, variables))).await,
+                "draft_version" => resources_and_prompts::instance_version(&TEMPLATES[1], implementation, &**store, variables, |service, cx, variables| Box::pin(service.draft_version_version(cx, variables))).await,
+                "index" => resources_and_prompts::instance_version(&TEMPLATES[2], implementation, &**store, variables, |service, cx, variables| Box::pin(service.index_version(cx, variables))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -413,18 +326,7 @@ impl<S: Drafts> Contract for Service<S> {
                 ToolError,
             >(&CONTRACT, template, call)?;
             match (template, variable) {
-                ("draft", "draft_id") => {
-                    resources_and_prompts::completion(
-                            implementation,
-                            &**store,
-                            call,
-                            value,
-                            |service, cx, value| Box::pin(
-                                service.complete_draft_draft_id(cx, value),
-                            ),
-                        )
-                        .await
-                }
+                ("draft", "draft_id") => resources_and_prompts::completion(implementation, &**store, call, value, |service, cx, value| Box::pin(service.complete_draft_draft_id(cx, value))).await,
                 _ => Ok(vec![]),
             }
         })

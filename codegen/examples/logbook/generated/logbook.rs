@@ -169,30 +169,21 @@ impl<S: Logbook> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let store = &self.store;
         Box::pin(async move {
-            match tool {
-                "log" => {
-                    let tool = &TOOLS[0];
-                    tabellion_runtime::modes::check(&CONTRACT, tool, call)?;
-                    let call = &self.with_provenance(tool, call).await?;
-                    let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
-                    tabellion_runtime::rows::run::<
-                        ToolError,
-                    >(&ROWS, operation, &**store, call, arguments)
-                        .await
-                }
-                "crew" => {
-                    let tool = &TOOLS[1];
-                    tabellion_runtime::modes::check(&CONTRACT, tool, call)?;
-                    let call = &self.with_provenance(tool, call).await?;
-                    let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
-                    tabellion_runtime::rows::run::<
-                        ToolError,
-                    >(&ROWS, operation, &**store, call, arguments)
-                        .await
-                }
-                _ => Err(Rejection::UnknownTool),
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            tabellion_runtime::modes::check(&CONTRACT, tool, call)?;
+            let call = &self.with_provenance(tool, call).await?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                _ => tabellion_runtime::rows::run::<ToolError,_>(&ROWS, run).await,
             }
         })
     }

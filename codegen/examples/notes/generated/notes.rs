@@ -247,55 +247,23 @@ impl<S: Notes> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
-            match tool {
-                "read_note" => {
-                    dispatch::read(
-                            &TOOLS[0],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.read_note(cx, req)),
-                        )
-                        .await
-                }
-                "preview_change" => {
-                    dispatch::read(
-                            &TOOLS[1],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.preview_change(cx, req)),
-                        )
-                        .await
-                }
-                "change_note" => {
-                    dispatch::mutate(
-                            &TOOLS[2],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.change_note(cx, req)),
-                        )
-                        .await
-                }
-                "read_log" => {
-                    let tool = &TOOLS[3];
-                    self.rate_limits.count::<ToolError>(tool, call)?;
-                    dispatch::read(
-                            tool,
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, req| Box::pin(service.read_log(cx, req)),
-                        )
-                        .await
-                }
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            self.rate_limits.count::<ToolError>(operation, call)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                "read_note" => run.read(|service, cx, req| Box::pin(service.read_note(cx, req))).await,
+                "preview_change" => run.read(|service, cx, req| Box::pin(service.preview_change(cx, req))).await,
+                "change_note" => run.mutate(|service, cx, req| Box::pin(service.change_note(cx, req))).await,
+                "read_log" => run.read(|service, cx, req| Box::pin(service.read_log(cx, req))).await,
                 _ => Err(Rejection::UnknownTool),
             }
         })
@@ -309,16 +277,7 @@ impl<S: Notes> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match name {
-                "today" => {
-                    resources_and_prompts::resource(
-                            &RESOURCES[0],
-                            implementation,
-                            &**store,
-                            call,
-                            |service, cx| Box::pin(service.today_resource(cx)),
-                        )
-                        .await
-                }
+                "today" => resources_and_prompts::resource(&RESOURCES[0], implementation, &**store, call, |service, cx| Box::pin(service.today_resource(cx))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -331,15 +290,7 @@ impl<S: Notes> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match name {
-                "today" => {
-                    resources_and_prompts::version(
-                            implementation,
-                            &**store,
-                            &CallContext::default(),
-                            |service, cx| Box::pin(service.today_version(cx)),
-                        )
-                        .await
-                }
+                "today" => resources_and_prompts::version(implementation, &**store, &CallContext::default(), |service, cx| Box::pin(service.today_version(cx))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -354,19 +305,7 @@ impl<S: Notes> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match name {
-                "tidy_note" => {
-                    resources_and_prompts::prompt(
-                            &PROMPTS[0],
-                            implementation,
-                            &**store,
-                            call,
-                            arguments,
-                            |service, cx, arguments| Box::pin(
-                                service.tidy_note_prompt(cx, arguments),
-                            ),
-                        )
-                        .await
-                }
+                "tidy_note" => resources_and_prompts::prompt(&PROMPTS[0], implementation, &**store, call, arguments, |service, cx, arguments| Box::pin(service.tidy_note_prompt(cx, arguments))).await,
                 _ => Err(Rejection::Unknown),
             }
         })
@@ -382,18 +321,7 @@ impl<S: Notes> Contract for Service<S> {
         let (implementation, store) = (&self.implementation, &self.store);
         Box::pin(async move {
             match (prompt, argument) {
-                ("tidy_note", "name") => {
-                    resources_and_prompts::completion(
-                            implementation,
-                            &**store,
-                            call,
-                            value,
-                            |service, cx, value| Box::pin(
-                                service.complete_tidy_note_name(cx, value),
-                            ),
-                        )
-                        .await
-                }
+                ("tidy_note", "name") => resources_and_prompts::completion(implementation, &**store, call, value, |service, cx, value| Box::pin(service.complete_tidy_note_name(cx, value))).await,
                 _ => resources_and_prompts::without_values(&CONTRACT, prompt, argument),
             }
         })

@@ -155,19 +155,19 @@ impl<S: Tracker> Contract for Service<S> {
         tool: &'a str,
         arguments: Value,
     ) -> BoxFuture<'a, Result<Answer, Rejection>> {
-        let store = &self.store;
         Box::pin(async move {
-            match tool {
-                "track" => {
-                    let operation = dispatch::operation::<
-                        ToolError,
-                    >(&TOOLS[0], &arguments)?;
-                    tabellion_runtime::rows::run::<
-                        ToolError,
-                    >(&ROWS, operation, &**store, call, arguments)
-                        .await
-                }
-                _ => Err(Rejection::UnknownTool),
+            let tool = dispatch::tool(&CONTRACT, tool)?;
+            let operation = dispatch::operation::<ToolError>(tool, &arguments)?;
+            let (service, store) = (&self.implementation, &*self.store);
+            let run = dispatch::Run {
+                operation,
+                service,
+                store,
+                call,
+                arguments,
+            };
+            match operation.label() {
+                _ => tabellion_runtime::rows::run::<ToolError,_>(&ROWS, run).await,
             }
         })
     }

@@ -46,17 +46,14 @@ pub(super) fn contract(contract: &Contract, provenance: &Provenance) -> Emitted 
             step(contract, asks),
         ],
         signatures: asks.then_some(signature).into_iter().collect(),
+        first: quote!(let call = &self.with_provenance(tool, call).await?;),
         ..Emitted::default()
     }
 }
 
 pub(super) fn tool(used: ProvenanceUse) -> EmittedTool {
     let used = text::variant(used);
-    EmittedTool {
-        fields: quote!(provenance: Some(spec::ProvenanceUse::#used),),
-        first: quote!(let call = &self.with_provenance(tool, call).await?;),
-        ..EmittedTool::default()
-    }
+    EmittedTool::fields(quote!(provenance: Some(spec::ProvenanceUse::#used),))
 }
 
 fn table(provenance: &Provenance) -> TokenStream {

@@ -165,8 +165,8 @@ pub(super) fn emit(contract: &Contract, mut emitted: Emitted) -> Emitted {
         pub static CALLS: [ToolSpec; #count] = [#(#entries),*];
     });
     emitted.signatures.extend(calls.iter().map(Call::signature));
-    let arms = calls.iter().enumerate();
-    emitted.arms.extend(arms.map(|(i, call)| call.arm(i)));
+    let arm = |call: &Call<'_>| text::arm(&call.endpoint.is.to_string(), call.mutating, call.method);
+    emitted.arms.extend(calls.iter().map(arm));
     emitted
 }
 
@@ -260,19 +260,6 @@ impl Call<'_> {
                 cx: &#cx<'_ #ground>,
                 req: tabellion_runtime::workflow_calls::#request,
             ) -> impl Future<Output = Result<#answer, ToolError>> + Send;
-        }
-    }
-
-    /// Returns the dispatch of the call with this index in `CALLS`.
-    fn arm(&self, i: usize) -> TokenStream {
-        let (i, name) = (Literal::usize_unsuffixed(i), self.endpoint.is.to_string());
-        let method = format_ident!("{}", self.method);
-        let dispatch = format_ident!("{}", if self.mutating { "mutate" } else { "read" });
-        quote! {
-            #name => dispatch::#dispatch(
-                &CALLS[#i], implementation, &**store, call, arguments,
-                |service, cx, req| Box::pin(service.#method(cx, req)),
-            ).await,
         }
     }
 }

@@ -19,33 +19,43 @@ use super::{Plan, RowError, RowView, Rows, content_id};
 use crate::{
     answer::{Answer, Rejection},
     call::{ReadCx, Staged, WriteCx},
-    context::{BASE, CallContext},
-    dispatch,
+    context::BASE,
+    dispatch::Run,
     failure::ContractError,
     future::BoxFuture,
-    spec::{Action, RowsSpec, ToolSpec},
-    store::Store,
+    spec::{Action, RowsSpec},
 };
 
 /// Runs an operation that has no method, by the rules of its entity.
 ///
 /// # Errors
 /// See [`Rejection`]. After any of them, nothing has changed.
-pub async fn run<Error: ContractError>(
+pub async fn run<Error: ContractError, S>(
     spec: &'static RowsSpec,
-    operation: &'static ToolSpec,
-    store: &dyn Store<Rows>,
-    call: &CallContext,
-    arguments: Value,
+    run: Run<'_, S, Rows>,
 ) -> Result<Answer, Rejection> {
-    let Some(rows) = &operation.rows else {
+    let Some(rows) = &run.operation.rows else {
         return Err(Rejection::UnknownTool);
     };
-    let table = Table::new(spec, rows);
+    let service = &Table::new(spec, rows);
+    let Run {
+        operation,
+        store,
+        call,
+        arguments,
+        ..
+    } = run;
+    let run = Run {
+        operation,
+        service,
+        store,
+        call,
+        arguments,
+    };
     if operation.mutating {
-        dispatch::mutate(operation, &table, store, call, arguments, mutate::<Error>).await
+        run.mutate(mutate::<Error>).await
     } else {
-        dispatch::read(operation, &table, store, call, arguments, read::<Error>).await
+        run.read(read::<Error>).await
     }
 }
 
