@@ -62,6 +62,10 @@ impl Key for Annotated {
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
+        // Those of an operation follow from the tool's.
+        if tool.operation.is_some() {
+            return EmittedTool::default();
+        }
         let annotations = emitted(tool.spec.annotations);
         let mutating = tool.spec.mutating.then(|| quote!(mutating: true,));
         EmittedTool::fields(quote!(annotations: #annotations, #mutating))

@@ -272,13 +272,14 @@ impl Key for Operations {
     }
 
     fn emit_tool(&self, tool: &Tool) -> EmittedTool {
-        let Some(Operation { select, is, has, .. }) = &tool.operation else {
+        // The others are said where the entry begins.
+        let Some(Operation { select, is, has, .. }) = tool.operation.as_ref().filter(|it| !it.has.is_empty())
+        else {
             return EmittedTool::default();
         };
         let label = tool.label();
-        let having = (!has.is_empty()).then(|| quote!(.having(&[#(#has),*])));
         EmittedTool::fields(quote! {
-            operation: Some(spec::Operation::new(#label, &[#(#select),*], &[#(#is),*])#having),
+            operation: Some(spec::Operation::new(#label, &[#(#select),*], &[#(#is),*]).having(&[#(#has),*])),
         })
     }
 

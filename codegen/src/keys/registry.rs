@@ -1,7 +1,7 @@
 //! All keys, and `tools`: the tools in wire order and their operations, of each of which every key is asked.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
 use serde_json::json;
 use tabellion_runtime::spec;
 
@@ -16,7 +16,7 @@ use crate::{
     contract::{Contract, Side, Tool},
     leak::{leaked, list, schema},
     names,
-    rust::text::Texts,
+    rust::text::{self, Texts},
 };
 
 /// The keys, in the order in which changes are listed and fields are written.
@@ -116,7 +116,17 @@ impl Key for Tools {
             quote!(spec::RefusedValues { is: &[#(#is),*], why: #why })
         });
         let mut texts = Texts::default();
-        let all = tool.parts.iter().map(|part| emitted_entry(part, &mut texts));
+        let parts = parts_name(tool);
+        let shared = shared(tool);
+        let all = tool.parts.iter().map(|part| {
+            let (label, is) = (
+                part.label(),
+                part.operation.iter().flat_map(|operation| &operation.is),
+            );
+            let constructor = format_ident!("{}", if part.spec.mutating { "changing" } else { "reading" });
+            let base = quote!(#parts.#constructor(#label, &[#(#is),*]));
+            emitted(part, base, &shared.clone().map(|it| it.to_string()), &mut texts)
+        });
         let all: Vec<TokenStream> = all.collect();
         EmittedTool {
             fields: quote! {
@@ -150,28 +160,65 @@ impl Key for Tools {
     }
 }
 
-/// Returns the Rust of the entry of a tool, or of an operation.
+/// Returns the Rust of a tool's entry.
 pub(crate) fn emitted_entry(tool: &Tool, texts: &mut Texts) -> TokenStream {
+    let name = &tool.spec.name;
+    emitted(tool, quote!(ToolSpec::of_file(&TEXTS, #name)), &[], texts)
+}
+
+/// Returns the Rust of the fields that the operations of a tool share; `None` if it has no operations.
+pub(crate) fn emitted_parts(tool: &Tool) -> Option<TokenStream> {
+    let (name, tool_name, select) = (parts_name(tool), &tool.spec.name, &tool.spec.select);
+    let annotations = annotations::emitted(tool.spec.annotations);
+    let shared = shared(tool);
+    let docs = text::docs(&format!("Fields that the operations of `{tool_name}` share."));
+    (!select.is_empty()).then(|| {
+        quote! {
+            #docs
+            static #name: spec::Parts = spec::Parts {
+                tool: #tool_name,
+                texts: &TEXTS,
+                select: &[#(#select),*],
+                annotations: #annotations,
+                #(#shared)*
+            };
+        }
+    })
+}
+
+fn parts_name(tool: &Tool) -> Ident {
+    format_ident!("{}_PARTS", names::constant(&tool.spec.name))
+}
+
+/// Returns the fields that most operations of a tool have.
+fn shared(tool: &Tool) -> [TokenStream; 2] {
+    let usual = |list: fn(&Tool) -> &Vec<String>| {
+        let lists = || tool.parts.iter().map(list);
+        let count = |wanted: &&Vec<String>| lists().filter(|list| list == wanted).count();
+        lists().rev().max_by_key(count).cloned().unwrap_or_default()
+    };
+    let (errors, roles) = (usual(|part| &part.spec.errors), usual(|part| &part.spec.roles));
+    [quote!(errors: &[#(#errors),*],), quote!(roles: &[#(#roles),*],)]
+}
+
+/// Returns the Rust of an entry that differs from `base`, which has the `given` fields.
+fn emitted(tool: &Tool, base: TokenStream, given: &[String], texts: &mut Texts) -> TokenStream {
     let fields = KEYS.iter().map(|key| {
         let emitted = key.emit_tool(tool);
         texts.extend(emitted.texts);
         emitted.fields
     });
-    let fields: Vec<_> = fields.collect();
-    let (name, kept) = (&tool.spec.name, names::constant(&tool.rust_base()).to_lowercase());
+    let fields: Vec<_> = fields
+        .filter(|fields| !given.contains(&fields.to_string()))
+        .collect();
     let [input, output] = Side::ALL.map(|side| tool.authored(side).text());
-    let mut kept_texts = json!({ "input": input, "output": output });
+    let mut of_tool = json!({ "input": input, "output": output });
     let examples: Vec<_> = examples::requests(tool).collect();
     if !examples.is_empty() {
-        kept_texts["examples"] = json!(examples);
+        of_tool["examples"] = json!(examples);
     }
-    texts.tools.insert(kept.clone(), kept_texts);
-    quote! {
-        ToolSpec {
-            #(#fields)*
-            ..ToolSpec::kept(#name, &TEXTS, #kept)
-        }
-    }
+    texts.tools.insert(tool.label().into_owned(), of_tool);
+    quote!(ToolSpec { #(#fields)* ..#base })
 }
 
 /// Returns the entry of a tool, or of an operation.

@@ -44,7 +44,6 @@ const ENUMS: &[(&str, &[&str])] = &[
 /// What stands for the fields of a struct that say nothing.
 const BASES: &[(&str, &str)] = &[
     ("EntitySpec", "spec::EntitySpec::EMPTY"),
-    ("RowOperation", "spec::RowOperation::EMPTY"),
     ("RowsSpec", "spec::RowsSpec::EMPTY"),
     ("Reference", "spec::Reference::EMPTY"),
 ];
@@ -57,6 +56,31 @@ pub(crate) fn of(value: &impl Debug) -> TokenStream {
     let mut expression: Expr = syn::parse_str(&format!("{value:?}")).expect("a constant is an expression");
     Rewrite { enums: vec![] }.visit_expr_mut(&mut expression);
     expression.into_token_stream()
+}
+
+/// Returns the expression of a constant struct that says how it differs from what `constructor` makes.
+///
+/// # Panics
+/// As [`of`], or if the types differ.
+pub(crate) fn differing<T: Debug>(value: &T, base: &T, constructor: TokenStream) -> TokenStream {
+    let fields =
+        |value: &T| -> ExprStruct { syn::parse_str(&format!("{value:?}")).expect("a constant is a struct") };
+    let (value, base) = (fields(value), fields(base));
+    let given = value.fields.into_iter().zip(base.fields);
+    let text = |field: &FieldValue| field.to_token_stream().to_string();
+    let given = given.filter_map(|(field, base)| (text(&field) != text(&base)).then_some(field));
+    let given: Vec<_> = given
+        .map(|mut field| {
+            Rewrite { enums: vec![] }.visit_field_value_mut(&mut field);
+            field
+        })
+        .collect();
+    let name = value.path;
+    if given.is_empty() {
+        constructor
+    } else {
+        quote!(spec::#name { #(#given,)* ..#constructor })
+    }
 }
 
 /// Gives names their paths. The field that a value stands in says which enum it is of, where a variant's name is in several.

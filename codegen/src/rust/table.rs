@@ -25,6 +25,11 @@ pub(super) fn items(contract: &Contract, keys: &[Emitted], texts: &mut Texts) ->
         let constant = format_ident!("{}", names::constant(name));
         quote!(pub const #constant: &str = #name;)
     });
+    let parts: TokenStream = contract
+        .tools
+        .iter()
+        .filter_map(registry::emitted_parts)
+        .collect();
     let mut items = vec![
         quote! {
             /// The schemas and examples.
@@ -43,6 +48,7 @@ pub(super) fn items(contract: &Contract, keys: &[Emitted], texts: &mut Texts) ->
                 #(#names)*
             }
         },
+        parts,
         quote! {
             /// The tools, in the order in which clients see them.
             pub static TOOLS: [ToolSpec; #count] = [#(#tools),*];

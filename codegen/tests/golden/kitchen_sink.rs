@@ -326,12 +326,12 @@ pub static TOOLS: [ToolSpec; 2] = [
         description: "A tool whose name is a word of Rust.\n\n```\nlet this = \"be no doctest\";\n```",
         annotations: spec::Annotations::NONE.read_only().idempotent().open_world(),
         errors: &["ERROR"],
-        ..ToolSpec::kept("move", &TEXTS, "move")
+        ..ToolSpec::of_file(&TEXTS, "move")
     },
     ToolSpec {
         description: "Everything that a schema can say, quoted \"#.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["ERROR"],
-        ..ToolSpec::kept("kitchen.every-shape", &TEXTS, "kitchen_every_shape")
+        ..ToolSpec::of_file(&TEXTS, "kitchen.every-shape")
     },
 ];

@@ -583,28 +583,28 @@ pub static TOOLS: [ToolSpec; 8] = [
             },
         ],
         path: Some("/path"),
-        ..ToolSpec::kept("read_markdown", &TEXTS, "read_markdown")
+        ..ToolSpec::of_file(&TEXTS, "read_markdown")
     },
     ToolSpec {
         description: "List markdown files and folders under a directory.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         path: Some("/path"),
-        ..ToolSpec::kept("list_markdown_files", &TEXTS, "list_markdown_files")
+        ..ToolSpec::of_file(&TEXTS, "list_markdown_files")
     },
     ToolSpec {
         description: "Search for text across markdown files.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "NOT_FOUND", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         path: Some("/path"),
-        ..ToolSpec::kept("search_markdown", &TEXTS, "search_markdown")
+        ..ToolSpec::of_file(&TEXTS, "search_markdown")
     },
     ToolSpec {
         description: "Generate a diff preview for a proposed markdown change without writing.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "NOT_FOUND", "AMBIGUOUS_TARGET", "REFUSED", "TOO_LARGE", "IO_ERROR"],
         path: Some("/path"),
-        ..ToolSpec::kept("preview_markdown_change", &TEXTS, "preview_markdown_change")
+        ..ToolSpec::of_file(&TEXTS, "preview_markdown_change")
     },
     ToolSpec {
         description: "Create or overwrite a markdown file. Requires human approval upstream.",
@@ -623,7 +623,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         ],
         path: Some("/path"),
         commit: Some("/git_commit_sha"),
-        ..ToolSpec::kept("write_markdown", &TEXTS, "write_markdown")
+        ..ToolSpec::of_file(&TEXTS, "write_markdown")
     },
     ToolSpec {
         description: "Apply a structured edit to an existing markdown file.",
@@ -674,7 +674,7 @@ pub static TOOLS: [ToolSpec; 8] = [
         ],
         path: Some("/path"),
         commit: Some("/git_commit_sha"),
-        ..ToolSpec::kept("edit_markdown", &TEXTS, "edit_markdown")
+        ..ToolSpec::of_file(&TEXTS, "edit_markdown")
     },
     ToolSpec {
         description: "Delete a markdown file. Requires explicit confirmation.",
@@ -684,12 +684,12 @@ pub static TOOLS: [ToolSpec; 8] = [
         effects: &[spec::Effect { kind: spec::EffectKind::Delete, when: None, content: None, target: None, section: None, position: None }],
         path: Some("/path"),
         commit: Some("/git_commit_sha"),
-        ..ToolSpec::kept("delete_markdown", &TEXTS, "delete_markdown")
+        ..ToolSpec::of_file(&TEXTS, "delete_markdown")
     },
     ToolSpec {
         description: "Retrieve the markdown operation activity log.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "REFUSED", "IO_ERROR"],
-        ..ToolSpec::kept("get_markdown_activity_log", &TEXTS, "get_markdown_activity_log")
+        ..ToolSpec::of_file(&TEXTS, "get_markdown_activity_log")
     },
 ];

@@ -1471,7 +1471,7 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_STRUCTURED_DATA_FOUNDATION, &GATE_DATA_GOVERNANCE],
         tags: &["search", "discovery"],
         rate_limit: Some("search"),
-        ..ToolSpec::kept("semantic_search", &TEXTS, "semantic_search")
+        ..ToolSpec::of_file(&TEXTS, "semantic_search")
     },
     ToolSpec {
         description: "Create new note with constitutional compliance",
@@ -1491,7 +1491,7 @@ pub static TOOLS: [ToolSpec; 5] = [
         tags: &["management", "agent"],
         rate_limit: Some("notes"),
         pending: Some(spec::Pending { at: "/status", is: "pending_review", instance: "/review_workflow_id" }),
-        ..ToolSpec::kept("create_note", &TEXTS, "create_note")
+        ..ToolSpec::of_file(&TEXTS, "create_note")
     },
     ToolSpec {
         description: "Update existing note with version history preservation",
@@ -1510,7 +1510,7 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_VERSIONING_AUDITABILITY, &GATE_HUMAN_IN_THE_LOOP],
         tags: &["management", "agent"],
         rate_limit: Some("notes"),
-        ..ToolSpec::kept("update_note", &TEXTS, "update_note")
+        ..ToolSpec::of_file(&TEXTS, "update_note")
     },
     ToolSpec {
         description: "Establish semantic relationship between notes",
@@ -1529,7 +1529,7 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_STRUCTURED_DATA_FOUNDATION, &GATE_DATA_GOVERNANCE],
         tags: &["management", "relationships"],
         rate_limit: Some("links"),
-        ..ToolSpec::kept("create_link", &TEXTS, "create_link")
+        ..ToolSpec::of_file(&TEXTS, "create_link")
     },
     ToolSpec {
         description: "Export library subset in portable format",
@@ -1547,7 +1547,7 @@ pub static TOOLS: [ToolSpec; 5] = [
         gates: &[&GATE_DATA_GOVERNANCE, &GATE_ROLES_PERMISSIONS],
         tags: &["export", "navigation"],
         rate_limit: Some("export"),
-        ..ToolSpec::kept("export_library", &TEXTS, "export_library")
+        ..ToolSpec::of_file(&TEXTS, "export_library")
     },
 ];
 

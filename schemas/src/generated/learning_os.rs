@@ -444,7 +444,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         description: "A simple greeting tool to test MCP connectivity.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-        ..ToolSpec::kept("hello", &TEXTS, "hello")
+        ..ToolSpec::of_file(&TEXTS, "hello")
     },
     ToolSpec {
         description: "Read a file from the repository. Limited to safe directories.",
@@ -464,7 +464,7 @@ pub static TOOLS: [ToolSpec; 3] = [
             ],
             deny: &["**/.env*", "**/secrets*", "**/*.key", "**/*.pem", "**/.git"],
         }),
-        ..ToolSpec::kept("read_repo_file", &TEXTS, "read_repo_file")
+        ..ToolSpec::of_file(&TEXTS, "read_repo_file")
     },
     ToolSpec {
         description: "Append an entry to a memory file. Append-only, no overwriting.",
@@ -500,6 +500,6 @@ pub static TOOLS: [ToolSpec; 3] = [
         path: Some("/file"),
         path_in: Some(".claude/memory/"),
         approval: Some(spec::Approval { shows: spec::Shows::Appended }),
-        ..ToolSpec::kept("write_memory_entry", &TEXTS, "write_memory_entry")
+        ..ToolSpec::of_file(&TEXTS, "write_memory_entry")
     },
 ];

@@ -2822,6 +2822,96 @@ pub mod tool {
     pub const ENTITY: &str = "entity";
 }
 
+/// Fields that the operations of `index` share.
+static INDEX_PARTS: spec::Parts = spec::Parts {
+    tool: "index",
+    texts: &TEXTS,
+    select: &["/action"],
+    annotations: spec::Annotations::NONE.destructive(),
+    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
+    roles: &[],
+};
+
+/// Fields that the operations of `search` share.
+static SEARCH_PARTS: spec::Parts = spec::Parts {
+    tool: "search",
+    texts: &TEXTS,
+    select: &["/resource"],
+    annotations: spec::Annotations::NONE.read_only().idempotent(),
+    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
+    roles: &[],
+};
+
+/// Fields that the operations of `validate` share.
+static VALIDATE_PARTS: spec::Parts = spec::Parts {
+    tool: "validate",
+    texts: &TEXTS,
+    select: &["/action"],
+    annotations: spec::Annotations::NONE.read_only().idempotent(),
+    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
+    roles: &[],
+};
+
+/// Fields that the operations of `memory` share.
+static MEMORY_PARTS: spec::Parts = spec::Parts {
+    tool: "memory",
+    texts: &TEXTS,
+    select: &["/action", "/resource"],
+    annotations: spec::Annotations::NONE,
+    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
+    roles: &[],
+};
+
+/// Fields that the operations of `session` share.
+static SESSION_PARTS: spec::Parts = spec::Parts {
+    tool: "session",
+    texts: &TEXTS,
+    select: &["/action"],
+    annotations: spec::Annotations::NONE,
+    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
+    roles: &[],
+};
+
+/// Fields that the operations of `agent` share.
+static AGENT_PARTS: spec::Parts = spec::Parts {
+    tool: "agent",
+    texts: &TEXTS,
+    select: &["/action"],
+    annotations: spec::Annotations::NONE,
+    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
+    roles: &[],
+};
+
+/// Fields that the operations of `project` share.
+static PROJECT_PARTS: spec::Parts = spec::Parts {
+    tool: "project",
+    texts: &TEXTS,
+    select: &["/action", "/resource"],
+    annotations: spec::Annotations::NONE.destructive(),
+    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
+    roles: &[],
+};
+
+/// Fields that the operations of `vcs` share.
+static VCS_PARTS: spec::Parts = spec::Parts {
+    tool: "vcs",
+    texts: &TEXTS,
+    select: &["/action"],
+    annotations: spec::Annotations::NONE,
+    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
+    roles: &[],
+};
+
+/// Fields that the operations of `entity` share.
+static ENTITY_PARTS: spec::Parts = spec::Parts {
+    tool: "entity",
+    texts: &TEXTS,
+    select: &["/action", "/resource"],
+    annotations: spec::Annotations::NONE.destructive(),
+    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
+    roles: &[],
+};
+
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 9] = [
     ToolSpec {
@@ -2835,40 +2925,25 @@ pub static TOOLS: [ToolSpec; 9] = [
             all: &[
                 ToolSpec {
                     description: "Remove a collection with all that is indexed of it; ends a run first.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("index/clear", &["/action"], &["clear"])),
-                    ..ToolSpec::kept("index", &TEXTS, "index_clear")
+                    ..INDEX_PARTS.changing("index/clear", &["clear"])
                 },
                 ToolSpec {
                     description: "Begin to index the branches of a repository, without its work tree, in the background.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("index/git-index", &["/action"], &["git_index"])),
-                    ..ToolSpec::kept("index", &TEXTS, "index_git_index")
+                    ..INDEX_PARTS.changing("index/git-index", &["git_index"])
                 },
                 ToolSpec {
                     description: "Begin to index the files of a folder, in the background.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("index/start", &["/action"], &["start"])),
-                    ..ToolSpec::kept("index", &TEXTS, "index_start")
+                    ..INDEX_PARTS.changing("index/start", &["start"])
                 },
                 ToolSpec {
                     description: "Say what is indexed, and how far the runs are.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("index/status", &["/action"], &["status"])),
-                    ..ToolSpec::kept("index", &TEXTS, "index_status")
+                    ..INDEX_PARTS.reading("index/status", &["status"])
                 },
             ],
         }),
         modes: &["stdio-only", "client-hybrid", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Required),
-        ..ToolSpec::kept("index", &TEXTS, "index")
+        ..ToolSpec::of_file(&TEXTS, "index")
     },
     ToolSpec {
         description: "Search operations for code and memory",
@@ -2878,32 +2953,17 @@ pub static TOOLS: [ToolSpec; 9] = [
             select: &["/resource"],
             refused: &[],
             all: &[
-                ToolSpec {
-                    description: "Search the code that is indexed.",
-                    annotations: spec::Annotations::NONE.read_only().idempotent(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("search/code", &["/resource"], &["code"])),
-                    ..ToolSpec::kept("search", &TEXTS, "search_code")
-                },
+                ToolSpec { description: "Search the code that is indexed.", ..SEARCH_PARTS.reading("search/code", &["code"]) },
                 ToolSpec {
                     description: "Search observations of the type `context`.",
-                    annotations: spec::Annotations::NONE.read_only().idempotent(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("search/context", &["/resource"], &["context"])),
-                    ..ToolSpec::kept("search", &TEXTS, "search_context")
+                    ..SEARCH_PARTS.reading("search/context", &["context"])
                 },
-                ToolSpec {
-                    description: "Search observations of all types.",
-                    annotations: spec::Annotations::NONE.read_only().idempotent(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("search/memory", &["/resource"], &["memory"])),
-                    ..ToolSpec::kept("search", &TEXTS, "search_memory")
-                },
+                ToolSpec { description: "Search observations of all types.", ..SEARCH_PARTS.reading("search/memory", &["memory"]) },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Required),
-        ..ToolSpec::kept("search", &TEXTS, "search")
+        ..ToolSpec::of_file(&TEXTS, "search")
     },
     ToolSpec {
         description: "Validation and analysis operations",
@@ -2915,30 +2975,18 @@ pub static TOOLS: [ToolSpec; 9] = [
             all: &[
                 ToolSpec {
                     description: "Measure the complexity of a file and of its functions.",
-                    annotations: spec::Annotations::NONE.read_only().idempotent(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("validate/analyze", &["/action"], &["analyze"])),
-                    ..ToolSpec::kept("validate", &TEXTS, "validate_analyze")
+                    ..VALIDATE_PARTS.reading("validate/analyze", &["analyze"])
                 },
-                ToolSpec {
-                    description: "List the rules.",
-                    annotations: spec::Annotations::NONE.read_only().idempotent(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("validate/list-rules", &["/action"], &["list_rules"])),
-                    ..ToolSpec::kept("validate", &TEXTS, "validate_list_rules")
-                },
+                ToolSpec { description: "List the rules.", ..VALIDATE_PARTS.reading("validate/list-rules", &["list_rules"]) },
                 ToolSpec {
                     description: "Run rules on a file, or on all files of a folder. Findings are no errors.",
-                    annotations: spec::Annotations::NONE.read_only().idempotent(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("validate/run", &["/action"], &["run"])),
-                    ..ToolSpec::kept("validate", &TEXTS, "validate_run")
+                    ..VALIDATE_PARTS.reading("validate/run", &["run"])
                 },
             ],
         }),
         modes: &["stdio-only", "client-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::kept("validate", &TEXTS, "validate")
+        ..ToolSpec::of_file(&TEXTS, "validate")
     },
     ToolSpec {
         description: "Memory storage, retrieval, and timeline operations",
@@ -2951,229 +2999,109 @@ pub static TOOLS: [ToolSpec; 9] = [
             all: &[
                 ToolSpec {
                     description: "Read patterns of errors: by their ids, those that a query finds, or the last seen.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/get-error-pattern", &["/action", "/resource"], &["get", "error_pattern"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_get_error_pattern")
+                    ..MEMORY_PARTS.reading("memory/get-error-pattern", &["get", "error_pattern"])
                 },
                 ToolSpec {
                     description: "Read executions, newest first: all, or by their ids.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/get-execution", &["/action", "/resource"], &["get", "execution"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_get_execution")
+                    ..MEMORY_PARTS.reading("memory/get-execution", &["get", "execution"])
                 },
                 ToolSpec {
                     description: "Read observations by their ids.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/get-observation", &["/action", "/resource"], &["get", "observation"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_get_observation")
+                    ..MEMORY_PARTS.reading("memory/get-observation", &["get", "observation"])
                 },
                 ToolSpec {
                     description: "Read quality gates, newest first: all, or by their ids.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/get-quality-gate", &["/action", "/resource"], &["get", "quality_gate"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_get_quality_gate")
+                    ..MEMORY_PARTS.reading("memory/get-quality-gate", &["get", "quality_gate"])
                 },
                 ToolSpec {
                     description: "Read the newest summary of a session.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/get-session", &["/action", "/resource"], &["get", "session"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_get_session")
+                    ..MEMORY_PARTS.reading("memory/get-session", &["get", "session"])
                 },
                 ToolSpec {
                     description: "Make a context of patterns of errors, the most useful first, within a budget of tokens.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "memory/inject-error-pattern",
-                        &["/action", "/resource"],
-                        &["inject", "error_pattern"],
-                    )),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_inject_error_pattern")
+                    ..MEMORY_PARTS.reading("memory/inject-error-pattern", &["inject", "error_pattern"])
                 },
                 ToolSpec {
                     description: "Make a context of executions, the most useful first, within a budget of tokens.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/inject-execution", &["/action", "/resource"], &["inject", "execution"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_inject_execution")
+                    ..MEMORY_PARTS.reading("memory/inject-execution", &["inject", "execution"])
                 },
                 ToolSpec {
                     description: "Make a context of all observations, the most useful first, within a budget of tokens.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "memory/inject-observation",
-                        &["/action", "/resource"],
-                        &["inject", "observation"],
-                    )),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_inject_observation")
+                    ..MEMORY_PARTS.reading("memory/inject-observation", &["inject", "observation"])
                 },
                 ToolSpec {
                     description: "Make a context of quality gates, the most useful first, within a budget of tokens.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "memory/inject-quality-gate",
-                        &["/action", "/resource"],
-                        &["inject", "quality_gate"],
-                    )),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_inject_quality_gate")
+                    ..MEMORY_PARTS.reading("memory/inject-quality-gate", &["inject", "quality_gate"])
                 },
                 ToolSpec {
                     description: "Make a context of summaries of sessions, the most useful first, within a budget of tokens.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/inject-session", &["/action", "/resource"], &["inject", "session"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_inject_session")
+                    ..MEMORY_PARTS.reading("memory/inject-session", &["inject", "session"])
                 },
                 ToolSpec {
                     description: "List patterns of errors: the best matches of a query first, or the newest.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "memory/list-error-pattern",
-                        &["/action", "/resource"],
-                        &["list", "error_pattern"],
-                    )),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_list_error_pattern")
+                    ..MEMORY_PARTS.reading("memory/list-error-pattern", &["list", "error_pattern"])
                 },
                 ToolSpec {
                     description: "List executions: the best matches of a query first, or the newest.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/list-execution", &["/action", "/resource"], &["list", "execution"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_list_execution")
+                    ..MEMORY_PARTS.reading("memory/list-execution", &["list", "execution"])
                 },
                 ToolSpec {
                     description: "List observations of all types: the best matches of a query first, or the newest.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/list-observation", &["/action", "/resource"], &["list", "observation"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_list_observation")
+                    ..MEMORY_PARTS.reading("memory/list-observation", &["list", "observation"])
                 },
                 ToolSpec {
                     description: "List quality gates: the best matches of a query first, or the newest.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/list-quality-gate", &["/action", "/resource"], &["list", "quality_gate"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_list_quality_gate")
+                    ..MEMORY_PARTS.reading("memory/list-quality-gate", &["list", "quality_gate"])
                 },
                 ToolSpec {
                     description: "List summaries of sessions: the best matches of a query first, or the newest.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/list-session", &["/action", "/resource"], &["list", "session"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_list_session")
+                    ..MEMORY_PARTS.reading("memory/list-session", &["list", "session"])
                 },
                 ToolSpec {
                     description: "Store a pattern of errors; the same signature again counts on the first one.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "memory/store-error-pattern",
-                        &["/action", "/resource"],
-                        &["store", "error_pattern"],
-                    )),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_store_error_pattern")
+                    ..MEMORY_PARTS.changing("memory/store-error-pattern", &["store", "error_pattern"])
                 },
                 ToolSpec {
                     description: "Store that a command was run. Each run is kept.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/store-execution", &["/action", "/resource"], &["store", "execution"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_store_execution")
+                    ..MEMORY_PARTS.changing("memory/store-execution", &["store", "execution"])
                 },
                 ToolSpec {
                     description: "Store an observation; the same content again counts on the first one.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/store-observation", &["/action", "/resource"], &["store", "observation"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_store_observation")
+                    ..MEMORY_PARTS.changing("memory/store-observation", &["store", "observation"])
                 },
                 ToolSpec {
                     description: "Store what a quality gate said. Each time is kept.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "memory/store-quality-gate",
-                        &["/action", "/resource"],
-                        &["store", "quality_gate"],
-                    )),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_store_quality_gate")
+                    ..MEMORY_PARTS.changing("memory/store-quality-gate", &["store", "quality_gate"])
                 },
                 ToolSpec {
                     description: "Store a summary of a session; earlier ones stay.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/store-session", &["/action", "/resource"], &["store", "session"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_store_session")
+                    ..MEMORY_PARTS.changing("memory/store-session", &["store", "session"])
                 },
                 ToolSpec {
                     description: "Read which of patterns of errors came before and after one.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "memory/timeline-error-pattern",
-                        &["/action", "/resource"],
-                        &["timeline", "error_pattern"],
-                    )),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_error_pattern")
+                    ..MEMORY_PARTS.reading("memory/timeline-error-pattern", &["timeline", "error_pattern"])
                 },
                 ToolSpec {
                     description: "Read which of executions came before and after one.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "memory/timeline-execution",
-                        &["/action", "/resource"],
-                        &["timeline", "execution"],
-                    )),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_execution")
+                    ..MEMORY_PARTS.reading("memory/timeline-execution", &["timeline", "execution"])
                 },
                 ToolSpec {
                     description: "Read which of all observations came before and after one.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "memory/timeline-observation",
-                        &["/action", "/resource"],
-                        &["timeline", "observation"],
-                    )),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_observation")
+                    ..MEMORY_PARTS.reading("memory/timeline-observation", &["timeline", "observation"])
                 },
                 ToolSpec {
                     description: "Read which of quality gates came before and after one.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "memory/timeline-quality-gate",
-                        &["/action", "/resource"],
-                        &["timeline", "quality_gate"],
-                    )),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_quality_gate")
+                    ..MEMORY_PARTS.reading("memory/timeline-quality-gate", &["timeline", "quality_gate"])
                 },
                 ToolSpec {
                     description: "Read which of summaries of sessions came before and after one.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("memory/timeline-session", &["/action", "/resource"], &["timeline", "session"])),
-                    ..ToolSpec::kept("memory", &TEXTS, "memory_timeline_session")
+                    ..MEMORY_PARTS.reading("memory/timeline-session", &["timeline", "session"])
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Required),
-        ..ToolSpec::kept("memory", &TEXTS, "memory")
+        ..ToolSpec::of_file(&TEXTS, "memory")
     },
     ToolSpec {
         description: "Session lifecycle operations",
@@ -3184,56 +3112,27 @@ pub static TOOLS: [ToolSpec; 9] = [
             select: &["/action"],
             refused: &[],
             all: &[
-                ToolSpec {
-                    description: "Begin the session of an agent.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("session/create", &["/action"], &["create"])),
-                    ..ToolSpec::kept("session", &TEXTS, "session_create")
-                },
-                ToolSpec {
-                    description: "Read the session of an agent.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("session/get", &["/action"], &["get"])),
-                    ..ToolSpec::kept("session", &TEXTS, "session_get")
-                },
-                ToolSpec {
-                    description: "List sessions, newest first.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("session/list", &["/action"], &["list"])),
-                    ..ToolSpec::kept("session", &TEXTS, "session_list")
-                },
+                ToolSpec { description: "Begin the session of an agent.", ..SESSION_PARTS.changing("session/create", &["create"]) },
+                ToolSpec { description: "Read the session of an agent.", ..SESSION_PARTS.reading("session/get", &["get"]) },
+                ToolSpec { description: "List sessions, newest first.", ..SESSION_PARTS.reading("session/list", &["list"]) },
                 ToolSpec {
                     description: "Read the newest summary of a session.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("session/read-summary", &["/action"], &["summarize"])),
-                    ..ToolSpec::kept("session", &TEXTS, "session_read_summary")
+                    ..SESSION_PARTS.reading("session/read-summary", &["summarize"])
                 },
                 ToolSpec {
                     description: "Store a summary of a session.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
                     operation: Some(spec::Operation::new("session/summarize", &["/action"], &["summarize"]).having(&["/data"])),
-                    ..ToolSpec::kept("session", &TEXTS, "session_summarize")
+                    ..SESSION_PARTS.changing("session/summarize", &["summarize"])
                 },
                 ToolSpec {
                     description: "Change a session, or end or reopen it by its `status`.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("session/update", &["/action"], &["update"])),
-                    ..ToolSpec::kept("session", &TEXTS, "session_update")
+                    ..SESSION_PARTS.changing("session/update", &["update"])
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::kept("session", &TEXTS, "session")
+        ..ToolSpec::of_file(&TEXTS, "session")
     },
     ToolSpec {
         description: "Agent activity logging operations",
@@ -3246,25 +3145,17 @@ pub static TOOLS: [ToolSpec; 9] = [
             all: &[
                 ToolSpec {
                     description: "Log that a session delegated work to another one; unknown sessions are registered.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("agent/log-delegation", &["/action"], &["log_delegation"])),
-                    ..ToolSpec::kept("agent", &TEXTS, "agent_log_delegation")
+                    ..AGENT_PARTS.changing("agent/log-delegation", &["log_delegation"])
                 },
                 ToolSpec {
                     description: "Log a call of a tool in a session, which is registered if it is unknown.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("agent/log-tool", &["/action"], &["log_tool"])),
-                    ..ToolSpec::kept("agent", &TEXTS, "agent_log_tool")
+                    ..AGENT_PARTS.changing("agent/log-tool", &["log_tool"])
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::kept("agent", &TEXTS, "agent")
+        ..ToolSpec::of_file(&TEXTS, "agent")
     },
     ToolSpec {
         description: "Project workflow management (phases, issues, dependencies, decisions)",
@@ -3277,306 +3168,178 @@ pub static TOOLS: [ToolSpec; 9] = [
             all: &[
                 ToolSpec {
                     description: "Create a decision.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/create-decision", &["/action", "/resource"], &["create", "decision"])),
                     rows: Some(spec::RowOperation {
-                        entity: "decision",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("decision", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_create_decision")
+                    ..PROJECT_PARTS.changing("project/create-decision", &["create", "decision"])
                 },
                 ToolSpec {
                     description: "Create a dependency.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/create-dependency", &["/action", "/resource"], &["create", "dependency"])),
                     rows: Some(spec::RowOperation {
-                        entity: "dependency",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("dependency", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_create_dependency")
+                    ..PROJECT_PARTS.changing("project/create-dependency", &["create", "dependency"])
                 },
                 ToolSpec {
                     description: "Create an issue.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/create-issue", &["/action", "/resource"], &["create", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_create_issue")
+                    ..PROJECT_PARTS.changing("project/create-issue", &["create", "issue"])
                 },
                 ToolSpec {
                     description: "Create a phase.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/create-phase", &["/action", "/resource"], &["create", "phase"])),
                     rows: Some(spec::RowOperation {
-                        entity: "phase",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("phase", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_create_phase")
+                    ..PROJECT_PARTS.changing("project/create-phase", &["create", "phase"])
                 },
                 ToolSpec {
                     description: "Create a project.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/create-project", &["/action", "/resource"], &["create", "project"])),
                     rows: Some(spec::RowOperation {
-                        entity: "project",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("project_id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("project", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_create_project")
+                    ..PROJECT_PARTS.changing("project/create-project", &["create", "project"])
                 },
                 ToolSpec {
                     description: "Delete a decision.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/delete-decision", &["/action", "/resource"], &["delete", "decision"])),
                     rows: Some(spec::RowOperation {
-                        entity: "decision",
-                        action: spec::Action::Delete,
                         data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        resource: Some("decision"),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("decision", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_delete_decision")
+                    ..PROJECT_PARTS.changing("project/delete-decision", &["delete", "decision"])
                 },
                 ToolSpec {
                     description: "Delete a dependency.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/delete-dependency", &["/action", "/resource"], &["delete", "dependency"])),
                     rows: Some(spec::RowOperation {
-                        entity: "dependency",
-                        action: spec::Action::Delete,
                         data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        resource: Some("dependency"),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("dependency", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_delete_dependency")
+                    ..PROJECT_PARTS.changing("project/delete-dependency", &["delete", "dependency"])
                 },
                 ToolSpec {
                     description: "Delete an issue.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/delete-issue", &["/action", "/resource"], &["delete", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Delete,
                         data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        resource: Some("issue"),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_delete_issue")
+                    ..PROJECT_PARTS.changing("project/delete-issue", &["delete", "issue"])
                 },
                 ToolSpec {
                     description: "Delete a phase.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/delete-phase", &["/action", "/resource"], &["delete", "phase"])),
                     rows: Some(spec::RowOperation {
-                        entity: "phase",
-                        action: spec::Action::Delete,
                         data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        resource: Some("phase"),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("phase", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_delete_phase")
+                    ..PROJECT_PARTS.changing("project/delete-phase", &["delete", "phase"])
                 },
                 ToolSpec {
                     description: "Delete a project.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/delete-project", &["/action", "/resource"], &["delete", "project"])),
                     rows: Some(spec::RowOperation {
-                        entity: "project",
-                        action: spec::Action::Delete,
                         arguments: &[("project_id", "id")],
-                        limits: (100, 1000),
-                        resource: Some("project"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("project", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_delete_project")
+                    ..PROJECT_PARTS.changing("project/delete-project", &["delete", "project"])
                 },
                 ToolSpec {
                     description: "Get a decision.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/get-decision", &["/action", "/resource"], &["get", "decision"])),
                     rows: Some(spec::RowOperation {
-                        entity: "decision",
-                        action: spec::Action::Get,
                         data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("decision", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_get_decision")
+                    ..PROJECT_PARTS.reading("project/get-decision", &["get", "decision"])
                 },
                 ToolSpec {
                     description: "Get a dependency.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/get-dependency", &["/action", "/resource"], &["get", "dependency"])),
                     rows: Some(spec::RowOperation {
-                        entity: "dependency",
-                        action: spec::Action::Get,
                         data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("dependency", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_get_dependency")
+                    ..PROJECT_PARTS.reading("project/get-dependency", &["get", "dependency"])
                 },
                 ToolSpec {
                     description: "Get an issue.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/get-issue", &["/action", "/resource"], &["get", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Get,
                         data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_get_issue")
+                    ..PROJECT_PARTS.reading("project/get-issue", &["get", "issue"])
                 },
                 ToolSpec {
                     description: "Get a phase.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/get-phase", &["/action", "/resource"], &["get", "phase"])),
                     rows: Some(spec::RowOperation {
-                        entity: "phase",
-                        action: spec::Action::Get,
                         data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("phase", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_get_phase")
+                    ..PROJECT_PARTS.reading("project/get-phase", &["get", "phase"])
                 },
                 ToolSpec {
                     description: "Get a project.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/get-project", &["/action", "/resource"], &["get", "project"])),
                     rows: Some(spec::RowOperation {
-                        entity: "project",
-                        action: spec::Action::Get,
                         arguments: &[("project_id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("project", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_get_project")
+                    ..PROJECT_PARTS.reading("project/get-project", &["get", "project"])
                 },
                 ToolSpec {
                     description: "List each decision that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/list-decision", &["/action", "/resource"], &["list", "decision"])),
                     rows: Some(spec::RowOperation {
-                        entity: "decision",
-                        action: spec::Action::List,
                         arguments: &[("project_id", "project_id")],
                         limit: Some("limit"),
                         limits: (10, 1000),
                         after: Some("after"),
-                        resource: Some("decision"),
                         filters: &[spec::ListFilter { member: "issue_id", by: spec::FilterBy::Value(&["issue_id"]) }],
                         filters_in: Some("filters"),
                         after_by: Some("seq"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("decision", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_list_decision")
+                    ..PROJECT_PARTS.reading("project/list-decision", &["list", "decision"])
                 },
                 ToolSpec {
                     description: "List each dependency that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/list-dependency", &["/action", "/resource"], &["list", "dependency"])),
                     rows: Some(spec::RowOperation {
-                        entity: "dependency",
-                        action: spec::Action::List,
                         arguments: &[("project_id", "project_id")],
                         limit: Some("limit"),
                         limits: (10, 1000),
                         after: Some("after"),
-                        resource: Some("dependency"),
                         filters: &[
                             spec::ListFilter { member: "issue_id", by: spec::FilterBy::Value(&["from_issue_id", "to_issue_id"]) },
                             spec::ListFilter { member: "dependency_type", by: spec::FilterBy::Value(&["dependency_type"]) },
                         ],
                         filters_in: Some("filters"),
                         after_by: Some("seq"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("dependency", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_list_dependency")
+                    ..PROJECT_PARTS.reading("project/list-dependency", &["list", "dependency"])
                 },
                 ToolSpec {
                     description: "List each issue that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/list-issue", &["/action", "/resource"], &["list", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::List,
                         arguments: &[("project_id", "project_id")],
                         limit: Some("limit"),
                         limits: (10, 1000),
                         after: Some("after"),
-                        resource: Some("issue"),
                         filters: &[
                             spec::ListFilter { member: "phase_id", by: spec::FilterBy::Value(&["phase_id"]) },
                             spec::ListFilter { member: "issue_type", by: spec::FilterBy::Value(&["issue_type"]) },
@@ -3589,140 +3352,88 @@ pub static TOOLS: [ToolSpec; 9] = [
                         ],
                         filters_in: Some("filters"),
                         after_by: Some("seq"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_list_issue")
+                    ..PROJECT_PARTS.reading("project/list-issue", &["list", "issue"])
                 },
                 ToolSpec {
                     description: "List each phase that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/list-phase", &["/action", "/resource"], &["list", "phase"])),
                     rows: Some(spec::RowOperation {
-                        entity: "phase",
-                        action: spec::Action::List,
                         arguments: &[("project_id", "project_id")],
                         limit: Some("limit"),
                         limits: (10, 1000),
                         after: Some("after"),
-                        resource: Some("phase"),
                         filters: &[spec::ListFilter { member: "status", by: spec::FilterBy::Value(&["status"]) }],
                         filters_in: Some("filters"),
                         after_by: Some("seq"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("phase", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_list_phase")
+                    ..PROJECT_PARTS.reading("project/list-phase", &["list", "phase"])
                 },
                 ToolSpec {
                     description: "List each project that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/list-project", &["/action", "/resource"], &["list", "project"])),
                     rows: Some(spec::RowOperation {
-                        entity: "project",
-                        action: spec::Action::List,
                         arguments: &[("project_id", "id")],
                         limit: Some("limit"),
                         limits: (10, 1000),
                         after: Some("after"),
-                        resource: Some("project"),
                         filters: &[spec::ListFilter { member: "name", by: spec::FilterBy::Value(&["name"]) }],
                         filters_in: Some("filters"),
                         after_by: Some("seq"),
                         wildcard: Some("*"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("project", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_list_project")
+                    ..PROJECT_PARTS.reading("project/list-project", &["list", "project"])
                 },
                 ToolSpec {
                     description: "Update a decision.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/update-decision", &["/action", "/resource"], &["update", "decision"])),
                     rows: Some(spec::RowOperation {
-                        entity: "decision",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("decision", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_update_decision")
+                    ..PROJECT_PARTS.changing("project/update-decision", &["update", "decision"])
                 },
                 ToolSpec {
                     description: "Update a dependency.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/update-dependency", &["/action", "/resource"], &["update", "dependency"])),
                     rows: Some(spec::RowOperation {
-                        entity: "dependency",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("dependency", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_update_dependency")
+                    ..PROJECT_PARTS.changing("project/update-dependency", &["update", "dependency"])
                 },
                 ToolSpec {
                     description: "Update an issue.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/update-issue", &["/action", "/resource"], &["update", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_update_issue")
+                    ..PROJECT_PARTS.changing("project/update-issue", &["update", "issue"])
                 },
                 ToolSpec {
                     description: "Update a phase.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/update-phase", &["/action", "/resource"], &["update", "phase"])),
                     rows: Some(spec::RowOperation {
-                        entity: "phase",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
                         key_in_data: true,
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("phase", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_update_phase")
+                    ..PROJECT_PARTS.changing("project/update-phase", &["update", "phase"])
                 },
                 ToolSpec {
                     description: "Update a project.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("project/update-project", &["/action", "/resource"], &["update", "project"])),
                     rows: Some(spec::RowOperation {
-                        entity: "project",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("project_id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("project", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("project", &TEXTS, "project_update_project")
+                    ..PROJECT_PARTS.changing("project/update-project", &["update", "project"])
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::kept("project", &TEXTS, "project")
+        ..ToolSpec::of_file(&TEXTS, "project")
     },
     ToolSpec {
         description: "Version control operations (list, index, compare, search, impact)",
@@ -3735,45 +3446,29 @@ pub static TOOLS: [ToolSpec; 9] = [
             all: &[
                 ToolSpec {
                     description: "Compare two branches, and say which symbols are touched and who uses them.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("vcs/analyze-impact", &["/action"], &["analyze_impact"])),
-                    ..ToolSpec::kept("vcs", &TEXTS, "vcs_analyze_impact")
+                    ..VCS_PARTS.reading("vcs/analyze-impact", &["analyze_impact"])
                 },
                 ToolSpec {
                     description: "Compare a branch with the merge base of it and another one.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("vcs/compare-branches", &["/action"], &["compare_branches"])),
-                    ..ToolSpec::kept("vcs", &TEXTS, "vcs_compare_branches")
+                    ..VCS_PARTS.reading("vcs/compare-branches", &["compare_branches"])
                 },
                 ToolSpec {
                     description: "Begin to index the branches of a repository, with the messages of its commits if asked, in the background.",
-                    annotations: spec::Annotations::NONE,
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("vcs/index-repository", &["/action"], &["index_repository"])),
-                    ..ToolSpec::kept("vcs", &TEXTS, "vcs_index_repository")
+                    ..VCS_PARTS.changing("vcs/index-repository", &["index_repository"])
                 },
                 ToolSpec {
                     description: "List the repositories in a folder, up to three folders deep.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("vcs/list-repositories", &["/action"], &["list_repositories"])),
-                    ..ToolSpec::kept("vcs", &TEXTS, "vcs_list_repositories")
+                    ..VCS_PARTS.reading("vcs/list-repositories", &["list_repositories"])
                 },
                 ToolSpec {
                     description: "Find the lines of a branch that hold a text.",
-                    annotations: spec::Annotations::NONE.read_only(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("vcs/search-branch", &["/action"], &["search_branch"])),
-                    ..ToolSpec::kept("vcs", &TEXTS, "vcs_search_branch")
+                    ..VCS_PARTS.reading("vcs/search-branch", &["search_branch"])
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::kept("vcs", &TEXTS, "vcs")
+        ..ToolSpec::of_file(&TEXTS, "vcs")
     },
     ToolSpec {
         description: "Unified entity CRUD (vcs/plan/issue/org resources)",
@@ -3808,1190 +3503,588 @@ pub static TOOLS: [ToolSpec; 9] = [
             all: &[
                 ToolSpec {
                     description: "Create an api key.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-api-key", &["/action", "/resource"], &["create", "api_key"])),
                     rows: Some(spec::RowOperation {
-                        entity: "api_key",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("user_id", "user_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("api_key", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_api_key")
+                    ..ENTITY_PARTS.changing("entity/create-api-key", &["create", "api_key"])
                 },
                 ToolSpec {
                     description: "Create an assignment.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-assignment", &["/action", "/resource"], &["create", "assignment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "assignment",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("worktree_id", "worktree_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("assignment", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_assignment")
+                    ..ENTITY_PARTS.changing("entity/create-assignment", &["create", "assignment"])
                 },
                 ToolSpec {
                     description: "Create a branch.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-branch", &["/action", "/resource"], &["create", "branch"])),
                     rows: Some(spec::RowOperation {
-                        entity: "branch",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("repository_id", "repository_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("branch", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_branch")
+                    ..ENTITY_PARTS.changing("entity/create-branch", &["create", "branch"])
                 },
                 ToolSpec {
                     description: "Create a comment.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-comment", &["/action", "/resource"], &["create", "comment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "comment",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("issue_id", "issue_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("comment", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_comment")
+                    ..ENTITY_PARTS.changing("entity/create-comment", &["create", "comment"])
                 },
                 ToolSpec {
                     description: "Create an issue.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-issue", &["/action", "/resource"], &["create", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_issue")
+                    ..ENTITY_PARTS.changing("entity/create-issue", &["create", "issue"])
                 },
                 ToolSpec {
                     description: "Create a label.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-label", &["/action", "/resource"], &["create", "label"])),
                     rows: Some(spec::RowOperation {
-                        entity: "label",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("label", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_label")
+                    ..ENTITY_PARTS.changing("entity/create-label", &["create", "label"])
                 },
                 ToolSpec {
                     description: "Create a label assignment.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "entity/create-label-assignment",
-                        &["/action", "/resource"],
-                        &["create", "label_assignment"],
-                    )),
                     rows: Some(spec::RowOperation {
-                        entity: "label_assignment",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("issue_id", "issue_id"), ("label_id", "label_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("label_assignment", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_label_assignment")
+                    ..ENTITY_PARTS.changing("entity/create-label-assignment", &["create", "label_assignment"])
                 },
                 ToolSpec {
                     description: "Create an org.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-org", &["/action", "/resource"], &["create", "org"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "org",
-                        action: spec::Action::Create,
-                        data: Some("data"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_org")
+                    rows: Some(spec::RowOperation::new("org", spec::Action::Create)),
+                    ..ENTITY_PARTS.changing("entity/create-org", &["create", "org"])
                 },
                 ToolSpec {
                     description: "Create a plan.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-plan", &["/action", "/resource"], &["create", "plan"])),
                     rows: Some(spec::RowOperation {
-                        entity: "plan",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("plan", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_plan")
+                    ..ENTITY_PARTS.changing("entity/create-plan", &["create", "plan"])
                 },
                 ToolSpec {
                     description: "Create a repository.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-repository", &["/action", "/resource"], &["create", "repository"])),
                     rows: Some(spec::RowOperation {
-                        entity: "repository",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("repository", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_repository")
+                    ..ENTITY_PARTS.changing("entity/create-repository", &["create", "repository"])
                 },
                 ToolSpec {
                     description: "Create a review.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-review", &["/action", "/resource"], &["create", "review"])),
                     rows: Some(spec::RowOperation {
-                        entity: "review",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("plan_version_id", "plan_version_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("review", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_review")
+                    ..ENTITY_PARTS.changing("entity/create-review", &["create", "review"])
                 },
                 ToolSpec {
                     description: "Create a team.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-team", &["/action", "/resource"], &["create", "team"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "team",
-                        action: spec::Action::Create,
-                        data: Some("data"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_team")
+                    rows: Some(spec::RowOperation::new("team", spec::Action::Create)),
+                    ..ENTITY_PARTS.changing("entity/create-team", &["create", "team"])
                 },
                 ToolSpec {
                     description: "Create a team member.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "entity/create-team-member",
-                        &["/action", "/resource"],
-                        &["create", "team_member"],
-                    )),
                     rows: Some(spec::RowOperation {
-                        entity: "team_member",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("team_id", "team_id"), ("user_id", "user_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("team_member", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_team_member")
+                    ..ENTITY_PARTS.changing("entity/create-team-member", &["create", "team_member"])
                 },
                 ToolSpec {
                     description: "Create a user.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-user", &["/action", "/resource"], &["create", "user"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "user",
-                        action: spec::Action::Create,
-                        data: Some("data"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_user")
+                    rows: Some(spec::RowOperation::new("user", spec::Action::Create)),
+                    ..ENTITY_PARTS.changing("entity/create-user", &["create", "user"])
                 },
                 ToolSpec {
                     description: "Create a version.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-version", &["/action", "/resource"], &["create", "version"])),
                     rows: Some(spec::RowOperation {
-                        entity: "version",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("plan_id", "plan_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("version", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_version")
+                    ..ENTITY_PARTS.changing("entity/create-version", &["create", "version"])
                 },
                 ToolSpec {
                     description: "Create a worktree.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/create-worktree", &["/action", "/resource"], &["create", "worktree"])),
                     rows: Some(spec::RowOperation {
-                        entity: "worktree",
-                        action: spec::Action::Create,
-                        data: Some("data"),
                         arguments: &[("repository_id", "repository_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("worktree", spec::Action::Create)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_create_worktree")
+                    ..ENTITY_PARTS.changing("entity/create-worktree", &["create", "worktree"])
                 },
                 ToolSpec {
                     description: "Delete an api key.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-api-key", &["/action", "/resource"], &["delete", "api_key"])),
                     rows: Some(spec::RowOperation {
-                        entity: "api_key",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id"), ("user_id", "user_id")],
-                        limits: (100, 1000),
-                        resource: Some("api_key"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("api_key", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_api_key")
+                    ..ENTITY_PARTS.changing("entity/delete-api-key", &["delete", "api_key"])
                 },
                 ToolSpec {
                     description: "Delete an assignment.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-assignment", &["/action", "/resource"], &["delete", "assignment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "assignment",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id"), ("worktree_id", "worktree_id")],
-                        limits: (100, 1000),
-                        resource: Some("assignment"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("assignment", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_assignment")
+                    ..ENTITY_PARTS.changing("entity/delete-assignment", &["delete", "assignment"])
                 },
                 ToolSpec {
                     description: "Delete a branch.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-branch", &["/action", "/resource"], &["delete", "branch"])),
                     rows: Some(spec::RowOperation {
-                        entity: "branch",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id"), ("repository_id", "repository_id")],
-                        limits: (100, 1000),
-                        resource: Some("branch"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("branch", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_branch")
+                    ..ENTITY_PARTS.changing("entity/delete-branch", &["delete", "branch"])
                 },
                 ToolSpec {
                     description: "Delete a comment.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-comment", &["/action", "/resource"], &["delete", "comment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "comment",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id"), ("issue_id", "issue_id")],
-                        limits: (100, 1000),
-                        resource: Some("comment"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("comment", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_comment")
+                    ..ENTITY_PARTS.changing("entity/delete-comment", &["delete", "comment"])
                 },
                 ToolSpec {
                     description: "Delete an issue.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-issue", &["/action", "/resource"], &["delete", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        resource: Some("issue"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_issue")
+                    ..ENTITY_PARTS.changing("entity/delete-issue", &["delete", "issue"])
                 },
                 ToolSpec {
                     description: "Delete a label.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-label", &["/action", "/resource"], &["delete", "label"])),
                     rows: Some(spec::RowOperation {
-                        entity: "label",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        resource: Some("label"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("label", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_label")
+                    ..ENTITY_PARTS.changing("entity/delete-label", &["delete", "label"])
                 },
                 ToolSpec {
                     description: "Delete a label assignment.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "entity/delete-label-assignment",
-                        &["/action", "/resource"],
-                        &["delete", "label_assignment"],
-                    )),
                     rows: Some(spec::RowOperation {
-                        entity: "label_assignment",
-                        action: spec::Action::Delete,
                         arguments: &[("issue_id", "issue_id"), ("label_id", "label_id")],
-                        limits: (100, 1000),
-                        resource: Some("label_assignment"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("label_assignment", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_label_assignment")
+                    ..ENTITY_PARTS.changing("entity/delete-label-assignment", &["delete", "label_assignment"])
                 },
                 ToolSpec {
                     description: "Delete an org.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-org", &["/action", "/resource"], &["delete", "org"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "org",
-                        action: spec::Action::Delete,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        resource: Some("org"),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_org")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("org", spec::Action::Delete) }),
+                    ..ENTITY_PARTS.changing("entity/delete-org", &["delete", "org"])
                 },
                 ToolSpec {
                     description: "Delete a plan.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-plan", &["/action", "/resource"], &["delete", "plan"])),
                     rows: Some(spec::RowOperation {
-                        entity: "plan",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        resource: Some("plan"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("plan", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_plan")
+                    ..ENTITY_PARTS.changing("entity/delete-plan", &["delete", "plan"])
                 },
                 ToolSpec {
                     description: "Delete a repository.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-repository", &["/action", "/resource"], &["delete", "repository"])),
                     rows: Some(spec::RowOperation {
-                        entity: "repository",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        resource: Some("repository"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("repository", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_repository")
+                    ..ENTITY_PARTS.changing("entity/delete-repository", &["delete", "repository"])
                 },
                 ToolSpec {
                     description: "Delete a team.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-team", &["/action", "/resource"], &["delete", "team"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "team",
-                        action: spec::Action::Delete,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        resource: Some("team"),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_team")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("team", spec::Action::Delete) }),
+                    ..ENTITY_PARTS.changing("entity/delete-team", &["delete", "team"])
                 },
                 ToolSpec {
                     description: "Delete a team member.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "entity/delete-team-member",
-                        &["/action", "/resource"],
-                        &["delete", "team_member"],
-                    )),
                     rows: Some(spec::RowOperation {
-                        entity: "team_member",
-                        action: spec::Action::Delete,
                         arguments: &[("team_id", "team_id"), ("user_id", "user_id")],
-                        limits: (100, 1000),
-                        resource: Some("team_member"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("team_member", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_team_member")
+                    ..ENTITY_PARTS.changing("entity/delete-team-member", &["delete", "team_member"])
                 },
                 ToolSpec {
                     description: "Delete a user.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-user", &["/action", "/resource"], &["delete", "user"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "user",
-                        action: spec::Action::Delete,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        resource: Some("user"),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_user")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("user", spec::Action::Delete) }),
+                    ..ENTITY_PARTS.changing("entity/delete-user", &["delete", "user"])
                 },
                 ToolSpec {
                     description: "Delete a worktree.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/delete-worktree", &["/action", "/resource"], &["delete", "worktree"])),
                     rows: Some(spec::RowOperation {
-                        entity: "worktree",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id"), ("repository_id", "repository_id")],
-                        limits: (100, 1000),
-                        resource: Some("worktree"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("worktree", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_delete_worktree")
+                    ..ENTITY_PARTS.changing("entity/delete-worktree", &["delete", "worktree"])
                 },
                 ToolSpec {
                     description: "Get an api key.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-api-key", &["/action", "/resource"], &["get", "api_key"])),
                     rows: Some(spec::RowOperation {
-                        entity: "api_key",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("user_id", "user_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("api_key", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_api_key")
+                    ..ENTITY_PARTS.reading("entity/get-api-key", &["get", "api_key"])
                 },
                 ToolSpec {
                     description: "Get an assignment.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-assignment", &["/action", "/resource"], &["get", "assignment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "assignment",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("worktree_id", "worktree_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("assignment", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_assignment")
+                    ..ENTITY_PARTS.reading("entity/get-assignment", &["get", "assignment"])
                 },
                 ToolSpec {
                     description: "Get a branch.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-branch", &["/action", "/resource"], &["get", "branch"])),
                     rows: Some(spec::RowOperation {
-                        entity: "branch",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("repository_id", "repository_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("branch", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_branch")
+                    ..ENTITY_PARTS.reading("entity/get-branch", &["get", "branch"])
                 },
                 ToolSpec {
                     description: "Get a comment.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-comment", &["/action", "/resource"], &["get", "comment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "comment",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("issue_id", "issue_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("comment", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_comment")
+                    ..ENTITY_PARTS.reading("entity/get-comment", &["get", "comment"])
                 },
                 ToolSpec {
                     description: "Get an issue.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-issue", &["/action", "/resource"], &["get", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_issue")
+                    ..ENTITY_PARTS.reading("entity/get-issue", &["get", "issue"])
                 },
                 ToolSpec {
                     description: "Get a label.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-label", &["/action", "/resource"], &["get", "label"])),
                     rows: Some(spec::RowOperation {
-                        entity: "label",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("label", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_label")
+                    ..ENTITY_PARTS.reading("entity/get-label", &["get", "label"])
                 },
                 ToolSpec {
                     description: "Get a label assignment.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "entity/get-label-assignment",
-                        &["/action", "/resource"],
-                        &["get", "label_assignment"],
-                    )),
                     rows: Some(spec::RowOperation {
-                        entity: "label_assignment",
-                        action: spec::Action::Get,
                         arguments: &[("issue_id", "issue_id"), ("label_id", "label_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("label_assignment", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_label_assignment")
+                    ..ENTITY_PARTS.reading("entity/get-label-assignment", &["get", "label_assignment"])
                 },
                 ToolSpec {
                     description: "Get an org.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-org", &["/action", "/resource"], &["get", "org"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "org",
-                        action: spec::Action::Get,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_org")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("org", spec::Action::Get) }),
+                    ..ENTITY_PARTS.reading("entity/get-org", &["get", "org"])
                 },
                 ToolSpec {
                     description: "Get a plan.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-plan", &["/action", "/resource"], &["get", "plan"])),
                     rows: Some(spec::RowOperation {
-                        entity: "plan",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("plan", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_plan")
+                    ..ENTITY_PARTS.reading("entity/get-plan", &["get", "plan"])
                 },
                 ToolSpec {
                     description: "Get a repository.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-repository", &["/action", "/resource"], &["get", "repository"])),
                     rows: Some(spec::RowOperation {
-                        entity: "repository",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("repository", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_repository")
+                    ..ENTITY_PARTS.reading("entity/get-repository", &["get", "repository"])
                 },
                 ToolSpec {
                     description: "Get a review.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-review", &["/action", "/resource"], &["get", "review"])),
                     rows: Some(spec::RowOperation {
-                        entity: "review",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("plan_version_id", "plan_version_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("review", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_review")
+                    ..ENTITY_PARTS.reading("entity/get-review", &["get", "review"])
                 },
                 ToolSpec {
                     description: "Get a team.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-team", &["/action", "/resource"], &["get", "team"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "team",
-                        action: spec::Action::Get,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_team")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("team", spec::Action::Get) }),
+                    ..ENTITY_PARTS.reading("entity/get-team", &["get", "team"])
                 },
                 ToolSpec {
                     description: "Get a team member.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-team-member", &["/action", "/resource"], &["get", "team_member"])),
                     rows: Some(spec::RowOperation {
-                        entity: "team_member",
-                        action: spec::Action::Get,
                         arguments: &[("team_id", "team_id"), ("user_id", "user_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("team_member", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_team_member")
+                    ..ENTITY_PARTS.reading("entity/get-team-member", &["get", "team_member"])
                 },
                 ToolSpec {
                     description: "Get a user.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-user", &["/action", "/resource"], &["get", "user"])),
                     rows: Some(spec::RowOperation {
-                        entity: "user",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("email", "email")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("user", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_user")
+                    ..ENTITY_PARTS.reading("entity/get-user", &["get", "user"])
                 },
                 ToolSpec {
                     description: "Get a version.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-version", &["/action", "/resource"], &["get", "version"])),
                     rows: Some(spec::RowOperation {
-                        entity: "version",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("plan_id", "plan_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("version", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_version")
+                    ..ENTITY_PARTS.reading("entity/get-version", &["get", "version"])
                 },
                 ToolSpec {
                     description: "Get a worktree.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/get-worktree", &["/action", "/resource"], &["get", "worktree"])),
                     rows: Some(spec::RowOperation {
-                        entity: "worktree",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id"), ("repository_id", "repository_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("worktree", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_get_worktree")
+                    ..ENTITY_PARTS.reading("entity/get-worktree", &["get", "worktree"])
                 },
                 ToolSpec {
                     description: "List each api key that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-api-key", &["/action", "/resource"], &["list", "api_key"])),
                     rows: Some(spec::RowOperation {
-                        entity: "api_key",
-                        action: spec::Action::List,
                         arguments: &[("user_id", "user_id")],
                         limits: (1000, 1000),
-                        resource: Some("api_key"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("api_key", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_api_key")
+                    ..ENTITY_PARTS.reading("entity/list-api-key", &["list", "api_key"])
                 },
                 ToolSpec {
                     description: "List each assignment that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-assignment", &["/action", "/resource"], &["list", "assignment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "assignment",
-                        action: spec::Action::List,
                         arguments: &[("worktree_id", "worktree_id")],
                         limits: (1000, 1000),
-                        resource: Some("assignment"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("assignment", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_assignment")
+                    ..ENTITY_PARTS.reading("entity/list-assignment", &["list", "assignment"])
                 },
                 ToolSpec {
                     description: "List each branch that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-branch", &["/action", "/resource"], &["list", "branch"])),
                     rows: Some(spec::RowOperation {
-                        entity: "branch",
-                        action: spec::Action::List,
                         arguments: &[("repository_id", "repository_id")],
                         limits: (1000, 1000),
-                        resource: Some("branch"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("branch", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_branch")
+                    ..ENTITY_PARTS.reading("entity/list-branch", &["list", "branch"])
                 },
                 ToolSpec {
                     description: "List each comment that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-comment", &["/action", "/resource"], &["list", "comment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "comment",
-                        action: spec::Action::List,
                         arguments: &[("issue_id", "issue_id")],
                         limits: (1000, 1000),
-                        resource: Some("comment"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("comment", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_comment")
+                    ..ENTITY_PARTS.reading("entity/list-comment", &["list", "comment"])
                 },
                 ToolSpec {
                     description: "List each issue that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-issue", &["/action", "/resource"], &["list", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::List,
                         arguments: &[("project_id", "project_id")],
                         limits: (1000, 1000),
-                        resource: Some("issue"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_issue")
+                    ..ENTITY_PARTS.reading("entity/list-issue", &["list", "issue"])
                 },
                 ToolSpec {
                     description: "List each label that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-label", &["/action", "/resource"], &["list", "label"])),
                     rows: Some(spec::RowOperation {
-                        entity: "label",
-                        action: spec::Action::List,
                         arguments: &[("project_id", "project_id")],
                         limits: (1000, 1000),
-                        resource: Some("label"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("label", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_label")
+                    ..ENTITY_PARTS.reading("entity/list-label", &["list", "label"])
                 },
                 ToolSpec {
                     description: "List each label assignment that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "entity/list-label-assignment",
-                        &["/action", "/resource"],
-                        &["list", "label_assignment"],
-                    )),
                     rows: Some(spec::RowOperation {
-                        entity: "label_assignment",
-                        action: spec::Action::List,
                         arguments: &[("issue_id", "issue_id")],
                         limits: (1000, 1000),
-                        resource: Some("label_assignment"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("label_assignment", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_label_assignment")
+                    ..ENTITY_PARTS.reading("entity/list-label-assignment", &["list", "label_assignment"])
                 },
                 ToolSpec {
                     description: "List each org that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-org", &["/action", "/resource"], &["list", "org"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "org",
-                        action: spec::Action::List,
-                        limits: (1000, 1000),
-                        resource: Some("org"),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_org")
+                    rows: Some(spec::RowOperation { limits: (1000, 1000), ..spec::RowOperation::new("org", spec::Action::List) }),
+                    ..ENTITY_PARTS.reading("entity/list-org", &["list", "org"])
                 },
                 ToolSpec {
                     description: "List each plan that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-plan", &["/action", "/resource"], &["list", "plan"])),
                     rows: Some(spec::RowOperation {
-                        entity: "plan",
-                        action: spec::Action::List,
                         arguments: &[("project_id", "project_id")],
                         limits: (1000, 1000),
-                        resource: Some("plan"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("plan", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_plan")
+                    ..ENTITY_PARTS.reading("entity/list-plan", &["list", "plan"])
                 },
                 ToolSpec {
                     description: "List each repository that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-repository", &["/action", "/resource"], &["list", "repository"])),
                     rows: Some(spec::RowOperation {
-                        entity: "repository",
-                        action: spec::Action::List,
                         arguments: &[("project_id", "project_id")],
                         limits: (1000, 1000),
-                        resource: Some("repository"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("repository", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_repository")
+                    ..ENTITY_PARTS.reading("entity/list-repository", &["list", "repository"])
                 },
                 ToolSpec {
                     description: "List each review that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-review", &["/action", "/resource"], &["list", "review"])),
                     rows: Some(spec::RowOperation {
-                        entity: "review",
-                        action: spec::Action::List,
                         arguments: &[("plan_version_id", "plan_version_id")],
                         limits: (1000, 1000),
-                        resource: Some("review"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("review", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_review")
+                    ..ENTITY_PARTS.reading("entity/list-review", &["list", "review"])
                 },
                 ToolSpec {
                     description: "List each team that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-team", &["/action", "/resource"], &["list", "team"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "team",
-                        action: spec::Action::List,
-                        limits: (1000, 1000),
-                        resource: Some("team"),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_team")
+                    rows: Some(spec::RowOperation { limits: (1000, 1000), ..spec::RowOperation::new("team", spec::Action::List) }),
+                    ..ENTITY_PARTS.reading("entity/list-team", &["list", "team"])
                 },
                 ToolSpec {
                     description: "List each team member that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-team-member", &["/action", "/resource"], &["list", "team_member"])),
                     rows: Some(spec::RowOperation {
-                        entity: "team_member",
-                        action: spec::Action::List,
                         arguments: &[("team_id", "team_id")],
                         limits: (1000, 1000),
-                        resource: Some("team_member"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("team_member", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_team_member")
+                    ..ENTITY_PARTS.reading("entity/list-team-member", &["list", "team_member"])
                 },
                 ToolSpec {
                     description: "List each user that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-user", &["/action", "/resource"], &["list", "user"])),
                     rows: Some(spec::RowOperation {
-                        entity: "user",
-                        action: spec::Action::List,
                         limits: (1000, 1000),
-                        resource: Some("user"),
                         filters: &[spec::ListFilter { member: "email", by: spec::FilterBy::Value(&["email"]) }],
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("user", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_user")
+                    ..ENTITY_PARTS.reading("entity/list-user", &["list", "user"])
                 },
                 ToolSpec {
                     description: "List each version that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-version", &["/action", "/resource"], &["list", "version"])),
                     rows: Some(spec::RowOperation {
-                        entity: "version",
-                        action: spec::Action::List,
                         arguments: &[("plan_id", "plan_id")],
                         limits: (1000, 1000),
-                        resource: Some("version"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("version", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_version")
+                    ..ENTITY_PARTS.reading("entity/list-version", &["list", "version"])
                 },
                 ToolSpec {
                     description: "List each worktree that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/list-worktree", &["/action", "/resource"], &["list", "worktree"])),
                     rows: Some(spec::RowOperation {
-                        entity: "worktree",
-                        action: spec::Action::List,
                         arguments: &[("repository_id", "repository_id")],
                         limits: (1000, 1000),
-                        resource: Some("worktree"),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("worktree", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_list_worktree")
+                    ..ENTITY_PARTS.reading("entity/list-worktree", &["list", "worktree"])
                 },
                 ToolSpec {
                     description: "Release an assignment: its worktree is active again. One that is released stays as it is.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "entity/release-assignment",
-                        &["/action", "/resource"],
-                        &["release", "assignment"],
-                    )),
                     rows: Some(spec::RowOperation {
-                        entity: "assignment",
-                        action: spec::Action::Update,
+                        data: None,
                         arguments: &[("id", "id"), ("worktree_id", "worktree_id")],
-                        limits: (100, 1000),
                         set: &[spec::Assignment { field: "released_at", value: spec::Assigned::Now, if_null: true }],
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("assignment", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_release_assignment")
+                    ..ENTITY_PARTS.changing("entity/release-assignment", &["release", "assignment"])
                 },
                 ToolSpec {
                     description: "Revoke an api key, now if no time is given. One that is revoked stays as it is.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-api-key", &["/action", "/resource"], &["update", "api_key"])),
                     rows: Some(spec::RowOperation {
-                        entity: "api_key",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("id", "id"), ("user_id", "user_id")],
-                        limits: (100, 1000),
                         set: &[spec::Assignment { field: "revoked_at", value: spec::Assigned::Now, if_null: true }],
                         fields: &["revoked_at"],
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("api_key", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_api_key")
+                    ..ENTITY_PARTS.changing("entity/update-api-key", &["update", "api_key"])
                 },
                 ToolSpec {
                     description: "Update a branch.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-branch", &["/action", "/resource"], &["update", "branch"])),
                     rows: Some(spec::RowOperation {
-                        entity: "branch",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("id", "id"), ("repository_id", "repository_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("branch", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_branch")
+                    ..ENTITY_PARTS.changing("entity/update-branch", &["update", "branch"])
                 },
                 ToolSpec {
                     description: "Update a comment.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-comment", &["/action", "/resource"], &["update", "comment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "comment",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("id", "id"), ("issue_id", "issue_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("comment", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_comment")
+                    ..ENTITY_PARTS.changing("entity/update-comment", &["update", "comment"])
                 },
                 ToolSpec {
                     description: "Update an issue.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-issue", &["/action", "/resource"], &["update", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_issue")
+                    ..ENTITY_PARTS.changing("entity/update-issue", &["update", "issue"])
                 },
                 ToolSpec {
                     description: "Update a label.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-label", &["/action", "/resource"], &["update", "label"])),
                     rows: Some(spec::RowOperation {
-                        entity: "label",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("label", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_label")
+                    ..ENTITY_PARTS.changing("entity/update-label", &["update", "label"])
                 },
                 ToolSpec {
                     description: "Update an org.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-org", &["/action", "/resource"], &["update", "org"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "org",
-                        action: spec::Action::Update,
-                        data: Some("data"),
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_org")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("org", spec::Action::Update) }),
+                    ..ENTITY_PARTS.changing("entity/update-org", &["update", "org"])
                 },
                 ToolSpec {
                     description: "Update a plan.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-plan", &["/action", "/resource"], &["update", "plan"])),
                     rows: Some(spec::RowOperation {
-                        entity: "plan",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("plan", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_plan")
+                    ..ENTITY_PARTS.changing("entity/update-plan", &["update", "plan"])
                 },
                 ToolSpec {
                     description: "Update a repository.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-repository", &["/action", "/resource"], &["update", "repository"])),
                     rows: Some(spec::RowOperation {
-                        entity: "repository",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("id", "id"), ("project_id", "project_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("repository", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_repository")
+                    ..ENTITY_PARTS.changing("entity/update-repository", &["update", "repository"])
                 },
                 ToolSpec {
                     description: "Update a team.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-team", &["/action", "/resource"], &["update", "team"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "team",
-                        action: spec::Action::Update,
-                        data: Some("data"),
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_team")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("team", spec::Action::Update) }),
+                    ..ENTITY_PARTS.changing("entity/update-team", &["update", "team"])
                 },
                 ToolSpec {
                     description: "Update a team member.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new(
-                        "entity/update-team-member",
-                        &["/action", "/resource"],
-                        &["update", "team_member"],
-                    )),
                     rows: Some(spec::RowOperation {
-                        entity: "team_member",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("team_id", "team_id"), ("user_id", "user_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("team_member", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_team_member")
+                    ..ENTITY_PARTS.changing("entity/update-team-member", &["update", "team_member"])
                 },
                 ToolSpec {
                     description: "Update a user.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-user", &["/action", "/resource"], &["update", "user"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "user",
-                        action: spec::Action::Update,
-                        data: Some("data"),
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_user")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("user", spec::Action::Update) }),
+                    ..ENTITY_PARTS.changing("entity/update-user", &["update", "user"])
                 },
                 ToolSpec {
                     description: "Update a worktree.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID_PARAMS", "INTERNAL_ERROR"],
-                    operation: Some(spec::Operation::new("entity/update-worktree", &["/action", "/resource"], &["update", "worktree"])),
                     rows: Some(spec::RowOperation {
-                        entity: "worktree",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("id", "id"), ("repository_id", "repository_id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("worktree", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("entity", &TEXTS, "entity_update_worktree")
+                    ..ENTITY_PARTS.changing("entity/update-worktree", &["update", "worktree"])
                 },
             ],
         }),
         modes: &["stdio-only", "server-hybrid"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::kept("entity", &TEXTS, "entity")
+        ..ToolSpec::of_file(&TEXTS, "entity")
     },
 ];
 

@@ -755,7 +755,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: Some("/position"),
             },
         ],
-        ..ToolSpec::kept("insert_section", &TEXTS, "insert_section")
+        ..ToolSpec::of_file(&TEXTS, "insert_section")
     },
     ToolSpec {
         description: "Delete a section by ID or heading.",
@@ -772,7 +772,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        ..ToolSpec::kept("delete_section", &TEXTS, "delete_section")
+        ..ToolSpec::of_file(&TEXTS, "delete_section")
     },
     ToolSpec {
         description: "Update the content of a section.",
@@ -789,7 +789,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        ..ToolSpec::kept("update_section", &TEXTS, "update_section")
+        ..ToolSpec::of_file(&TEXTS, "update_section")
     },
     ToolSpec {
         description: "Move a section to a new location.",
@@ -806,7 +806,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: Some("/new_position"),
             },
         ],
-        ..ToolSpec::kept("move_section", &TEXTS, "move_section")
+        ..ToolSpec::of_file(&TEXTS, "move_section")
     },
     ToolSpec {
         description: "Retrieve a section's content.",
@@ -822,13 +822,13 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        ..ToolSpec::kept("get_section", &TEXTS, "get_section")
+        ..ToolSpec::of_file(&TEXTS, "get_section")
     },
     ToolSpec {
         description: "List all sections and their metadata.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
-        ..ToolSpec::kept("list_sections", &TEXTS, "list_sections")
+        ..ToolSpec::of_file(&TEXTS, "list_sections")
     },
     ToolSpec {
         description: "Undo the last operation.",
@@ -836,7 +836,7 @@ pub static TOOLS: [ToolSpec; 9] = [
         mutating: true,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[spec::Effect { kind: spec::EffectKind::Undo, when: None, content: None, target: None, section: None, position: None }],
-        ..ToolSpec::kept("undo", &TEXTS, "undo")
+        ..ToolSpec::of_file(&TEXTS, "undo")
     },
     ToolSpec {
         description: "Redo the last operation.",
@@ -844,7 +844,7 @@ pub static TOOLS: [ToolSpec; 9] = [
         mutating: true,
         errors: &["INVALID_PARAMS", "APPLICATION_ERROR"],
         effects: &[spec::Effect { kind: spec::EffectKind::Redo, when: None, content: None, target: None, section: None, position: None }],
-        ..ToolSpec::kept("redo", &TEXTS, "redo")
+        ..ToolSpec::of_file(&TEXTS, "redo")
     },
     ToolSpec {
         description: "Retrieve the full Markdown document.",
@@ -860,7 +860,7 @@ pub static TOOLS: [ToolSpec; 9] = [
                 position: None,
             },
         ],
-        ..ToolSpec::kept("get_document", &TEXTS, "get_document")
+        ..ToolSpec::of_file(&TEXTS, "get_document")
     },
 ];
 

@@ -57,9 +57,8 @@ impl Bench {
     /// Begins an agent's session, as no tool of these does.
     fn session(&self, data: Value) -> Value {
         static CREATE: RowOperation = RowOperation {
-            entity: "agent_session",
-            action: Action::Create,
-            ..RowOperation::EMPTY
+            data: None,
+            ..RowOperation::new("agent_session", Action::Create)
         };
         static ANY: Schema = Schema::plain("{}");
         static TOOL: ToolSpec = ToolSpec {
@@ -251,9 +250,8 @@ fn every_operation_is_answered_and_every_refused_pair_is_refused() {
 /// Creates a plan, with a key's user and with what the provenance says of the operator.
 fn planned(bench: &Bench, org: &str, user: Option<&str>, operator: Option<&str>) -> Result<Value, Value> {
     static CREATE: RowOperation = RowOperation {
-        entity: "plan",
-        action: Action::Create,
-        ..RowOperation::EMPTY
+        data: None,
+        ..RowOperation::new("plan", Action::Create)
     };
     static ANY: Schema = Schema::plain("{}");
     static TOOL: ToolSpec = ToolSpec {

@@ -430,7 +430,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         roles: &["owner", "reviewer", "reader", "agent"],
         gates: &[&GATE_DISCRETION],
         tags: &["notices", "reading"],
-        ..ToolSpec::kept("read_notice", &TEXTS, "read_notice")
+        ..ToolSpec::of_file(&TEXTS, "read_notice")
     },
     ToolSpec {
         description: "Post a notice, or another text in its place. An agent's waits in the folder `waiting`.",
@@ -440,7 +440,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         roles: &["owner", "agent"],
         gates: &[&GATE_ACCOUNTABILITY, &GATE_MANNERS],
         tags: &["notices"],
-        ..ToolSpec::kept("post_notice", &TEXTS, "post_notice")
+        ..ToolSpec::of_file(&TEXTS, "post_notice")
     },
     ToolSpec {
         description: "Take a notice down.",
@@ -450,7 +450,7 @@ pub static TOOLS: [ToolSpec; 3] = [
         roles: &["owner", "agent"],
         gates: &[&GATE_MANNERS],
         rate_limit: Some("removals"),
-        ..ToolSpec::kept("remove_notice", &TEXTS, "remove_notice")
+        ..ToolSpec::of_file(&TEXTS, "remove_notice")
     },
 ];
 

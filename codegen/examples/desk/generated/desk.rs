@@ -485,6 +485,26 @@ pub mod tool {
     pub const LOOK: &str = "look";
 }
 
+/// Fields that the operations of `edit` share.
+static EDIT_PARTS: spec::Parts = spec::Parts {
+    tool: "edit",
+    texts: &TEXTS,
+    select: &["/action", "/resource"],
+    annotations: spec::Annotations::NONE.destructive(),
+    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
+    roles: &[],
+};
+
+/// Fields that the operations of `look` share.
+static LOOK_PARTS: spec::Parts = spec::Parts {
+    tool: "look",
+    texts: &TEXTS,
+    select: &["/at"],
+    annotations: spec::Annotations::NONE.read_only().idempotent(),
+    errors: &["INVALID", "NOT_FOUND", "FAILED"],
+    roles: &[],
+};
+
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 2] = [
     ToolSpec {
@@ -498,20 +518,12 @@ pub static TOOLS: [ToolSpec; 2] = [
             all: &[
                 ToolSpec {
                     description: "Add a line at the end of a page.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("edit/append-line", &["/action", "/resource"], &["append", "line"])),
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    ..ToolSpec::kept("edit", &TEXTS, "edit_append_line")
+                    ..EDIT_PARTS.changing("edit/append-line", &["append", "line"])
                 },
                 ToolSpec {
                     description: "Delete a page.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("edit/delete-page", &["/action", "/resource"], &["delete", "page"])),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::Delete,
@@ -524,14 +536,10 @@ pub static TOOLS: [ToolSpec; 2] = [
                     ],
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    ..ToolSpec::kept("edit", &TEXTS, "edit_delete_page")
+                    ..EDIT_PARTS.changing("edit/delete-page", &["delete", "page"])
                 },
                 ToolSpec {
                     description: "Write a page.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("edit/write-page", &["/action", "/resource"], &["write", "page"])),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::Write,
@@ -544,13 +552,10 @@ pub static TOOLS: [ToolSpec; 2] = [
                     ],
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    ..ToolSpec::kept("edit", &TEXTS, "edit_write_page")
+                    ..EDIT_PARTS.changing("edit/write-page", &["write", "page"])
                 },
                 ToolSpec {
                     description: "Write a section of a page, with its heading.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
                     operation: Some(spec::Operation::new("edit/write-section", &["/action", "/resource"], &["write", "page"]).having(&["/section"])),
                     effects: &[
                         spec::Effect {
@@ -564,13 +569,13 @@ pub static TOOLS: [ToolSpec; 2] = [
                     ],
                     path: Some("/path"),
                     commit: Some("/commit"),
-                    ..ToolSpec::kept("edit", &TEXTS, "edit_write_section")
+                    ..EDIT_PARTS.changing("edit/write-section", &["write", "page"])
                 },
             ],
         }),
         modes: &["writing"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::kept("edit", &TEXTS, "edit")
+        ..ToolSpec::of_file(&TEXTS, "edit")
     },
     ToolSpec {
         description: "Look at pages.",
@@ -582,9 +587,6 @@ pub static TOOLS: [ToolSpec; 2] = [
             all: &[
                 ToolSpec {
                     description: "Read a page.",
-                    annotations: spec::Annotations::NONE.read_only().idempotent(),
-                    errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("look/page", &["/at"], &["page"])),
                     effects: &[
                         spec::Effect {
                             kind: spec::EffectKind::Read,
@@ -596,27 +598,14 @@ pub static TOOLS: [ToolSpec; 2] = [
                         },
                     ],
                     path: Some("/path"),
-                    ..ToolSpec::kept("look", &TEXTS, "look_page")
+                    ..LOOK_PARTS.reading("look/page", &["page"])
                 },
-                ToolSpec {
-                    description: "List the pages.",
-                    annotations: spec::Annotations::NONE.read_only().idempotent(),
-                    errors: &["INVALID", "FAILED"],
-                    operation: Some(spec::Operation::new("look/pages", &["/at"], &["pages"])),
-                    ..ToolSpec::kept("look", &TEXTS, "look_pages")
-                },
-                ToolSpec {
-                    description: "Count the bytes of a page.",
-                    annotations: spec::Annotations::NONE.read_only().idempotent(),
-                    errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("look/size", &["/at"], &["size"])),
-                    path: Some("/path"),
-                    ..ToolSpec::kept("look", &TEXTS, "look_size")
-                },
+                ToolSpec { description: "List the pages.", errors: &["INVALID", "FAILED"], ..LOOK_PARTS.reading("look/pages", &["pages"]) },
+                ToolSpec { description: "Count the bytes of a page.", path: Some("/path"), ..LOOK_PARTS.reading("look/size", &["size"]) },
             ],
         }),
         modes: &["writing", "reading"],
-        ..ToolSpec::kept("look", &TEXTS, "look")
+        ..ToolSpec::of_file(&TEXTS, "look")
     },
 ];
 

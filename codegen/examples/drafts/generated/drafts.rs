@@ -592,7 +592,7 @@ pub static TOOLS: [ToolSpec; 1] = [
         roles: &["owner", "agent"],
         path: Some("/path"),
         pending: Some(spec::Pending { at: "/status", is: "pending_review", instance: "/review_workflow_id" }),
-        ..ToolSpec::kept("propose_draft", &TEXTS, "propose_draft")
+        ..ToolSpec::of_file(&TEXTS, "propose_draft")
     },
 ];
 

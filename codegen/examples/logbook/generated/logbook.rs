@@ -292,6 +292,26 @@ pub mod tool {
     pub const CREW: &str = "crew";
 }
 
+/// Fields that the operations of `log` share.
+static LOG_PARTS: spec::Parts = spec::Parts {
+    tool: "log",
+    texts: &TEXTS,
+    select: &["/action", "/resource"],
+    annotations: spec::Annotations::NONE.destructive(),
+    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
+    roles: &[],
+};
+
+/// Fields that the operations of `crew` share.
+static CREW_PARTS: spec::Parts = spec::Parts {
+    tool: "crew",
+    texts: &TEXTS,
+    select: &["/action", "/resource"],
+    annotations: spec::Annotations::NONE.destructive(),
+    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
+    roles: &[],
+};
+
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 2] = [
     ToolSpec {
@@ -305,66 +325,35 @@ pub static TOOLS: [ToolSpec; 2] = [
             all: &[
                 ToolSpec {
                     description: "Create an entry.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("log/create-entry", &["/action", "/resource"], &["create", "entry"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "entry",
-                        action: spec::Action::Create,
-                        data: Some("data"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("log", &TEXTS, "log_create_entry")
+                    rows: Some(spec::RowOperation::new("entry", spec::Action::Create)),
+                    ..LOG_PARTS.changing("log/create-entry", &["create", "entry"])
                 },
                 ToolSpec {
                     description: "Delete an entry.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("log/delete-entry", &["/action", "/resource"], &["delete", "entry"])),
                     rows: Some(spec::RowOperation {
-                        entity: "entry",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("entry", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("log", &TEXTS, "log_delete_entry")
+                    ..LOG_PARTS.changing("log/delete-entry", &["delete", "entry"])
                 },
                 ToolSpec {
                     description: "Get an entry.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("log/get-entry", &["/action", "/resource"], &["get", "entry"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "entry",
-                        action: spec::Action::Get,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("log", &TEXTS, "log_get_entry")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("entry", spec::Action::Get) }),
+                    ..LOG_PARTS.reading("log/get-entry", &["get", "entry"])
                 },
                 ToolSpec {
                     description: "List each entry that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("log/list-entry", &["/action", "/resource"], &["list", "entry"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "entry",
-                        action: spec::Action::List,
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("log", &TEXTS, "log_list_entry")
+                    rows: Some(spec::RowOperation { resource: None, ..spec::RowOperation::new("entry", spec::Action::List) }),
+                    ..LOG_PARTS.reading("log/list-entry", &["list", "entry"])
                 },
             ],
         }),
         modes: &["sailing", "adrift"],
         provenance: Some(spec::ProvenanceUse::Required),
-        ..ToolSpec::kept("log", &TEXTS, "log")
+        ..ToolSpec::of_file(&TEXTS, "log")
     },
     ToolSpec {
         description: "Sign sailors on and off, and list them.",
@@ -377,66 +366,35 @@ pub static TOOLS: [ToolSpec; 2] = [
             all: &[
                 ToolSpec {
                     description: "Create a sailor.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("crew/create-sailor", &["/action", "/resource"], &["create", "sailor"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "sailor",
-                        action: spec::Action::Create,
-                        data: Some("data"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("crew", &TEXTS, "crew_create_sailor")
+                    rows: Some(spec::RowOperation::new("sailor", spec::Action::Create)),
+                    ..CREW_PARTS.changing("crew/create-sailor", &["create", "sailor"])
                 },
                 ToolSpec {
                     description: "Delete a sailor.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("crew/delete-sailor", &["/action", "/resource"], &["delete", "sailor"])),
                     rows: Some(spec::RowOperation {
-                        entity: "sailor",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("sailor", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("crew", &TEXTS, "crew_delete_sailor")
+                    ..CREW_PARTS.changing("crew/delete-sailor", &["delete", "sailor"])
                 },
                 ToolSpec {
                     description: "Get a sailor.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("crew/get-sailor", &["/action", "/resource"], &["get", "sailor"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "sailor",
-                        action: spec::Action::Get,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("crew", &TEXTS, "crew_get_sailor")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("sailor", spec::Action::Get) }),
+                    ..CREW_PARTS.reading("crew/get-sailor", &["get", "sailor"])
                 },
                 ToolSpec {
                     description: "List each sailor that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("crew/list-sailor", &["/action", "/resource"], &["list", "sailor"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "sailor",
-                        action: spec::Action::List,
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("crew", &TEXTS, "crew_list_sailor")
+                    rows: Some(spec::RowOperation { resource: None, ..spec::RowOperation::new("sailor", spec::Action::List) }),
+                    ..CREW_PARTS.reading("crew/list-sailor", &["list", "sailor"])
                 },
             ],
         }),
         modes: &["sailing", "moored"],
         provenance: Some(spec::ProvenanceUse::Kept),
-        ..ToolSpec::kept("crew", &TEXTS, "crew")
+        ..ToolSpec::of_file(&TEXTS, "crew")
     },
 ];
 

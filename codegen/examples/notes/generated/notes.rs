@@ -497,14 +497,14 @@ pub static TOOLS: [ToolSpec; 4] = [
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID", "NOT_FOUND", "FAILED"],
         path: Some("/name"),
-        ..ToolSpec::kept("read_note", &TEXTS, "read_note")
+        ..ToolSpec::of_file(&TEXTS, "read_note")
     },
     ToolSpec {
         description: "Show what a change would do.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID", "NOT_FOUND", "FAILED"],
         path: Some("/name"),
-        ..ToolSpec::kept("preview_change", &TEXTS, "preview_change")
+        ..ToolSpec::of_file(&TEXTS, "preview_change")
     },
     ToolSpec {
         description: "Change a note.",
@@ -523,14 +523,14 @@ pub static TOOLS: [ToolSpec; 4] = [
         ],
         path: Some("/name"),
         commit: Some("/commit"),
-        ..ToolSpec::kept("change_note", &TEXTS, "change_note")
+        ..ToolSpec::of_file(&TEXTS, "change_note")
     },
     ToolSpec {
         description: "Read what was changed, oldest first.",
         annotations: spec::Annotations::NONE.read_only().idempotent(),
         errors: &["INVALID", "TOO_OFTEN", "FAILED"],
         rate_limit: Some("looking-back"),
-        ..ToolSpec::kept("read_log", &TEXTS, "read_log")
+        ..ToolSpec::of_file(&TEXTS, "read_log")
     },
 ];
 

@@ -226,6 +226,16 @@ pub mod tool {
     pub const TRACK: &str = "track";
 }
 
+/// Fields that the operations of `track` share.
+static TRACK_PARTS: spec::Parts = spec::Parts {
+    tool: "track",
+    texts: &TEXTS,
+    select: &["/action", "/resource"],
+    annotations: spec::Annotations::NONE.destructive(),
+    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
+    roles: &[],
+};
+
 /// The tools, in the order in which clients see them.
 pub static TOOLS: [ToolSpec; 1] = [
     ToolSpec {
@@ -239,411 +249,218 @@ pub static TOOLS: [ToolSpec; 1] = [
             all: &[
                 ToolSpec {
                     description: "Create an access key.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/create-access-key", &["/action", "/resource"], &["create", "access_key"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "access_key",
-                        action: spec::Action::Create,
-                        data: Some("data"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_create_access_key")
+                    rows: Some(spec::RowOperation::new("access_key", spec::Action::Create)),
+                    ..TRACK_PARTS.changing("track/create-access-key", &["create", "access_key"])
                 },
                 ToolSpec {
                     description: "Create a claim.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/create-claim", &["/action", "/resource"], &["create", "claim"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "claim",
-                        action: spec::Action::Create,
-                        data: Some("data"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_create_claim")
+                    rows: Some(spec::RowOperation::new("claim", spec::Action::Create)),
+                    ..TRACK_PARTS.changing("track/create-claim", &["create", "claim"])
                 },
                 ToolSpec {
                     description: "Create a comment.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/create-comment", &["/action", "/resource"], &["create", "comment"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "comment",
-                        action: spec::Action::Create,
-                        data: Some("data"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_create_comment")
+                    rows: Some(spec::RowOperation::new("comment", spec::Action::Create)),
+                    ..TRACK_PARTS.changing("track/create-comment", &["create", "comment"])
                 },
                 ToolSpec {
                     description: "Create an issue.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/create-issue", &["/action", "/resource"], &["create", "issue"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Create,
-                        data: Some("data"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_create_issue")
+                    rows: Some(spec::RowOperation::new("issue", spec::Action::Create)),
+                    ..TRACK_PARTS.changing("track/create-issue", &["create", "issue"])
                 },
                 ToolSpec {
                     description: "Create a project.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/create-project", &["/action", "/resource"], &["create", "project"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "project",
-                        action: spec::Action::Create,
-                        data: Some("data"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_create_project")
+                    rows: Some(spec::RowOperation::new("project", spec::Action::Create)),
+                    ..TRACK_PARTS.changing("track/create-project", &["create", "project"])
                 },
                 ToolSpec {
                     description: "Delete an access key.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/delete-access-key", &["/action", "/resource"], &["delete", "access_key"])),
                     rows: Some(spec::RowOperation {
-                        entity: "access_key",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("access_key", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_delete_access_key")
+                    ..TRACK_PARTS.changing("track/delete-access-key", &["delete", "access_key"])
                 },
                 ToolSpec {
                     description: "Delete a claim.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/delete-claim", &["/action", "/resource"], &["delete", "claim"])),
                     rows: Some(spec::RowOperation {
-                        entity: "claim",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("claim", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_delete_claim")
+                    ..TRACK_PARTS.changing("track/delete-claim", &["delete", "claim"])
                 },
                 ToolSpec {
                     description: "Delete a comment.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/delete-comment", &["/action", "/resource"], &["delete", "comment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "comment",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("comment", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_delete_comment")
+                    ..TRACK_PARTS.changing("track/delete-comment", &["delete", "comment"])
                 },
                 ToolSpec {
                     description: "Delete an issue.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/delete-issue", &["/action", "/resource"], &["delete", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("issue", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_delete_issue")
+                    ..TRACK_PARTS.changing("track/delete-issue", &["delete", "issue"])
                 },
                 ToolSpec {
                     description: "Delete an org.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/delete-org", &["/action", "/resource"], &["delete", "org"])),
                     rows: Some(spec::RowOperation {
-                        entity: "org",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("org", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_delete_org")
+                    ..TRACK_PARTS.changing("track/delete-org", &["delete", "org"])
                 },
                 ToolSpec {
                     description: "Delete a project.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/delete-project", &["/action", "/resource"], &["delete", "project"])),
                     rows: Some(spec::RowOperation {
-                        entity: "project",
-                        action: spec::Action::Delete,
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("project", spec::Action::Delete)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_delete_project")
+                    ..TRACK_PARTS.changing("track/delete-project", &["delete", "project"])
                 },
                 ToolSpec {
                     description: "Get an access key.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/get-access-key", &["/action", "/resource"], &["get", "access_key"])),
                     rows: Some(spec::RowOperation {
-                        entity: "access_key",
-                        action: spec::Action::Get,
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("access_key", spec::Action::Get)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_get_access_key")
+                    ..TRACK_PARTS.reading("track/get-access-key", &["get", "access_key"])
                 },
                 ToolSpec {
                     description: "Get a claim.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/get-claim", &["/action", "/resource"], &["get", "claim"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "claim",
-                        action: spec::Action::Get,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_get_claim")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("claim", spec::Action::Get) }),
+                    ..TRACK_PARTS.reading("track/get-claim", &["get", "claim"])
                 },
                 ToolSpec {
                     description: "Get a comment.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/get-comment", &["/action", "/resource"], &["get", "comment"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "comment",
-                        action: spec::Action::Get,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_get_comment")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("comment", spec::Action::Get) }),
+                    ..TRACK_PARTS.reading("track/get-comment", &["get", "comment"])
                 },
                 ToolSpec {
                     description: "Get an issue.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/get-issue", &["/action", "/resource"], &["get", "issue"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Get,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_get_issue")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("issue", spec::Action::Get) }),
+                    ..TRACK_PARTS.reading("track/get-issue", &["get", "issue"])
                 },
                 ToolSpec {
                     description: "Get an org.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/get-org", &["/action", "/resource"], &["get", "org"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "org",
-                        action: spec::Action::Get,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_get_org")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("org", spec::Action::Get) }),
+                    ..TRACK_PARTS.reading("track/get-org", &["get", "org"])
                 },
                 ToolSpec {
                     description: "Get a project.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/get-project", &["/action", "/resource"], &["get", "project"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "project",
-                        action: spec::Action::Get,
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_get_project")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("project", spec::Action::Get) }),
+                    ..TRACK_PARTS.reading("track/get-project", &["get", "project"])
                 },
                 ToolSpec {
                     description: "List each access key that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/list-access-key", &["/action", "/resource"], &["list", "access_key"])),
                     rows: Some(spec::RowOperation {
-                        entity: "access_key",
-                        action: spec::Action::List,
                         limit: Some("limit"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("access_key", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_list_access_key")
+                    ..TRACK_PARTS.reading("track/list-access-key", &["list", "access_key"])
                 },
                 ToolSpec {
                     description: "List each claim that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/list-claim", &["/action", "/resource"], &["list", "claim"])),
                     rows: Some(spec::RowOperation {
-                        entity: "claim",
-                        action: spec::Action::List,
                         arguments: &[("issue_id", "issue_id")],
                         limit: Some("limit"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("claim", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_list_claim")
+                    ..TRACK_PARTS.reading("track/list-claim", &["list", "claim"])
                 },
                 ToolSpec {
                     description: "List each comment that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/list-comment", &["/action", "/resource"], &["list", "comment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "comment",
-                        action: spec::Action::List,
                         arguments: &[("issue_id", "issue_id")],
                         limit: Some("limit"),
-                        limits: (100, 1000),
                         after: Some("after"),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("comment", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_list_comment")
+                    ..TRACK_PARTS.reading("track/list-comment", &["list", "comment"])
                 },
                 ToolSpec {
                     description: "List each issue that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/list-issue", &["/action", "/resource"], &["list", "issue"])),
                     rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::List,
                         arguments: &[("project_id", "project_id")],
                         limit: Some("limit"),
-                        limits: (100, 1000),
                         after: Some("after"),
+                        resource: None,
                         filters: &[spec::ListFilter { member: "query", by: spec::FilterBy::Words(&["title", "body"]) }],
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("issue", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_list_issue")
+                    ..TRACK_PARTS.reading("track/list-issue", &["list", "issue"])
                 },
                 ToolSpec {
                     description: "List each org that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/list-org", &["/action", "/resource"], &["list", "org"])),
                     rows: Some(spec::RowOperation {
-                        entity: "org",
-                        action: spec::Action::List,
                         limit: Some("limit"),
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("org", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_list_org")
+                    ..TRACK_PARTS.reading("track/list-org", &["list", "org"])
                 },
                 ToolSpec {
                     description: "List each project that matches.",
-                    annotations: spec::Annotations::NONE.read_only().destructive(),
                     errors: &["INVALID", "NOT_FOUND", "FAILED"],
-                    operation: Some(spec::Operation::new("track/list-project", &["/action", "/resource"], &["list", "project"])),
                     rows: Some(spec::RowOperation {
-                        entity: "project",
-                        action: spec::Action::List,
                         limit: Some("limit"),
-                        limits: (100, 1000),
                         after: Some("after"),
-                        ..spec::RowOperation::EMPTY
+                        resource: None,
+                        ..spec::RowOperation::new("project", spec::Action::List)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_list_project")
+                    ..TRACK_PARTS.reading("track/list-project", &["list", "project"])
                 },
                 ToolSpec {
                     description: "Update a claim.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/update-claim", &["/action", "/resource"], &["update", "claim"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "claim",
-                        action: spec::Action::Update,
-                        data: Some("data"),
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_update_claim")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("claim", spec::Action::Update) }),
+                    ..TRACK_PARTS.changing("track/update-claim", &["update", "claim"])
                 },
                 ToolSpec {
                     description: "Update a comment.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/update-comment", &["/action", "/resource"], &["update", "comment"])),
                     rows: Some(spec::RowOperation {
-                        entity: "comment",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("comment", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_update_comment")
+                    ..TRACK_PARTS.changing("track/update-comment", &["update", "comment"])
                 },
                 ToolSpec {
                     description: "Update an issue.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/update-issue", &["/action", "/resource"], &["update", "issue"])),
-                    rows: Some(spec::RowOperation {
-                        entity: "issue",
-                        action: spec::Action::Update,
-                        data: Some("data"),
-                        arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
-                    }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_update_issue")
+                    rows: Some(spec::RowOperation { arguments: &[("id", "id")], ..spec::RowOperation::new("issue", spec::Action::Update) }),
+                    ..TRACK_PARTS.changing("track/update-issue", &["update", "issue"])
                 },
                 ToolSpec {
                     description: "Update a project.",
-                    annotations: spec::Annotations::NONE.destructive(),
-                    mutating: true,
-                    errors: &["INVALID", "NOT_FOUND", "CONFLICT", "FAILED"],
-                    operation: Some(spec::Operation::new("track/update-project", &["/action", "/resource"], &["update", "project"])),
                     rows: Some(spec::RowOperation {
-                        entity: "project",
-                        action: spec::Action::Update,
-                        data: Some("data"),
                         arguments: &[("id", "id")],
-                        limits: (100, 1000),
-                        ..spec::RowOperation::EMPTY
+                        ..spec::RowOperation::new("project", spec::Action::Update)
                     }),
-                    ..ToolSpec::kept("track", &TEXTS, "track_update_project")
+                    ..TRACK_PARTS.changing("track/update-project", &["update", "project"])
                 },
             ],
         }),
-        ..ToolSpec::kept("track", &TEXTS, "track")
+        ..ToolSpec::of_file(&TEXTS, "track")
     },
 ];
 

@@ -21,7 +21,7 @@ use crate::{
     changes::Changes,
     contract::{Contract, Tool},
     problem::Problem,
-    rust::literal,
+    rust::{literal, text},
 };
 
 pub(super) struct Entities;
@@ -58,7 +58,10 @@ impl Key for Entities {
         let Some(rows) = &tool.rows else {
             return EmittedTool::default();
         };
-        let run = literal::of(&rows.run);
+        let (entity, action) = (rows.run.entity, text::variant(rows.run.action));
+        let usual = spec::RowOperation::new(entity, rows.run.action);
+        let constructor = quote!(spec::RowOperation::new(#entity, spec::Action::#action));
+        let run = literal::differing(&rows.run, &usual, constructor);
         EmittedTool::fields(quote!(rows: Some(#run),))
     }
 

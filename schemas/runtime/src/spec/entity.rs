@@ -586,23 +586,28 @@ impl RowRule {
 }
 
 impl RowOperation {
-    /// An operation without arguments, for `..` in a constant.
-    pub const EMPTY: Self = Self {
-        entity: "",
-        action: Action::Get,
-        data: None,
-        arguments: &[],
-        limit: None,
-        limits: (1_000, 1_000),
-        after: None,
-        answer: None,
-        resource: None,
-        set: &[],
-        fields: &[],
-        key_in_data: false,
-        filters: &[],
-        filters_in: None,
-        after_by: None,
-        wildcard: None,
-    };
+    /// Returns the operation that does this with rows of an entity: with the usual layout and limits of operations that a contract
+    /// derives, for `..` in a constant.
+    pub const fn new(entity: &'static str, action: Action) -> Self {
+        let is_changed = matches!(action, Action::Create | Action::Update);
+        let is_named = matches!(action, Action::List | Action::Delete);
+        Self {
+            entity,
+            action,
+            data: if is_changed { Some("data") } else { None },
+            arguments: &[],
+            limit: None,
+            limits: (100, 1_000),
+            after: None,
+            answer: None,
+            resource: if is_named { Some(entity) } else { None },
+            set: &[],
+            fields: &[],
+            key_in_data: false,
+            filters: &[],
+            filters_in: None,
+            after_by: None,
+            wildcard: None,
+        }
+    }
 }

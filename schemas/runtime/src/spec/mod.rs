@@ -44,7 +44,7 @@ pub use self::{
     guarantee::{Guarantee, GuaranteeKind},
     log::LogSpec,
     modes::ModesSpec,
-    operation::{Operation, Operations, RefusedValues},
+    operation::{Operation, Operations, Parts, RefusedValues},
     preview::PreviewPair,
     prompt::{ArgumentSpec, PromptSpec},
     provenance::{
@@ -259,15 +259,12 @@ impl ToolSpec {
         Self::with("", ToolSchema::Written(input), ToolSchema::Written(output))
     }
 
-    /// Returns the tool `name`, or an operation of it, whose schemas and examples a generated file has by the name `kept`.
-    pub const fn kept(name: &'static str, texts: &'static Texts, kept: &'static str) -> Self {
+    /// Returns the tool of this name, whose schemas and examples a generated file has. That of an operation is its label.
+    pub const fn of_file(texts: &'static Texts, name: &'static str) -> Self {
+        let [input, output] = [ToolSchema::Input(texts, name), ToolSchema::Output(texts, name)];
         Self {
-            examples: Examples::Kept(texts, kept),
-            ..Self::with(
-                name,
-                ToolSchema::Input(texts, kept),
-                ToolSchema::Output(texts, kept),
-            )
+            examples: Examples::Kept(texts, name),
+            ..Self::with(name, input, output)
         }
     }
 

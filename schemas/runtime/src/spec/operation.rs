@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::ToolSpec;
-use crate::pointer;
+use super::{Annotations, ToolSpec};
+use crate::{Texts, pointer};
 
 /// The operations of a tool, of which the request's selectors choose one.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +71,53 @@ impl Operation {
                 .has
                 .iter()
                 .all(|member| arguments.contains_key(&name(member)))
+    }
+}
+
+/// Fields that the operations of a tool share, for `..` in a constant.
+#[derive(Clone, Copy)]
+pub struct Parts {
+    /// Name of the tool.
+    pub tool: &'static str,
+    /// The file with their schemas and examples.
+    pub texts: &'static Texts,
+    /// JSON pointers in the request to the selectors.
+    pub select: &'static [&'static str],
+    /// Hints for clients, but for that which says whether something is changed.
+    pub annotations: Annotations,
+    /// Names of the errors that most of them can return.
+    pub errors: &'static [&'static str],
+    /// Names of the roles that may call most of them.
+    pub roles: &'static [&'static str],
+}
+
+impl Parts {
+    /// Returns the operation of these values of the selectors, which changes nothing.
+    pub const fn reading(&self, label: &'static str, is: &'static [&'static str]) -> ToolSpec {
+        ToolSpec {
+            name: self.tool,
+            annotations: Annotations {
+                read_only: true,
+                ..self.annotations
+            },
+            operation: Some(Operation::new(label, self.select, is)),
+            errors: self.errors,
+            roles: self.roles,
+            ..ToolSpec::of_file(self.texts, label)
+        }
+    }
+
+    /// Returns the operation of these values of the selectors, which changes something.
+    pub const fn changing(&self, label: &'static str, is: &'static [&'static str]) -> ToolSpec {
+        let reading = self.reading(label, is);
+        ToolSpec {
+            annotations: Annotations {
+                read_only: false,
+                ..self.annotations
+            },
+            mutating: true,
+            ..reading
+        }
     }
 }
 

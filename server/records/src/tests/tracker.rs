@@ -321,14 +321,13 @@ pub(crate) fn operation(entity: &'static str, action: Action) -> &'static RowOpe
         _ => &[("id", "id")],
     };
     Box::leak(Box::new(RowOperation {
-        entity,
-        action,
         data: Some("data"),
         arguments,
         limit: Some("limit"),
         after: Some("after"),
         limits: (10, 100),
-        ..RowOperation::EMPTY
+        resource: None,
+        ..RowOperation::new(entity, action)
     }))
 }
 
