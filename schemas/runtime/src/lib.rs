@@ -30,6 +30,7 @@ pub mod ids;
 pub mod meta;
 pub mod modes;
 mod mutation;
+pub mod openapi;
 pub mod origin;
 pub mod pointer;
 pub mod policy;

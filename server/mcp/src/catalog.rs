@@ -12,8 +12,8 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 use tabellion_runtime::{
-    Contract, ContractSpec, PromptSpec, ResourceSpec, Schema, ToolSpec, spec::ResourceTemplateSpec,
-    uri_template::UriTemplate,
+    Contract, ContractSpec, PromptSpec, ResourceSpec, Schema, ToolSpec, openapi::SESSION_HEADER,
+    spec::ResourceTemplateSpec, uri_template::UriTemplate,
 };
 
 use crate::request_origin;
@@ -381,13 +381,10 @@ impl<Listed, Spec> Default for CatalogSection<Listed, Spec> {
 }
 
 /// Returns the names of the headers from which a contract takes modes and provenance.
-/// Header with the id of the session that a request belongs to.
-pub(crate) const SESSION: &str = "X-Session-Id";
-
 fn headers_of(spec: &'static ContractSpec) -> impl Iterator<Item = &'static str> {
     let modes = spec.modes.and_then(|modes| modes.header);
     let fields = spec.provenance.map_or(&[][..], |provenance| provenance.fields);
-    let session = spec.sessions.map(|_| SESSION);
+    let session = spec.sessions.map(|_| SESSION_HEADER);
     modes
         .into_iter()
         .chain(session)

@@ -6,11 +6,12 @@ use serde_json::Value;
 use tabellion_runtime::{
     CallContext, Connection, Contract, Rejection, ToolSpec, Violation,
     calls::{NewExecution, RecordedCall, SESSION, SessionOf},
+    openapi::SESSION_HEADER,
     pointer,
 };
 
 use crate::{
-    catalog, render,
+    render,
     request_origin::RequestOrigin,
     shared::{Era, Shared},
 };
@@ -36,7 +37,7 @@ pub(super) async fn begin(
 ) -> Result<(Option<RecordedCall>, CallContext), Rejection> {
     let spec = contract.spec();
     if spec.sessions.is_some() && call.session.is_none() {
-        call.session = call.origin.header(catalog::SESSION).map(Arc::from);
+        call.session = call.origin.header(SESSION_HEADER).map(Arc::from);
     }
     if spec.sessions.is_none() && call.session.is_some() {
         let violation = Violation {

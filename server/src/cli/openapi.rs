@@ -1,7 +1,7 @@
 //! `tabellion openapi`: a contract's endpoints over REST, as OpenAPI.
 
 use clap::{Args, builder::PossibleValuesParser};
-use tabellion_mcp::rest;
+use tabellion_runtime::openapi;
 
 use crate::{console, contracts, terminal::TerminalError};
 
@@ -20,6 +20,6 @@ pub(super) struct OpenApi {
 pub(super) fn run(asked: &OpenApi) -> Result<(), TerminalError> {
     let contract = contracts::spec(&asked.contract)
         .ok_or_else(|| TerminalError::new(format_args!("there is no contract `{}`", asked.contract)))?;
-    let document = rest::openapi(contract, &asked.url, &|_| true);
+    let document = openapi::document(contract, &asked.url, &|_| true);
     Ok(console::answer(format!("{document:#}\n").as_bytes())?)
 }

@@ -15,13 +15,12 @@ use tabellion_runtime::{
     calls::{EXECUTION, Execution, ExecutionStatus, SESSION},
     context::{BASE, CHANGE, COMMIT, GATES},
     gates::Report,
+    openapi::UNNAMED,
     rates,
 };
 
 use crate::{render, request_origin, shared, streamable::Body};
 
-/// Name of an error that fits none of the contract's.
-pub(super) const UNNAMED: &str = "REFUSED";
 /// Member of an execution: what its tool's gates said.
 const COMPLIANCE: &str = "constitutional_compliance";
 /// The reason of an execution whose server has ended.

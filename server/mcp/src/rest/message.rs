@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     ToolSpec,
     context::{IDEMPOTENCY_KEY, IF_BASE},
+    openapi::MAX_ETAG,
 };
 
 use crate::{
@@ -17,8 +18,6 @@ use crate::{
 };
 
 const KEY: &str = "idempotency-key";
-/// Maximum number of characters of an ETag.
-pub(super) const MAX_ETAG: usize = 128;
 
 /// Returns the call of a tool that a request asks for. An empty body has no arguments.
 ///

@@ -10,7 +10,6 @@
 mod answer;
 mod executions;
 mod message;
-mod openapi;
 mod prefer;
 mod sessions;
 mod workflows;
@@ -26,11 +25,10 @@ use serde_json::{Map, Value};
 use tabellion_runtime::{
     Agent, Contract, ContractSpec, KnownCaller,
     auth::REASON,
-    rates,
+    openapi, rates,
     spec::{RestEndpoint, RestOperation},
 };
 
-pub use self::openapi::openapi;
 use crate::{
     access::{Access, Budget, Grant},
     caller,
@@ -85,7 +83,7 @@ impl Endpoint {
     pub fn openapi(&self) -> Value {
         let url = self.url().unwrap_or_default();
         self.rest_contract().map_or(Value::Null, |contract| {
-            openapi(contract, url, &|tool| self.offers(tool))
+            openapi::document(contract, url, &|tool| self.offers(tool))
         })
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hyper::{HeaderMap, StatusCode};
+use tabellion_runtime::openapi::MAX_WAIT_SECONDS;
 
 use crate::streamable::Refusal;
 
@@ -10,7 +11,6 @@ use crate::streamable::Refusal;
 const WAIT: Duration = Duration::from_secs(30);
 /// How long it may at most.
 const MAX_WAIT: Duration = Duration::from_secs(MAX_WAIT_SECONDS);
-pub(super) const MAX_WAIT_SECONDS: u64 = 60;
 const RESPOND_ASYNC: &str = "respond-async";
 
 /// What a request prefers. Preferences that are not known, or not understood, are ignored, as the RFC has it.

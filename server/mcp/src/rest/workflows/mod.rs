@@ -3,17 +3,14 @@
 //! A request becomes a call of what the contract declares for its endpoint ([`ContractSpec::calls`]): the path's variables, the query and the
 //! body are its arguments. From there on it is a call like that of a tool.
 
-mod openapi;
-
 use hyper::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    ContractSpec, ToolSpec, bpmn,
+    ContractSpec, ToolSpec, bpmn, openapi,
     spec::{Outcome, RestOperation, StateKind, WorkflowSpec},
     workflow_calls::RoleNames,
 };
 
-pub(super) use self::openapi::openapi;
 use super::{RestRequest, answer, message, not_found};
 use crate::streamable::{Body, Endpoint, Refusal};
 
@@ -47,15 +44,7 @@ impl Endpoint {
         let message = message::of(call, headers, arguments)?;
         let origin = self.origin(headers, &asked);
         let text = self.ask(message, origin).await?;
-        Ok(answer::plain(contract, success_of(is), &text))
-    }
-}
-
-/// Returns the status of an answer that is no error.
-fn success_of(is: RestOperation) -> StatusCode {
-    match is {
-        RestOperation::WorkflowStart => StatusCode::CREATED,
-        _ => StatusCode::OK,
+        Ok(answer::plain(contract, openapi::success_of(is), &text))
     }
 }
 

@@ -1,18 +1,13 @@
 //! Endpoints of workflows in OpenAPI: their schemas are those that the contract's calls are checked with.
 
-use hyper::StatusCode;
+use http::StatusCode;
 use serde_json::{Map, Value, json};
-use tabellion_runtime::{
-    ContractSpec, ToolSpec,
-    spec::{Outcome, RestEndpoint, RestOperation, Starts},
-};
 
 use super::{
-    super::openapi::{
-        REFUSALS, conditions, content, reference, refusals_of, relocate, responses, session_header, tagged,
-    },
-    success_of,
+    calls::session_header,
+    parts::{REFUSALS, conditions, content, reference, refusals_of, relocate, responses, tagged},
 };
+use crate::spec::{ContractSpec, Outcome, RestEndpoint, RestOperation, Starts, ToolSpec};
 
 const TAG: &str = "workflows";
 const WORKFLOW: &str = "Workflow";
@@ -20,7 +15,7 @@ const WORKFLOW: &str = "Workflow";
 const DEFINITIONS: &str = "$defs";
 
 /// Returns the operations of an endpoint of workflows with their paths, and adds their schemas.
-pub(in super::super) fn openapi(
+pub(super) fn operations(
     contract: &ContractSpec,
     endpoint: &RestEndpoint,
     is_offered: &dyn Fn(&str) -> bool,
@@ -295,4 +290,12 @@ fn workflow() -> Value {
             "bpmn": { "type": "string", "description": "The workflow as BPMN 2.0." },
         }),
     )
+}
+
+/// Returns the status of an answer that is no error.
+pub fn success_of(is: RestOperation) -> StatusCode {
+    match is {
+        RestOperation::WorkflowStart => StatusCode::CREATED,
+        _ => StatusCode::OK,
+    }
 }

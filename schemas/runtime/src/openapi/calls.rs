@@ -1,16 +1,18 @@
 //! The description of executions and sessions.
 
-use hyper::StatusCode;
+use http::StatusCode;
 use serde_json::{Map, Value, json};
-use tabellion_runtime::{
-    ContractSpec,
+
+use super::parts::{REFUSALS, TOOL, content, error, header, reference, refusal, responses};
+use crate::{
     calls::ExecutionStatus,
-    spec::{ErrorBody, RestEndpoint},
+    spec::{ContractSpec, ErrorBody, RestEndpoint},
 };
 
-use super::{REFUSALS, TOOL, content, header, reference, responses};
-use crate::{catalog, rest::prefer::MAX_WAIT_SECONDS};
-
+/// Header with the id of the session that a request belongs to.
+pub const SESSION_HEADER: &str = "X-Session-Id";
+/// Maximum of the seconds for which a request waits for an execution.
+pub const MAX_WAIT_SECONDS: u64 = 60;
 pub(super) const EXECUTION: &str = "Execution";
 pub(super) const SESSION: &str = "Session";
 
@@ -19,7 +21,7 @@ const WITH_BODY: [u16; 3] = [408, 413, 415];
 
 /// Returns the schema of an execution.
 pub(super) fn execution(contract: &ContractSpec) -> Value {
-    let error = super::error(contract);
+    let error = error(contract);
     let body = contract.error_body.unwrap_or(ErrorBody::USUAL);
     json!({
         "type": "object",
@@ -82,7 +84,7 @@ pub(super) fn headers(contract: &ContractSpec) -> Vec<Value> {
     if contract.sessions.is_some() {
         let description = "The session that the call belongs to; without it, the caller's own.";
         headers.push(header(
-            catalog::SESSION,
+            SESSION_HEADER,
             description,
             json!({ "type": "string", "format": "uuid" }),
         ));
@@ -218,7 +220,7 @@ pub(super) fn download(endpoint: &RestEndpoint) -> Value {
     answers.insert("200".into(), file("The file", &said[..5]));
     answers.insert("206".into(), file("The range that was asked for", &said));
     let refusals = [400, 403, 404, 405, 410, 416, 500, 503];
-    answers.extend(refusals.map(|status| (status.to_string(), super::refusal(status))));
+    answers.extend(refusals.map(|status| (status.to_string(), refusal(status))));
     let parameter = |place: &str, name: &str, required: bool| json!({ "name": name, "in": place, "required": required, "schema": { "type": "string" } });
     let signed = ["expires", "key", "signature"].map(|name| parameter("query", name, name != "key"));
     let ranges = ["Range", "If-Range"].map(|name| parameter("header", name, false));
@@ -255,4 +257,10 @@ fn variables(endpoint: &RestEndpoint) -> impl Iterator<Item = Value> {
     names.map(|name| {
         json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "format": "uuid" } })
     })
+}
+
+/// Returns the header that names the session of a call, if the contract has sessions.
+pub(super) fn session_header(contract: &ContractSpec) -> Option<Value> {
+    let mut headers = headers(contract).into_iter();
+    headers.find(|header| header["name"] == SESSION_HEADER)
 }

@@ -4,28 +4,30 @@
 //! own, with its own request and result.
 
 mod calls;
+mod parts;
+mod workflows;
 
 use std::collections::BTreeSet;
 
-use hyper::StatusCode;
+use http::StatusCode;
 use serde_json::{Map, Value, json};
-use tabellion_runtime::{
-    ContractSpec, ToolSpec,
-    spec::{ErrorBody, RateLimitPer, RestEndpoint, RestOperation, Severity},
-};
 
-use super::{answer::UNNAMED, message::MAX_ETAG, workflows};
+use self::parts::{
+    ERROR, REFUSALS, TOOL, conditions, content, error, reference, refusal, refusals_of, relocate, responses,
+    tagged,
+};
+pub use self::{
+    calls::{MAX_WAIT_SECONDS, SESSION_HEADER},
+    parts::{MAX_ETAG, UNNAMED},
+    workflows::success_of,
+};
+use crate::spec::{ContractSpec, RateLimitPer, RestEndpoint, RestOperation, ToolSpec};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-const ERROR: &str = "Error";
-const TOOL: &str = "Tool";
-/// Statuses of what is refused before it is a call: at any endpoint, at those that ask for credentials (from the fourth on), and at those with a
-/// body (all).
-pub(super) const REFUSALS: [u16; 11] = [400, 405, 503, 401, 403, 429, 408, 413, 415, 422, 500];
 
 /// Returns the description of the endpoints that a contract declares, for those of its tools that are offered. Clients know the path at which
 /// the contract is served as `url`.
-pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> bool) -> Value {
+pub fn document(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> bool) -> Value {
     let mut schemas = Map::new();
     schemas.insert(ERROR.into(), error(contract));
     let mut paths: Map<String, Value> = Map::new();
@@ -63,7 +65,7 @@ pub fn openapi(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> 
             | RestOperation::InstanceGet
             | RestOperation::InstanceList
             | RestOperation::TaskComplete => {
-                for (path, operation) in workflows::openapi(contract, endpoint, is_offered, &mut schemas) {
+                for (path, operation) in workflows::operations(contract, endpoint, is_offered, &mut schemas) {
                     add(path, operation);
                 }
             }
@@ -114,10 +116,6 @@ fn of_execution(tool: &ToolSpec) -> String {
     format!("{}_execution", tool.name)
 }
 
-pub(super) fn reference(schema: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{schema}") })
-}
-
 /// Returns a schema for the place `name` among the document's: its references within itself lead there.
 fn placed(name: &str, mut schema: Value) -> Value {
     relocate(&mut schema, &format!("#/components/schemas/{name}"));
@@ -125,23 +123,6 @@ fn placed(name: &str, mut schema: Value) -> Value {
         schema.shift_remove("$schema");
     }
     schema
-}
-
-pub(super) fn relocate(schema: &mut Value, place: &str) {
-    match schema {
-        Value::Object(members) => {
-            for (key, value) in members {
-                match value {
-                    Value::String(target) if key == "$ref" && target.starts_with('#') => {
-                        target.replace_range(..1, place);
-                    }
-                    value => relocate(value, place),
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| relocate(item, place)),
-        _ => {}
-    }
 }
 
 /// Returns the schema of a successful call of a tool.
@@ -188,44 +169,6 @@ fn execute(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
         operation["parameters"] = parameters.into();
     }
     operation
-}
-
-/// Returns the statuses with which calls of a tool can be refused.
-pub(super) fn refusals_of(contract: &ContractSpec, tool: &ToolSpec) -> BTreeSet<u16> {
-    let of_tool = contract.statuses.iter();
-    let of_tool = of_tool.filter(|status| tool.errors.contains(&status.error));
-    REFUSALS.into_iter().chain(of_tool.map(|it| it.status)).collect()
-}
-
-/// Returns the header that names the session of a call, if the contract has sessions.
-pub(super) fn session_header(contract: &ContractSpec) -> Option<Value> {
-    let mut headers = calls::headers(contract).into_iter();
-    headers.find(|header| header["name"] == crate::catalog::SESSION)
-}
-
-/// Adds the header that names a document's content to a response.
-pub(super) fn tagged(mut success: Value) -> Value {
-    success["headers"] = json!({ "ETag": {
-        "description": "The content that the document has now.",
-        "schema": { "type": "string" },
-    } });
-    success
-}
-
-/// Returns the headers with the conditions of a change.
-pub(super) fn conditions() -> [Value; 2] {
-    [
-        header(
-            "Idempotency-Key",
-            "The caller's own name for the call: sent again, it answers as the first time.",
-            json!({ "type": "string", "pattern": "^[!-~]{1,255}$" }),
-        ),
-        header(
-            "If-Match",
-            "The `ETag` that the document must still have.",
-            json!({ "type": "string", "pattern": format!("^([0-9A-Za-z]{{1,{MAX_ETAG}}}|\"[0-9A-Za-z]{{1,{MAX_ETAG}}}\")$") }),
-        ),
-    ]
 }
 
 fn list(contract: &ContractSpec) -> Value {
@@ -282,75 +225,4 @@ fn listed() -> Value {
             "output_schema": { "type": "object" },
         },
     })
-}
-
-/// Returns the schema of what a refusal has for a body.
-fn error(contract: &ContractSpec) -> Value {
-    let body = contract.error_body.unwrap_or(ErrorBody::USUAL);
-    let unnamed = [400, 500].map(|status| contract.error_of(status).is_none());
-    let unnamed = unnamed.contains(&true).then_some(UNNAMED);
-    let names = contract.errors.iter().map(|error| error.name);
-    let names: Vec<_> = names.chain(unnamed).collect();
-    let violation = json!({
-        "type": "object",
-        "required": ["principle", "issue", "severity", "actionable", "clause"],
-        "properties": {
-            "principle": { "type": "string" },
-            "issue": { "type": "string" },
-            "severity": { "enum": Severity::ALL },
-            "actionable": { "type": "string" },
-            "clause": { "type": "string" },
-        },
-    });
-    json!({
-        "type": "object",
-        "required": [body.at],
-        "additionalProperties": false,
-        "properties": { body.at: {
-            "type": "object",
-            "required": [body.code, body.message, body.details, body.violations],
-            "additionalProperties": false,
-            "properties": {
-                body.code: { "enum": names },
-                body.message: { "type": "string", "description": "What happened, and what to do." },
-                body.details: { "type": "object" },
-                body.violations: { "type": "array", "items": violation },
-            },
-        } },
-    })
-}
-
-fn header(name: &str, description: &str, schema: Value) -> Value {
-    json!({ "name": name, "in": "header", "description": description, "schema": schema })
-}
-
-pub(super) fn content(description: &str, schema: Value) -> Value {
-    json!({ "description": description, "content": { "application/json": { "schema": schema } } })
-}
-
-pub(super) fn responses(
-    (status, success): (StatusCode, Value),
-    refusals: impl Iterator<Item = u16>,
-) -> Value {
-    let refusals = refusals.map(|status| {
-        let status = status.to_string();
-        let refusal = json!({ "$ref": format!("#/components/responses/{status}") });
-        (status, refusal)
-    });
-    let success = (status.as_str().to_owned(), success);
-    std::iter::once(success).chain(refusals).collect()
-}
-
-/// Returns what refusals with this status are.
-fn refusal(status: u16) -> Value {
-    let name = StatusCode::from_u16(status).ok();
-    let name = name.and_then(|status| status.canonical_reason());
-    let mut refusal = content(name.unwrap_or("Refused"), reference(ERROR));
-    if matches!(status, 429 | 503) {
-        refusal["headers"] = json!({ "Retry-After": {
-            "description": "Seconds to wait.",
-            "schema": { "type": "integer", "minimum": 0 },
-        } });
-    }
-    refusal
 }
