@@ -124,8 +124,6 @@ const fn tool(entity: &'static str, action: Action) -> ToolSpec {
     ToolSpec {
         name: "x",
         rows: Some(RowOperation {
-            entity,
-            action,
             data: Some("data"),
             arguments: match action {
                 Action::Create => &[],
@@ -133,7 +131,7 @@ const fn tool(entity: &'static str, action: Action) -> ToolSpec {
             },
             limit: Some("limit"),
             after: Some("after"),
-            ..RowOperation::EMPTY
+            ..RowOperation::new(entity, action)
         }),
         ..ToolSpec::new(&ANY, &ANY)
     }
