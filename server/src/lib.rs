@@ -11,7 +11,9 @@
 //! | [`tabellion_library`] | paths, git, the transaction, the log, listing and search; the only one that writes below a library's root |
 //! | [`tabellion_records`] | rows in SQLite, their log, and its upkeep |
 //! | [`tabellion_calls`] | executions, sessions and shared limits, beside a library |
+//! | [`tabellion_gateway`] | calls of contracts, whatever protocol they come over |
 //! | [`tabellion_mcp`] | contracts over MCP: stdio, and the messages of Streamable HTTP |
+//! | [`tabellion_rest`] | contracts over REST |
 //! | [`tabellion_clients`] | configuration files of MCP clients |
 //! | [`tabellion_http`] | sockets, limits, API keys, access tokens, TLS |
 

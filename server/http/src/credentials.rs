@@ -188,9 +188,9 @@ fn mount_of<'m>(mounts: &'m Mounts, path: &str) -> Option<&'m str> {
         None => false,
         Some("") => true,
         Some(below) => served
-            .endpoint
-            .rest()
+            .rest
             .iter()
+            .flat_map(|rest| rest.endpoints())
             .any(|endpoint| endpoint.variables_of(below).is_some()),
     });
     found.map(|(mount, _)| mount.as_str())

@@ -17,10 +17,7 @@ use hyper::{
 };
 
 use super::{credentials::Caller, response::ErrorResponse, site::Site, unread::Unread};
-use tabellion_mcp::{
-    rest,
-    streamable::{Refusal, Why},
-};
+use tabellion_mcp::streamable::{Refusal, Why};
 
 /// The header that holds a request's id. A client may choose the id.
 const REQUEST_ID: &str = "x-request-id";
@@ -89,7 +86,7 @@ pub(super) async fn guard(
 
 /// Returns [`HEADERS`], those of REST, and those that contracts read.
 pub(super) fn allowed_headers<'a>(of_contracts: impl Iterator<Item = &'a str>) -> HeaderValue {
-    let of_rest = rest::REQUEST_HEADERS.into_iter();
+    let of_rest = tabellion_rest::REQUEST_HEADERS.into_iter();
     let names = of_contracts.map(str::to_ascii_lowercase);
     let names: BTreeSet<_> = names.chain(of_rest.map(str::to_owned)).collect();
     let all: Vec<_> = [HEADERS]
@@ -133,7 +130,8 @@ pub(super) async fn rest_refusals(
 ) -> Response {
     let response = next.run(request).await;
     let why = response.extensions().get::<Why>().cloned();
-    let Some((mount, why)) = site.mounts.get(&*path).zip(why) else {
+    let rest = site.mounts.get(&*path).and_then(|mount| mount.rest.as_ref());
+    let Some((rest, why)) = rest.zip(why) else {
         return response;
     };
     let (head, _) = response.into_parts();
@@ -142,14 +140,14 @@ pub(super) async fn rest_refusals(
         .get(RETRY_AFTER)
         .map(|wait| (RETRY_AFTER, wait.clone()));
     let wait: HeaderMap = wait.into_iter().collect();
-    let mut refusal = mount.endpoint.refuse_rest(head.status, &why, &wait);
+    let mut refusal = rest.refuse(head.status, &why.message, why.reason, &wait);
     for (name, value) in &head.headers {
         if !refusal.headers().contains_key(name) {
             refusal.headers_mut().append(name, value.clone());
         }
     }
     *refusal.extensions_mut() = head.extensions;
-    refusal.map(axum::body::Body::new)
+    refusal.map(axum::body::Body::from)
 }
 
 /// Answers every method but GET with 405.

@@ -4,7 +4,7 @@
 use std::fmt::{Display, Write as _};
 
 use super::site::Mount;
-use tabellion_mcp::calls::BOUNDS;
+use tabellion_gateway::calls::BOUNDS;
 
 /// The media type of the text.
 pub(super) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -65,7 +65,7 @@ const LIBRARY_METRICS: [LibraryMetric; 5] = [
         "tabellion_requests_in_flight",
         "gauge",
         "Requests that are being answered.",
-        |mount| mount.endpoint.in_flight() as u64,
+        |mount| mount.endpoint.intake().in_flight() as u64,
     ),
     ("tabellion_sessions", "gauge", "Open sessions.", |mount| {
         mount.endpoint.sessions() as u64
@@ -81,6 +81,7 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
         all.flat_map(|mount| {
             mount
                 .endpoint
+                .gateway()
                 .calls()
                 .tallies()
                 .into_iter()

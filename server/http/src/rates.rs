@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 
-use tabellion_mcp::{Access, Budget};
+use tabellion_gateway::{Access, Budget};
 use tabellion_runtime::token_bucket::{self, RateLimiter};
 use tokio::time::Instant;
 

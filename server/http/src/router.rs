@@ -43,7 +43,9 @@ use crate::{
     oauth::WELL_KNOWN,
     rates::{self, CallerBudget},
 };
-use tabellion_mcp::{Budget, Grant, rest::RestRequest, streamable::Refusal};
+use tabellion_gateway::{Budget, Grant};
+use tabellion_mcp::streamable::Refusal;
+use tabellion_rest::RestRequest;
 use tabellion_runtime::spec::RestOperation;
 
 /// Whether the process answers.
@@ -110,7 +112,8 @@ fn downloads(site: &Arc<Site>) -> Router<Arc<Site>> {
 fn rest(site: &Arc<Site>, path: &str) -> Router<Arc<Site>> {
     let path: Arc<str> = path.into();
     let mut router = Router::new();
-    let endpoints = site.mounts.get(&*path).map(|mount| mount.endpoint.rest());
+    let rest = site.mounts.get(&*path).and_then(|mount| mount.rest.as_ref());
+    let endpoints = rest.map(|rest| rest.endpoints());
     let mut routed = vec![];
     for endpoint in endpoints.into_iter().flatten() {
         // Downloads have routes of their own: they ask for no key.
@@ -203,7 +206,7 @@ async fn ask(
     caller: Option<Extension<Option<Caller>>>,
     request: Request,
 ) -> Result<Response, ErrorResponse> {
-    let Some(mount) = site.mounts.get(&*path) else {
+    let Some(rest) = site.mounts.get(&*path).and_then(|mount| mount.rest.as_ref()) else {
         return Err(not_found(State(site)).await);
     };
     let below = request.uri().path().strip_prefix(&*path).unwrap_or_default();
@@ -222,8 +225,8 @@ async fn ask(
         grant,
         budget: Some(budget),
     };
-    let response = mount.endpoint.answer_rest(asked).await;
-    Ok(response.map(axum::body::Body::new))
+    let response = rest.answer(asked).await;
+    Ok(response.map(axum::body::Body::from))
 }
 
 /// A request that has been received, and what its caller may do.

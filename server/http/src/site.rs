@@ -21,10 +21,9 @@ use super::{
     upload::Uploads,
 };
 use crate::rates::{Failures, Rates};
-use tabellion_mcp::{
-    Access,
-    streamable::{Endpoint, Refusal},
-};
+use tabellion_gateway::Access;
+use tabellion_mcp::streamable::{Endpoint, Refusal};
+use tabellion_rest::Rest;
 
 const MAX_REQUEST_ID: usize = 64;
 
@@ -38,8 +37,18 @@ pub struct Mount {
     pub counts: Box<dyn Fn() -> LibraryCounts + Send + Sync>,
     /// The library's MCP endpoint.
     pub endpoint: Arc<Endpoint>,
+    /// The library over REST, if one of its contracts declares endpoints.
+    pub rest: Option<Arc<Rest>>,
     /// What can be downloaded below its path, by those who have a URL for it.
     pub downloads: Option<Arc<dyn Downloads>>,
+}
+
+impl Mount {
+    /// Returns `endpoint` over REST, if one of its contracts declares endpoints.
+    pub fn rest(endpoint: &Endpoint) -> Option<Arc<Rest>> {
+        let (gateway, intake) = (endpoint.gateway().clone(), endpoint.intake().clone());
+        Rest::new(gateway, intake, endpoint.url().cloned()).map(Arc::new)
+    }
 }
 
 /// Everything that one server serves: the state of its router.
@@ -83,7 +92,9 @@ impl Site {
             guard,
             credentials,
             allowed_headers: layers::allowed_headers(
-                mounts.values().flat_map(|mount| mount.endpoint.headers()),
+                mounts
+                    .values()
+                    .flat_map(|mount| mount.endpoint.gateway().catalog().headers()),
             ),
             mounts,
             uploads: Uploads::new(limits),
@@ -96,13 +107,15 @@ impl Site {
 
     /// Rejects calls from now on.
     pub(super) fn end(&self) {
-        self.mounts.values().for_each(|mount| mount.endpoint.end());
+        self.mounts
+            .values()
+            .for_each(|mount| mount.endpoint.intake().close());
     }
 
     /// Waits until no call is in flight.
     pub(super) async fn idle(&self) {
         for mount in self.mounts.values() {
-            mount.endpoint.idle().await;
+            mount.endpoint.intake().idle().await;
         }
     }
 
@@ -110,7 +123,8 @@ impl Site {
     pub(super) fn is_ready(&self) -> bool {
         let are_there = |mount: &Mount| mount.folders.iter().all(|folder| folder.is_dir());
         let mut mounts = self.mounts.values();
-        mounts.all(|mount| mount.endpoint.is_open() && are_there(mount)) && self.credentials.are_ready()
+        mounts.all(|mount| mount.endpoint.intake().is_open() && are_there(mount))
+            && self.credentials.are_ready()
     }
 
     /// Returns who makes a request; `None` where no credentials are asked for.

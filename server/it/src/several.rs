@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion::contracts::{self, Grounds};
 use tabellion_contracts::braindrive_markdown::{self, ToolError};
+use tabellion_gateway::{ApprovalPolicy, Offer};
 use tabellion_library::{Library, Options};
-use tabellion_mcp::{Adapter, ApprovalPolicy, Offer, ServerInfo, serve_stdio};
+use tabellion_mcp::{Adapter, ServerInfo, serve_stdio};
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Change, Content, Contract, ContractSpec, Edit, Failure,
     FailureKind, Rejection, Schema, Staged, ToolSpec, WriteCx, dispatch,

@@ -7,26 +7,21 @@ use std::{borrow::Cow, sync::Arc};
 
 use rmcp::{
     ErrorData, RoleServer, Service,
-    model::{ClientNotification, ClientRequest, Extensions, ProtocolVersion, ServerConfig, ServerResult},
+    model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult},
     service::{NotificationContext, RequestContext},
 };
-use serde_json::Value;
-use tabellion_runtime::{Contract, ContractSpec, Environment, calls::CallStore};
+use tabellion_gateway::{Access, ApprovalPolicy, Gateway, LocalCaller, NameClash, Offer, RequestOrigin};
+use tabellion_runtime::{Contract, Environment, calls::CallStore};
 use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
 
 use super::{
-    approval::ApprovalPolicy,
-    caller::LocalCaller,
-    calls::Calls,
-    catalog::{Catalog, NameClash, Offer},
     exact_error::ExactError,
     extension::Extension,
     handler::Handler,
-    request_origin::{self, RequestOrigin},
-    shared::{Era, ServerInfo, Shared},
+    render,
+    shared::{Era, ServerInfo},
 };
-use crate::access::Access;
 
 /// Upper bound of subscriptions since 2026-07-28, where each is a request that stays in flight. It leaves most of the
 /// requests in flight to other methods.
@@ -50,33 +45,39 @@ impl Adapter {
         info: ServerInfo,
         approval: ApprovalPolicy,
     ) -> Result<Self, NameClash> {
-        let handler = Handler::new(Catalog::new(contracts, offer)?, info, approval);
-        let subscriptions = Arc::new(Semaphore::new(MAX_SUBSCRIPTIONS));
-        Ok(Self {
-            handler,
+        Ok(Self::over(
+            Arc::new(Gateway::new(contracts, offer, approval)?),
+            info,
+        ))
+    }
+
+    /// Creates an adapter for the contracts of a gateway.
+    pub fn over(gateway: Arc<Gateway>, info: ServerInfo) -> Self {
+        Self {
+            handler: Handler::new(gateway, info),
             extension: None,
-            subscriptions,
-        })
+            subscriptions: Arc::new(Semaphore::new(MAX_SUBSCRIPTIONS)),
+        }
     }
 
     /// Gives calls what the server knows that no request says. Only the first call of this has an effect.
     #[must_use]
     pub fn with_environment(self, environment: Arc<dyn Environment>) -> Self {
-        let _ = self.handler.shared.environment.set(environment);
+        self.gateway().set_environment(environment);
         self
     }
 
     /// Keeps calls in `store`, of contracts that want it. Only the first call of this has an effect.
     #[must_use]
     pub fn with_calls(self, store: Arc<dyn CallStore>) -> Self {
-        let _ = self.handler.shared.call_store.set(store);
+        self.gateway().set_call_store(store);
         self
     }
 
     /// Says who calls on standard input and output. Only the first call of this has an effect.
     #[must_use]
     pub fn with_local_caller(self, caller: LocalCaller) -> Self {
-        let _ = self.handler.shared.local_caller.set(caller);
+        self.gateway().set_local_caller(caller);
         self
     }
 
@@ -87,24 +88,9 @@ impl Adapter {
         self
     }
 
-    /// Returns the declarations of the contracts, in their order.
-    pub fn contracts(&self) -> Vec<&'static ContractSpec> {
-        self.handler.shared.catalog.contracts().to_vec()
-    }
-
-    /// Returns true if clients are offered this tool, or what an endpoint of REST calls.
-    pub(super) fn offers(&self, tool: &str) -> bool {
-        self.handler.shared.catalog.offers(tool)
-    }
-
-    /// Returns the tools of a contract that clients are offered, as they are listed over REST.
-    pub(super) fn listed(&self, contract: &ContractSpec) -> Value {
-        self.handler.shared.catalog.listed_over_rest(contract)
-    }
-
-    /// Returns the names of the HTTP headers that a contract reads.
-    pub(super) fn headers(&self) -> impl Iterator<Item = &'static str> {
-        self.handler.shared.catalog.headers()
+    /// Returns the contracts, and what all of their clients share.
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        &self.handler.shared.gateway
     }
 
     /// Returns an adapter for another client. It has its own connection, and its own subscriptions in a session; limits and
@@ -117,25 +103,14 @@ impl Adapter {
         }
     }
 
-    /// Returns the call counts of all clients.
-    pub(super) fn calls(&self) -> &Calls {
-        &self.handler.shared.calls
-    }
-
-    /// Returns what all clients share.
-    pub(super) fn shared(&self) -> &Shared {
-        &self.handler.shared
-    }
-
     /// Returns the access that a request needs before its contract is known.
-    fn access(&self, request: &ClientRequest, extensions: &Extensions) -> Access {
+    fn access(&self, request: &ClientRequest) -> Access {
         let ClientRequest::CallToolRequest(call) = request else {
             return Access::Read;
         };
-        let catalog = &self.handler.shared.catalog;
-        let route = catalog.called(&call.params.name, extensions);
-        let arguments = call.params.arguments.as_ref();
-        route.map_or(Access::Read, |route| Access::of(route.spec, arguments))
+        let route = self.gateway().catalog().tools.route(&call.params.name);
+        let arguments = call.params.arguments.clone().unwrap_or_default();
+        route.map_or(Access::Read, |route| Access::needed_by(route.spec, &arguments))
     }
 
     async fn answer(
@@ -143,7 +118,9 @@ impl Adapter {
         request: ClientRequest,
         mut cx: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        request_origin::count(&cx.extensions, self.access(&request, &cx.extensions))?;
+        if let Some(origin) = cx.extensions.get::<RequestOrigin>() {
+            origin.count(self.access(&request)).map_err(render::error)?;
+        }
         let mut _subscription = None;
         if let ClientRequest::SubscriptionsListenRequest(request) = &request {
             let Ok(permit) = self.subscriptions.try_acquire() else {
@@ -196,14 +173,8 @@ impl Service<RoleServer> for Adapter {
         request: ClientRequest,
         cx: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        // At the highest level, so that the span exists whatever the log's filter is.
-        let span = match cx.extensions.get::<RequestOrigin>() {
-            Some(RequestOrigin { request, grant, .. }) => {
-                let caller = grant.as_ref().map(|grant| grant.identity().to_string());
-                tracing::error_span!("request", id = %request, caller)
-            }
-            None => Span::none(),
-        };
+        let origin = cx.extensions.get::<RequestOrigin>();
+        let span = origin.map_or_else(Span::none, RequestOrigin::span);
         self.answer(request, cx).instrument(span).await
     }
 

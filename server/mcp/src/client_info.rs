@@ -1,21 +1,14 @@
-//! A client's own name and version, cut to a length that can be kept with sessions and written into commits.
+//! What a session keeps of its client.
 
 use rmcp::model::{ClientCapabilities, Implementation, InitializeRequestParams};
-
-/// Maximum length of a client's name and of its version, in bytes. The longest of known clients have 40.
-const MAX_BYTES: usize = 256;
-
-/// Returns the name and version, and nothing else that a client tells of itself.
-pub(super) fn brief(client: Implementation) -> Implementation {
-    let cut = |text: String| text[..text.floor_char_boundary(MAX_BYTES)].to_owned();
-    Implementation::new(cut(client.name), cut(client.version))
-}
+use tabellion_gateway::Client;
 
 /// Returns the part of `initialize` that a session keeps: what is asked of it later.
 pub(super) fn kept(params: InitializeRequestParams) -> InitializeRequestParams {
     let mut capabilities = ClientCapabilities::default();
     capabilities.elicitation = params.capabilities.elicitation;
-    InitializeRequestParams::new(capabilities, brief(params.client_info))
+    let Client { name, version } = Client::new(&params.client_info.name, &params.client_info.version);
+    InitializeRequestParams::new(capabilities, Implementation::new(name, version))
         .with_protocol_version(params.protocol_version)
 }
 
@@ -23,6 +16,8 @@ pub(super) fn kept(params: InitializeRequestParams) -> InitializeRequestParams {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    const MAX_BYTES: usize = 256;
 
     #[test]
     fn a_session_keeps_little_of_a_client() {

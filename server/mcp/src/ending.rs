@@ -6,7 +6,8 @@ use std::{
 };
 
 use rmcp::model::Extensions;
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// Why a service failed to start or to end in order. A client that disconnects is a normal end.
 #[derive(Debug, thiserror::Error)]
@@ -25,18 +26,16 @@ pub enum ServeError {
 /// The end of one service, shared by everything that can cause it.
 #[derive(Debug, Default)]
 pub(super) struct Ending {
-    asked: watch::Sender<bool>,
-    /// The end of the enclosing service, which ends this one too.
-    of_all: Option<Arc<Ending>>,
+    asked: CancellationToken,
     since: OnceLock<Instant>,
     fault: Mutex<Option<ServeError>>,
 }
 
 impl Ending {
     /// Creates the end of a service that ends with `all` at the latest.
-    pub(super) fn within(all: Arc<Self>) -> Self {
+    pub(super) fn within(all: &CancellationToken) -> Self {
         Self {
-            of_all: Some(all),
+            asked: all.child_token(),
             ..Self::default()
         }
     }
@@ -44,7 +43,7 @@ impl Ending {
     /// Requests the end.
     pub(super) fn ask(&self) {
         self.since.get_or_init(Instant::now);
-        self.asked.send_replace(true);
+        self.asked.cancel();
     }
 
     /// Requests the end because of `fault`. Only the first fault is reported.
@@ -55,26 +54,9 @@ impl Ending {
         self.ask();
     }
 
-    /// Returns true if the end was requested.
-    pub(super) fn is_asked(&self) -> bool {
-        *self.asked.borrow() || self.of_all.as_ref().is_some_and(|all| *all.asked.borrow())
-    }
-
     /// Waits until the end is requested.
     pub(super) async fn asked(&self) {
-        let mut all = self.of_all.as_ref().map(|all| all.asked.subscribe());
-        let with_all = async {
-            match &mut all {
-                Some(all) => drop(all.wait_for(|asked| *asked).await),
-                None => future::pending().await,
-            }
-        };
-        let mut own = self.asked.subscribe();
-        // `changed` fails only if the sender is dropped; `self` holds it.
-        tokio::select! {
-            _ = own.wait_for(|asked| *asked) => {}
-            () = with_all => {}
-        }
+        self.asked.cancelled().await;
     }
 
     /// Returns when the end was first requested; now, if it was not.

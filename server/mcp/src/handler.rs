@@ -1,4 +1,4 @@
-//! Answers each method of MCP: lists from the [`Catalog`], everything else through [`requests`].
+//! Answers each method of MCP: from the [`Lists`](crate::lists::Lists), or through [`requests`].
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,18 +7,15 @@ use rmcp::{
     model::*,
     service::{RequestContext, SubscriptionContext},
 };
+use tabellion_gateway::{FoundResource, Gateway, connection};
 use tabellion_runtime::Connection;
 use tokio::task::JoinSet;
 
 use super::{
-    approval::ApprovalPolicy,
-    caller,
-    catalog::Catalog,
-    client_info, ending, render, request_origin, requests,
+    client_info, ending, render, requests,
     shared::{Era, ServerInfo, Shared},
     watching::{MAX_WATCHED, Subscriptions, WatchedResource},
 };
-use crate::access::Access;
 
 /// Lifetime of lists in the client's cache. Lists never change while the server runs, but a newer version may follow.
 const FRESH_MS: u64 = 5 * 60 * 1000;
@@ -41,15 +38,15 @@ struct ClientConnection {
 
 impl Drop for ClientConnection {
     fn drop(&mut self) {
-        if let (Some(store), true) = (self.shared.call_store.get(), self.connection.has_session()) {
+        if let (Some(store), true) = (self.shared.gateway.call_store(), self.connection.has_session()) {
             store.end_connection(self.connection.id());
         }
     }
 }
 
 impl Handler {
-    pub(super) fn new(catalog: Catalog, info: ServerInfo, approval: ApprovalPolicy) -> Self {
-        Self::over(Arc::new(Shared::new(catalog, info, approval)))
+    pub(super) fn new(gateway: Arc<Gateway>, info: ServerInfo) -> Self {
+        Self::over(Arc::new(Shared::new(gateway, info)))
     }
 
     /// Returns a handler for another client.
@@ -79,10 +76,9 @@ impl Handler {
     ) -> Result<Vec<WatchedResource>, ErrorData> {
         let mut watched: Vec<WatchedResource> = vec![];
         for uri in filter.resource_subscriptions.iter().flatten() {
-            let route = self.shared.catalog.resource(uri);
+            let route = self.shared.gateway.catalog().resource(uri);
             if let Some(route) = route.filter(|_| watched.iter().all(|other| other.uri() != uri)) {
-                request_origin::allow(request, route.contract.spec(), Access::Read)?;
-                caller::may_read(&self.shared, route.contract.spec(), route.spec.name, request)?;
+                self.check_watched(&route, request)?;
                 if watched.len() == MAX_WATCHED {
                     return Err(too_many_subscriptions());
                 }
@@ -92,13 +88,24 @@ impl Handler {
         Ok(watched)
     }
 
+    /// Checks that the caller of `request` may be notified of changes of a resource.
+    fn check_watched(&self, route: &FoundResource<'_>, request: &Extensions) -> Result<(), ErrorData> {
+        let meta = JsonObject::new();
+        let requester = requests::anonymous(request, &meta);
+        let allowed = self
+            .shared
+            .gateway
+            .may_watch(route.contract.spec(), route.spec.name, &requester);
+        allowed.map_err(render::error)
+    }
+
     fn subscriptions(&self) -> std::sync::MutexGuard<'_, Subscriptions> {
         self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns true if a contract uses `method` and the method exists in the client's era.
     fn serves(&self, method: &str, era: Option<Era>) -> bool {
-        let catalog = &self.shared.catalog;
+        let catalog = self.shared.gateway.catalog();
         let in_session = era != Some(Era::Stateless);
         match method {
             DiscoverRequestMethod::VALUE => true,
@@ -137,23 +144,6 @@ impl Handler {
             ErrorData::invalid_params(message, None)
         })
     }
-}
-
-/// Returns a connection with an id that no other one has: a UUID of random bits.
-fn connection() -> Arc<Connection> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).expect("the system gives random bytes");
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let digits = format!("{:032x}", u128::from_be_bytes(bytes));
-    let parts = [
-        &digits[..8],
-        &digits[8..12],
-        &digits[12..16],
-        &digits[16..20],
-        &digits[20..],
-    ];
-    Arc::new(Connection::new(parts.join("-")))
 }
 
 /// Returns the client's era, if it is known.
@@ -197,7 +187,7 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let mut listed = self.shared.catalog.tools.listed().iter();
+        let mut listed = self.shared.lists.tools.iter();
         listed.find(|tool| tool.name == name).cloned()
     }
 
@@ -227,7 +217,7 @@ impl ServerHandler for Handler {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.shared.catalog.tools.listed().to_vec();
+        let tools = self.shared.lists.tools.clone();
         list!(self, cx, params, ListToolsRequestMethod, ListToolsResult, tools)
     }
 
@@ -245,7 +235,7 @@ impl ServerHandler for Handler {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self.shared.catalog.resources.listed().to_vec();
+        let resources = self.shared.lists.resources.clone();
         list!(
             self,
             cx,
@@ -261,7 +251,7 @@ impl ServerHandler for Handler {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.shared.catalog.templates.listed().to_vec();
+        let templates = self.shared.lists.templates.clone();
         list!(
             self,
             cx,
@@ -287,15 +277,9 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<SubscribeRequestMethod>(&cx)?;
-        let route = self.shared.catalog.resource(&params.uri);
+        let route = self.shared.gateway.catalog().resource(&params.uri);
         let route = route.ok_or_else(|| render::unknown_resource(&params.uri))?;
-        request_origin::allow(&cx.extensions, route.contract.spec(), Access::Read)?;
-        caller::may_read(
-            &self.shared,
-            route.contract.spec(),
-            route.spec.name,
-            &cx.extensions,
-        )?;
+        self.check_watched(&route, &cx.extensions)?;
         let watched = WatchedResource::begin(&params.uri, route).await;
         let is_added = self.subscriptions().add(watched, cx.peer);
         is_added.then_some(()).ok_or_else(too_many_subscriptions)
@@ -307,16 +291,16 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<UnsubscribeRequestMethod>(&cx)?;
-        let route = self.shared.catalog.resource(&params.uri);
+        let route = self.shared.gateway.catalog().resource(&params.uri);
         route.ok_or_else(|| render::unknown_resource(&params.uri))?;
         self.subscriptions().remove(&params.uri);
         Ok(())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let catalog = &self.shared.catalog;
+        let catalog = self.shared.gateway.catalog();
         let requested = requested.resource_subscriptions.as_deref().unwrap_or_default();
-        let uris = catalog.resources.listed().iter().map(|resource| &resource.uri);
+        let uris = self.shared.lists.resources.iter().map(|resource| &resource.uri);
         let fixed = uris.filter(|uri| requested.contains(uri));
         let has_template = |uri: &&String| {
             catalog
@@ -363,7 +347,7 @@ impl ServerHandler for Handler {
         params: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.shared.catalog.prompts.listed().to_vec();
+        let prompts = self.shared.lists.prompts.clone();
         list!(
             self,
             cx,

@@ -5,80 +5,15 @@
 
 use std::{
     collections::{HashMap, hash_map},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use rmcp::model::RequestId;
-use tabellion_runtime::Identity;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tabellion_gateway::{Slot, WeakSlot};
+use tokio::sync::{Notify, Semaphore};
 
 /// Upper bound of requests in flight. At the limit, reading waits.
 pub(super) const MAX: u32 = 256;
-
-/// A slot among the requests in flight. It is free when the last clone is dropped.
-pub(super) type Slot = Arc<Permits>;
-
-/// A reference to a slot that does not keep it occupied.
-pub(super) type WeakSlot = Weak<Permits>;
-
-/// What a slot takes of the limits.
-#[derive(Debug)]
-pub(super) struct Permits {
-    _of_all: OwnedSemaphorePermit,
-    _of_caller: Option<OwnedSemaphorePermit>,
-}
-
-/// Slots for the requests of several callers, none of which has more than half.
-#[derive(Debug)]
-pub(super) struct SharedSlots {
-    all: Arc<Semaphore>,
-    limit: u32,
-    /// The slots that are left to callers with requests in flight.
-    callers: Mutex<HashMap<Identity, Arc<Semaphore>>>,
-}
-
-impl SharedSlots {
-    pub(super) fn new(limit: u32) -> Self {
-        Self {
-            all: Arc::new(Semaphore::new(limit as usize)),
-            limit,
-            callers: Mutex::default(),
-        }
-    }
-
-    /// Returns a free slot for a request of `caller`, if callers are told apart.
-    ///
-    /// # Errors
-    /// The number of slots that are all in use: of the caller's, or of all.
-    pub(super) fn take(&self, caller: Option<&Identity>) -> Result<Slot, u32> {
-        let share = self.limit.div_ceil(2);
-        let of_caller = caller.map(|caller| self.left_to(caller, share).try_acquire_owned());
-        let of_all = self.all.clone().try_acquire_owned().map_err(|_| self.limit)?;
-        Ok(Arc::new(Permits {
-            _of_all: of_all,
-            _of_caller: of_caller.transpose().map_err(|_| share)?,
-        }))
-    }
-
-    fn left_to(&self, caller: &Identity, share: u32) -> Arc<Semaphore> {
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        // A permit holds its semaphore.
-        callers.retain(|_, left| Arc::strong_count(left) > 1);
-        let left = callers.entry(caller.clone());
-        left.or_insert_with(|| Arc::new(Semaphore::new(share as usize)))
-            .clone()
-    }
-
-    /// Returns the number of slots in use.
-    pub(super) fn in_use(&self) -> usize {
-        self.limit as usize - self.all.available_permits()
-    }
-
-    /// Waits until no request is in flight.
-    pub(super) async fn idle(&self) {
-        let _all = self.all.acquire_many(self.limit).await;
-    }
-}
 
 /// The requests in flight.
 #[derive(Debug)]
@@ -101,10 +36,7 @@ impl InFlight {
     /// Waits for a free slot.
     pub(super) async fn slot(&self) -> Slot {
         let permit = self.slots.clone().acquire_owned().await;
-        Arc::new(Permits {
-            _of_all: permit.expect("the semaphore is never closed"),
-            _of_caller: None,
-        })
+        Arc::new(permit.expect("the semaphore is never closed").into())
     }
 
     /// Registers the request `id` unless an unanswered request has the same id.

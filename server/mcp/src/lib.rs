@@ -1,17 +1,17 @@
 //! Contracts over the Model Context Protocol.
 //!
 //! ```text
-//! line → lines → json → message → transport → rmcp → adapter → handler → contract → render → rmcp → output → line
+//! line → lines → message → transport → rmcp → adapter → handler → gateway → render → rmcp → output → line
 //! ```
 //!
 //! [`serve_stdio`] serves until the client disconnects, and [`serve`] does so over any pair of streams. [`Adapter`] knows
-//! contracts but no transport; [`streamable`] puts it behind HTTP, and [`rest`] beside that. Nothing here names a tool, resource or prompt, except
+//! contracts but no transport; [`streamable`] puts it behind HTTP. Nothing here names a tool, resource or prompt, except
 //! `fixtures`, which is in no release: the contracts' specs declare them.
 //!
 //! Both eras are served side by side, request by request: sessions opened by `initialize` (2024-11-05 to 2025-11-25), and
 //! 2026-07-28, where each request names its protocol version in `_meta`. `tools`, `resources`, `prompts` and `completions`
 //! are each offered if a contract uses them. If a contract or the operator requires a person's approval, the client asks for
-//! it ([`ApprovalPolicy`]). Subscribers of a resource are notified of its changes, including those made by hand.
+//! it ([`ApprovalPolicy`](tabellion_gateway::ApprovalPolicy)). Subscribers of a resource are notified of its changes, including those made by hand.
 //!
 //! rmcp's own lifecycle is not used (`serve_directly`): it ends the service at a notification before `initialize`, and fixes
 //! a connection to the era of its first request. rmcp also logs what it receives: a subscriber must turn off its target
@@ -23,28 +23,20 @@
     allow(clippy::disallowed_methods, reason = "tests open what they have made")
 )]
 
-mod access;
 mod adapter;
 mod approval;
-mod caller;
-pub mod calls;
-mod catalog;
 mod client_info;
 mod ending;
 mod exact_error;
 mod extension;
 mod handler;
 mod in_flight;
-mod internal_error;
-pub mod json;
 mod lines;
+mod lists;
 mod message;
 mod output;
-mod recording;
 mod render;
-mod request_origin;
 mod requests;
-pub mod rest;
 mod service;
 mod shared;
 pub mod streamable;
@@ -56,11 +48,7 @@ mod transport;
 mod waiting;
 mod watching;
 
-pub use access::{Access, Budget, Grant};
 pub use adapter::Adapter;
-pub use approval::{ApprovalMode, ApprovalPolicy};
-pub use caller::LocalCaller;
-pub use catalog::{Kind, NameClash, Offer};
 pub use ending::ServeError;
 pub use extension::Extension;
 pub use service::{serve, serve_stdio};

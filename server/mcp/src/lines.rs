@@ -5,7 +5,7 @@ use std::io;
 use rmcp::model::RequestId;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
-use super::json;
+use super::message;
 
 /// Size limit of a line including its end, in bytes.
 pub(super) const MAX_LENGTH: usize = 64 << 20;
@@ -59,7 +59,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             let taken = end.map_or(chunk.len(), |at| at + 1);
             if !self.skipping && self.line.len() + taken > MAX_LENGTH {
                 self.skipping = true;
-                self.skipped = json::readable_id(&self.line);
+                self.skipped = message::readable_id(&self.line);
                 self.line = vec![];
             }
             if !self.skipping {

@@ -15,7 +15,7 @@ use rmcp::{
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
-use super::json;
+use tabellion_gateway::json;
 
 /// A received message.
 #[derive(Debug)]
@@ -50,9 +50,9 @@ pub(super) fn object(text: &[u8]) -> Result<Map<String, Value>, Refused> {
         Ok(Value::Object(message)) => Ok(message),
         Ok(Value::Array(_)) => invalid(None, "batches are not served; send one message at a time"),
         Ok(_) => invalid(None, "a message is an object"),
-        Err(error) if error.is_data() => invalid(json::readable_id(text), &error.to_string()),
+        Err(error) if error.is_data() => invalid(readable_id(text), &error.to_string()),
         Err(error) => {
-            let id = json::readable_id(text);
+            let id = readable_id(text);
             let refusal = match json::advice(text, &error) {
                 Some(advice) if id.is_some() => ErrorData::invalid_params(advice, None),
                 _ => ErrorData::parse_error(error.to_string(), None),
@@ -60,6 +60,11 @@ pub(super) fn object(text: &[u8]) -> Result<Map<String, Value>, Refused> {
             Err((id, refusal.into()))
         }
     }
+}
+
+/// Returns the `id` of a message that can't be parsed, as far as it can be read.
+pub(super) fn readable_id(text: &[u8]) -> Option<RequestId> {
+    RequestId::deserialize(json::readable_id(text)?).ok()
 }
 
 /// Returns the refusal of a message that is not a request.

@@ -8,85 +8,44 @@ use rmcp::{
     model::{CallToolResult, CompletionInfo, ContentBlock, ErrorCode, JsonObject, MetaObject},
 };
 use serde_json::json;
-use tabellion_runtime::{Answer, ContractSpec, ErrorAnswer, ErrorChannel, Failure, Rejection, Violation};
+use tabellion_gateway::CallError;
+use tabellion_runtime::{Answer, ContractSpec, ErrorAnswer, rates::RETRY_AFTER};
 
 /// `_meta` key of an error that is sent as a result: its code, name and details.
-pub(super) const ERROR: &str = "tabellion/error";
+const ERROR: &str = "tabellion/error";
+/// Error code for a caller without the needed scope.
+pub(super) const FORBIDDEN: ErrorCode = ErrorCode(403);
+/// Error code for a caller that exceeded its rate limit.
+const TOO_MANY: ErrorCode = ErrorCode(429);
 
-/// Converts the outcome of a call.
-pub(super) fn outcome(
-    spec: &ContractSpec,
-    tool: &str,
-    outcome: Result<Answer, Rejection>,
-) -> Result<CallToolResult, ErrorData> {
-    match outcome {
-        Ok(Answer { response, meta }) => {
-            let result = CallToolResult::structured(response);
-            Ok(if meta.is_empty() {
-                result
-            } else {
-                result.with_meta(Some(MetaObject(meta)))
-            })
-        }
-        Err(Rejection::Declared(error)) if spec.error_channel == ErrorChannel::Result => {
-            Ok(as_result(spec, error))
-        }
-        Err(Rejection::UnknownTool) => Err(unknown_tool(tool)),
-        Err(rejection) => Err(self::rejection(spec, rejection)),
+/// Converts the answer to a call.
+pub(super) fn answer(Answer { response, meta }: Answer) -> CallToolResult {
+    let result = CallToolResult::structured(response);
+    if meta.is_empty() {
+        result
+    } else {
+        result.with_meta(Some(MetaObject(meta)))
     }
 }
 
-/// Converts a rejection to a JSON-RPC error.
-pub(super) fn rejection(spec: &ContractSpec, rejection: Rejection) -> ErrorData {
-    let (name, detail) = match rejection {
-        Rejection::Declared(error) => return as_error(error),
-        Rejection::Breach { tool, detail } => (tool, detail),
-        Rejection::UnknownTool | Rejection::Unknown | Rejection::InputRequired(_) => {
-            ("", "a rejection that fits no request of this kind".into())
+/// Converts an error of the gateway to one of JSON-RPC.
+pub(super) fn error(error: CallError) -> ErrorData {
+    match error {
+        CallError::NotOffered { message } => ErrorData::invalid_params(message, None),
+        CallError::Forbidden { message, data } => ErrorData::new(FORBIDDEN, message, Some(data.into())),
+        CallError::TooMany { seconds } => {
+            let data = json!({ RETRY_AFTER: seconds });
+            ErrorData::new(TOO_MANY, CallError::too_many(seconds), Some(data))
         }
-    };
-    tracing::error!(
-        contract = spec.id,
-        name,
-        "the implementation broke its contract (detail: level debug)"
-    );
-    // May quote what a handler made of a note.
-    tracing::debug!(contract = spec.id, name, detail, "breach");
-    defect()
-}
-
-/// Returns the rejection of a call with invalid preconditions in `_meta`: the same as for invalid arguments.
-pub(super) fn bad_conditions(spec: &ContractSpec, violations: &[Violation]) -> Rejection {
-    let code = ErrorCode::INVALID_PARAMS.0;
-    let declared = spec.errors.iter().find(|error| error.code == code);
-    let Failure { message, data, .. } = Failure::violations(violations);
-    Rejection::Declared(match declared {
-        Some(error) => spec.answer(error, message, data),
-        None => ErrorAnswer {
-            name: "INVALID_PARAMS",
-            code,
-            message,
-            data,
-        },
-    })
-}
-
-/// Returns the error for an unknown tool.
-pub(super) fn unknown_tool(name: &str) -> ErrorData {
-    unknown("tool", name)
-}
-
-/// Returns the error for a tool that a server that changes nothing does not offer. For clients it is an unknown tool.
-pub(super) fn withheld_tool(name: &str) -> ErrorData {
-    let message = format!(
-        "this server is read-only, so `{name}` is not offered; its operator can start it without `--read-only`"
-    );
-    ErrorData::invalid_params(message, None)
+        CallError::Declared(error) => as_error(error),
+        CallError::Internal { data } => ErrorData::internal_error(CallError::INTERNAL, Some(data.into())),
+        CallError::Approval(_) => defect(),
+    }
 }
 
 /// Returns the error for an unknown `kind`.
 pub(super) fn unknown(kind: &str, name: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("unknown {kind} `{}`", name.escape_debug()), None)
+    error(CallError::unknown(kind, name))
 }
 
 /// Returns the error for an unknown resource.
@@ -108,7 +67,8 @@ pub(super) fn defect() -> ErrorData {
     ErrorData::internal_error("the server failed to answer; its log has details", None)
 }
 
-fn as_result(spec: &ContractSpec, error: ErrorAnswer) -> CallToolResult {
+/// Converts an error of a contract to a result.
+pub(super) fn as_result(spec: &ContractSpec, error: ErrorAnswer) -> CallToolResult {
     let body = spec.error_body(&error);
     let mut meta = JsonObject::new();
     meta.insert(

@@ -1,16 +1,14 @@
 //! What all clients of one adapter share, and the two eras of the protocol.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rmcp::model::{Implementation, MetaObject, ServerConfig};
 use serde_json::{Value, json};
-use tabellion_runtime::{Environment, calls::CallStore};
+use tabellion_gateway::Gateway;
 
 use super::{
-    approval::{ApprovalPolicy, Approvals},
-    caller::LocalCaller,
-    calls::Calls,
-    catalog::Catalog,
+    approval::Approvals,
+    lists::{self, Lists},
 };
 
 /// Key in `_meta` of a result: its server, since 2026-07-28.
@@ -29,16 +27,10 @@ pub struct ServerInfo {
 
 /// State that all clients share.
 pub(super) struct Shared {
-    pub(super) catalog: Catalog,
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) lists: Lists,
     pub(super) approvals: Arc<Approvals>,
-    pub(super) calls: Calls,
     pub(super) config: ServerConfig,
-    /// What the server knows that no request says.
-    pub(super) environment: OnceLock<Arc<dyn Environment>>,
-    /// What is kept of the calls of contracts that want it.
-    pub(super) call_store: OnceLock<Arc<dyn CallStore>>,
-    /// The caller on standard input and output.
-    pub(super) local_caller: OnceLock<LocalCaller>,
     /// Value of [`SERVER_INFO`] in `_meta` of results since 2026-07-28.
     signature: Value,
 }
@@ -53,19 +45,16 @@ pub(super) enum Era {
 }
 
 impl Shared {
-    pub(super) fn new(catalog: Catalog, info: ServerInfo, approval: ApprovalPolicy) -> Self {
+    pub(super) fn new(gateway: Arc<Gateway>, info: ServerInfo) -> Self {
         let signature = json!({ "name": info.name, "version": info.version });
         let server = Implementation::new(info.name, info.version);
-        let mut config = ServerConfig::new(catalog.capabilities()).with_server_info(server);
+        let mut config = ServerConfig::new(lists::capabilities(gateway.catalog())).with_server_info(server);
         config.instructions = info.instructions;
         Self {
-            catalog,
-            approvals: Arc::new(Approvals::new(approval)),
-            calls: Calls::default(),
+            lists: Lists::new(gateway.catalog()),
+            approvals: Arc::new(Approvals::new(gateway.approval().clone())),
+            gateway,
             config,
-            environment: OnceLock::new(),
-            call_store: OnceLock::new(),
-            local_caller: OnceLock::new(),
             signature,
         }
     }

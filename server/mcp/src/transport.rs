@@ -10,9 +10,11 @@ use rmcp::{
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use tabellion_gateway::{Slot, WeakSlot};
+
 use super::{
     ending::{Ending, ServeError},
-    in_flight::{InFlight, Slot, WeakSlot},
+    in_flight::InFlight,
     lines::{Line, Lines, MAX_LENGTH},
     message::{self, Incoming},
     output::Output,

@@ -1,18 +1,16 @@
 //! The client as the caller of a call: it can cancel, and receives progress if its request has a progress token.
 
 use std::{
-    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use futures_util::FutureExt as _;
 use rmcp::{
     Peer, RoleServer,
     model::{ProgressNotificationParam, ProgressToken},
     service::RequestContext,
 };
-use tabellion_runtime::{Caller, Progress, Rejection};
+use tabellion_runtime::{Caller, Progress};
 use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -60,25 +58,13 @@ pub(super) fn client(cx: &RequestContext<RoleServer>) -> (Arc<WaitingClient>, Pr
 }
 
 impl ProgressReports {
-    /// Sends progress notifications until `answer` resolves. `name` is for the log.
-    pub(super) async fn until<T>(
-        self,
-        name: &'static str,
-        answer: impl Future<Output = Result<T, Rejection>>,
-    ) -> Result<T, Rejection> {
-        // rmcp would never answer a request whose handler panicked. No state of the future is used afterwards.
-        let answer = AssertUnwindSafe(answer).catch_unwind().await;
+    /// Sends none after this.
+    pub(super) async fn end(self) {
         if let Some((end, reports)) = self.0 {
             drop(end);
             // A panic there has been logged, and does not prevent an answer.
             let _ = reports.await;
         }
-        answer.unwrap_or_else(|_| {
-            Err(Rejection::Breach {
-                tool: name,
-                detail: "the implementation panicked".into(),
-            })
-        })
     }
 }
 

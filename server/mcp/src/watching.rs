@@ -7,10 +7,9 @@ use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Durati
 use futures_util::FutureExt as _;
 use rmcp::{Peer, RoleServer, model::ResourceUpdatedNotificationParam};
 use serde_json::Value;
+use tabellion_gateway::FoundResource;
 use tabellion_runtime::{Contract, ResourceSpec};
 use tokio::task::{AbortHandle, JoinSet};
-
-use super::catalog::FoundResource;
 
 /// Maximum number of resources that a session can subscribe to.
 pub(super) const MAX_WATCHED: usize = 256;

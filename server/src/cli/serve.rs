@@ -11,13 +11,13 @@ use clap::{
     Args, ValueEnum,
     builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser as _},
 };
+use tabellion_gateway::{ApprovalMode, Offer};
 use tabellion_http::{
     keys::Scope,
     oauth::{Issuer, PublicUrl},
     rates::RatePerMinute,
 };
 use tabellion_library::{CreateFolders, ExternalPolicy};
-use tabellion_mcp::{ApprovalMode, Offer};
 
 use crate::{
     contracts,

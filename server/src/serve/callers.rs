@@ -1,6 +1,6 @@
 //! Callers, for contracts that want to know them: who calls on standard input and output, and what HTTP needs.
 
-use tabellion_mcp::LocalCaller;
+use tabellion_gateway::LocalCaller;
 use tabellion_platform as platform;
 use tabellion_runtime::ContractSpec;
 

@@ -37,12 +37,13 @@ use crate::{
     data::DataFolder,
     provenance::{self, ServerEnvironment},
 };
+use tabellion_gateway::ApprovalPolicy;
 use tabellion_http::Downloads;
 use tabellion_library::{
     self as library, CreateFolders, Created, Library, OpenError,
     path::{LibraryPath, PathError},
 };
-use tabellion_mcp::{self as mcp, Adapter, ApprovalPolicy, ServerInfo};
+use tabellion_mcp::{self as mcp, Adapter, ServerInfo};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
 use tabellion_records::Records;
@@ -304,7 +305,7 @@ fn in_environment(
     options: &provenance::Options,
 ) -> Result<Vec<Opened>, provenance::ConfigError> {
     let given = opened.into_iter().map(|opened| {
-        let contracts = opened.adapter.contracts();
+        let contracts: Vec<_> = opened.adapter.gateway().catalog().contracts().collect();
         let environment = ServerEnvironment::new(options, &contracts, &opened.folders)?;
         let adapter = opened.adapter.with_environment(Arc::new(environment));
         Ok(Opened { adapter, ..opened })

@@ -2,13 +2,13 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use tabellion_gateway::{ApprovalMode, Offer};
 use tabellion_http::{
     keys::Scope,
     oauth::{Issuer, PublicUrl},
     rates::RatePerMinute,
 };
 use tabellion_library::{CreateFolders, ExternalPolicy};
-use tabellion_mcp::{ApprovalMode, Offer};
 
 use super::libraries::Named;
 use crate::provenance;

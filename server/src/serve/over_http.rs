@@ -179,7 +179,8 @@ fn check_address(address: SocketAddr) -> Result<(), String> {
 /// Returns what is served at a path. Clients know the server as `base`.
 fn mount(opened: Opened, base: &str) -> (String, Mount) {
     let path = libraries::path(opened.name.as_deref());
-    let endpoint = streamable::Endpoint::new(opened.adapter, streamable::Limits::default());
+    let endpoint =
+        streamable::Endpoint::new(opened.adapter, streamable::Limits::default()).at(&format!("{base}{path}"));
     let mount = Mount {
         name: opened.name.unwrap_or_default(),
         folders: opened.folders,
@@ -187,7 +188,8 @@ fn mount(opened: Opened, base: &str) -> (String, Mount) {
             Some(library) => counts(library.counts()),
             None => Box::new(LibraryCounts::default),
         },
-        endpoint: Arc::new(endpoint.at(&format!("{base}{path}"))),
+        rest: Mount::rest(&endpoint),
+        endpoint: Arc::new(endpoint),
         downloads: opened.downloads,
     };
     (path, mount)

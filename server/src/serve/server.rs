@@ -9,8 +9,9 @@ use std::{
     sync::Arc,
 };
 
+use tabellion_gateway::{ApprovalPolicy, Offer};
 use tabellion_library::{self as library, Library};
-use tabellion_mcp::{Adapter, ApprovalPolicy, Extension, Offer, ServerInfo};
+use tabellion_mcp::{Adapter, Extension, ServerInfo};
 use tabellion_platform::parent::Parent;
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, spec::RowsSpec};

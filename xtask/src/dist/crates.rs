@@ -131,7 +131,13 @@ fn an_unpublished_dependency_and_a_file_outside_are_problems() {
         .iter()
         .find(|(_, it)| name(it) == "tabellion-http")
         .unwrap();
-    let found = problems(folder, manifest, &["tabellion-platform", "tabellion-runtime"]);
+    let published = [
+        "tabellion-gateway",
+        "tabellion-platform",
+        "tabellion-rest",
+        "tabellion-runtime",
+    ];
+    let found = problems(folder, manifest, &published);
     assert_eq!(found, ["depends on `tabellion-mcp`, which is not published"]);
     let code = "include_str!(\"a.md\"), include_str!(\n    \"../../b.md\"\n)";
     let files = included(Path::new("/crate/src/main.rs"), code);

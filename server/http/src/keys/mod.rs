@@ -18,7 +18,7 @@ mod tests;
 
 use std::{sync::Arc, time::SystemTime};
 
-use tabellion_mcp::{Access, Grant};
+use tabellion_gateway::{Access, Grant};
 use tabellion_runtime::{Agent, Author, Identity, spec::ScopeWord};
 
 pub use api_key::ApiKey;

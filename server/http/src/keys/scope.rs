@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
-use tabellion_mcp::Access;
+use tabellion_gateway::Access;
 use tabellion_runtime::spec::ScopeWord;
 
 /// A permission, written `read`, `write` or `review` with `[:CONTRACT][@LIBRARY]`; without a contract or a library it covers all of them.

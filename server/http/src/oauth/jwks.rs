@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::jws::{self, Algorithm, Token};
-use tabellion_mcp::json;
+use tabellion_gateway::json;
 
 /// Why a text is not a usable key set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

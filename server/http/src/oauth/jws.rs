@@ -13,7 +13,7 @@ use super::{
     TokenError,
     jwks::{Key, Material},
 };
-use tabellion_mcp::json;
+use tabellion_gateway::json;
 
 /// Maximum size of a token, in bytes.
 const MAX_TOKEN_BYTES: usize = 16 << 10;

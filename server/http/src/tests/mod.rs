@@ -25,8 +25,8 @@ use super::{Credentials, Guard, Limits, Mount, OAuth, Site, serve};
 use crate::{keys::KeyRing, tls::Certificates};
 use tabellion_runtime::Contract;
 
+use tabellion_gateway::ApprovalPolicy;
 use tabellion_mcp::{
-    ApprovalPolicy,
     streamable::{self, Endpoint},
     testing::{Memory, NOTES, Origins, adapter},
 };
@@ -80,6 +80,7 @@ impl Server {
             name: "notes".into(),
             folders: vec![folder.path().into()],
             counts: Box::new(Default::default),
+            rest: Mount::rest(&endpoint),
             endpoint: Arc::new(endpoint),
             downloads: Some(Arc::new(downloads::OneFile(folder.path().into()))),
         };

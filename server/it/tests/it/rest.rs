@@ -7,12 +7,13 @@ use hyper::{Method, Request, body::Bytes};
 use serde_json::{Value, json};
 use tabellion::contracts::{self, Grounds};
 use tabellion_contracts::{braindrive_markdown::CONTRACT, brainforge};
+use tabellion_gateway::{Access, ApprovalPolicy, Gateway, Grant, Intake, Offer};
 use tabellion_library as library;
 use tabellion_mcp::{
-    Access, Adapter, ApprovalPolicy, Grant, Offer, ServerInfo,
-    rest::RestRequest,
+    Adapter, ServerInfo,
     streamable::{Endpoint, Limits},
 };
+use tabellion_rest::{Rest, RestRequest};
 use tabellion_runtime::{
     Agent, Answer, Author, BoxFuture, CallContext, Contract, ContractSpec, Identity, Rejection, schema,
     spec::{ErrorStatus, RestEndpoint, RestMethod, RestOperation, ScopeWord},
@@ -71,26 +72,27 @@ impl Contract for Faced {
     }
 }
 
-fn serve(root: &Path) -> Arc<Endpoint> {
+/// Serves a contract that declares endpoints.
+fn rest(contract: Arc<dyn Contract>, offer: Offer) -> Arc<Rest> {
+    let gateway = Gateway::new(vec![contract], offer, ApprovalPolicy::default());
+    let gateway = Arc::new(gateway.expect("no names clash"));
+    let rest = Rest::new(gateway, Arc::new(Intake::new(256)), None);
+    Arc::new(rest.expect("it declares endpoints"))
+}
+
+fn serve(root: &Path) -> Arc<Rest> {
     let library = library::Library::open(root, library::Options::default()).expect("a library");
     let grounds = Grounds {
         library: Some(Arc::new(library)),
         ..Grounds::default()
     };
     let (contract, _) = contracts::service(CONTRACT.id, &grounds).expect("a contract");
-    let info = ServerInfo {
-        name: "faced".into(),
-        version: "1".into(),
-        instructions: None,
-    };
-    let contracts: Vec<Arc<dyn Contract>> = vec![Arc::new(Faced(contract))];
-    let adapter = Adapter::new(contracts, Offer::Everything, info, ApprovalPolicy::default());
-    Arc::new(Endpoint::new(adapter.expect("no names clash"), Limits::default()))
+    rest(Arc::new(Faced(contract)), Offer::Everything)
 }
 
 /// Returns the status, the ETag and the body of the answer to a request.
 async fn ask(
-    endpoint: &Arc<Endpoint>,
+    rest: &Arc<Rest>,
     (is, tool): (RestOperation, &str),
     headers: &[(&str, String)],
     body: &Value,
@@ -106,7 +108,7 @@ async fn ask(
     }
     let body = Bytes::from(body.to_string());
     let request = request.header("content-length", body.len()).body(body);
-    let response = endpoint.answer_rest(RestRequest {
+    let response = rest.answer(RestRequest {
         path: asked.path_with(&[tool]),
         request: request.expect("a request"),
         name: "r1".into(),
@@ -117,7 +119,7 @@ async fn ask(
     let status = response.status().as_u16();
     let etag = response.headers().get("etag");
     let etag = etag.map(|etag| etag.to_str().expect("it is ASCII").to_owned());
-    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    let body = response.into_body();
     (status, etag, serde_json::from_slice(&body).expect("JSON"))
 }
 
@@ -241,7 +243,7 @@ impl Grant for Holder {
 
 /// The contract `brainforge` over a library, and what it says of its endpoints.
 struct Forge {
-    endpoint: Arc<Endpoint>,
+    rest: Arc<Rest>,
     described: Value,
 }
 
@@ -253,15 +255,9 @@ impl Forge {
             ..Grounds::default()
         };
         let (contract, _) = contracts::service(brainforge::CONTRACT.id, &grounds).expect("a contract");
-        let info = ServerInfo {
-            name: "forge".into(),
-            version: "1".into(),
-            instructions: None,
-        };
-        let adapter = Adapter::new(vec![contract], offer, info, ApprovalPolicy::default());
-        let endpoint = Arc::new(Endpoint::new(adapter.expect("no names clash"), Limits::default()));
-        let described = endpoint.openapi();
-        Self { endpoint, described }
+        let rest = rest(contract, offer);
+        let described = rest.openapi();
+        Self { rest, described }
     }
 
     /// Returns the status and the body of the answer to a request, which is checked against the description.
@@ -280,7 +276,7 @@ impl Forge {
             .body(body);
         let grant = by.map(|by| Arc::new(by) as Arc<dyn Grant>);
         let path = path.split('?').next().unwrap_or_default();
-        let response = self.endpoint.answer_rest(RestRequest {
+        let response = self.rest.answer(RestRequest {
             path: path.into(),
             request: request.expect("a request"),
             name: "r1".into(),
@@ -289,7 +285,7 @@ impl Forge {
         });
         let response = response.await;
         let status = response.status().as_u16();
-        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        let body = response.into_body();
         let body = serde_json::from_slice(&body).expect("JSON");
         if let Some(schema) = self.schema(method, path, status) {
             let schema = schema::compile(&schema).expect("a schema");
@@ -500,8 +496,14 @@ async fn what_endpoints_call_is_no_tool_of_mcp_and_changes_nothing_where_nothing
         .header("mcp-name", "instance.list")
         .body(Bytes::from(call.to_string()));
     let grant = owner().map(|by| Arc::new(by) as Arc<dyn Grant>);
-    let answer = forge
-        .endpoint
+    let info = ServerInfo {
+        name: "forge".into(),
+        version: "1".into(),
+        instructions: None,
+    };
+    let adapter = Adapter::over(forge.rest.gateway().clone(), info);
+    let endpoint = Endpoint::new(adapter, Limits::default());
+    let answer = endpoint
         .answer(request.expect("a request"), "r2".into(), grant, None)
         .await;
     let body = answer.into_body().collect().await.expect("a body").to_bytes();

@@ -24,7 +24,7 @@ pub(super) struct SessionApprover {
 
 impl Approver for SessionApprover {
     fn insists_on(&self, tool: &ToolSpec) -> bool {
-        self.request.approvals.are_needed_for(tool)
+        self.request.insists_on(tool)
     }
 
     fn decide<'a>(&'a self, proposal: &'a Proposal) -> BoxFuture<'a, Decision> {

@@ -9,7 +9,7 @@ mod asking;
 mod question;
 mod sealed;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use rmcp::{
     RoleServer,
@@ -17,53 +17,18 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
+use tabellion_gateway::{ApprovalPolicy, RequestOrigin};
 use tabellion_runtime::{Approver, Decision, Proposal, Shows, ToolSpec};
 use tokio::sync::Semaphore;
 
 use asking::SessionApprover;
 use sealed::{Seals, StatelessApprover};
 
-use super::request_origin;
-
 /// Upper bound of calls that wait for a person. Each is a request in flight, and enough slots must be left to read the
 /// person's answers.
 const MAX_WAITING: usize = 64;
-/// Default time limit of an approval.
-const APPROVAL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// Key of the question and of its answer in a repeated call.
 const QUESTION: &str = "approval";
-
-/// The operator's policy on approvals.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApprovalPolicy {
-    /// What to do with calls that need approval.
-    pub mode: ApprovalMode,
-    /// Names of tools, and labels of operations, that need approval although their contract does not ask for it.
-    pub tools: BTreeSet<String>,
-    /// Time limit for the person. Afterwards the approval is void.
-    pub timeout: Duration,
-}
-
-impl Default for ApprovalPolicy {
-    fn default() -> Self {
-        Self {
-            mode: ApprovalMode::Prompt,
-            tools: BTreeSet::new(),
-            timeout: APPROVAL_TIMEOUT,
-        }
-    }
-}
-
-/// What to do with calls that need approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ApprovalMode {
-    /// The client asks its person. If the client can't, the call is refused.
-    Prompt,
-    /// The client asks its person. If the client can't, the call is granted.
-    Auto,
-    /// The call is refused without asking.
-    Deny,
-}
 
 /// The approvals of one service.
 #[derive(Debug)]
@@ -89,12 +54,6 @@ impl Approvals {
             policy,
             waiting: Semaphore::new(MAX_WAITING),
         }
-    }
-
-    /// Returns true if calls of this tool need approval.
-    pub(super) fn are_needed_for(&self, tool: &ToolSpec) -> bool {
-        let is_named = |name| self.policy.tools.contains(name);
-        tool.approval.is_some() || is_named(tool.name) || is_named(tool.label())
     }
 
     /// Returns the approver of a call in a session: asks the client's person while the call waits.
@@ -160,19 +119,13 @@ impl Approvals {
 impl ApprovalRequest {
     /// Returns the decision if no person is to be asked.
     fn decision_without_asking(&self, proposal: &Proposal) -> Option<Decision> {
-        let declined = |why: String| Some(Decision::Declined(why));
-        match self.approvals.policy.mode {
-            ApprovalMode::Deny => declined(
-                "calls that need a person's approval are refused: the server was started with `--approval deny`".into(),
-            ),
-            ApprovalMode::Auto if !self.can_show_forms => Some(Decision::Granted),
-            ApprovalMode::Prompt if !self.can_show_forms => declined(format!(
-                "`{}` needs a person's approval, and this client can't ask for it (no `elicitation`). Use a client \
-                 that can, or let the operator start the server with `--approval auto`",
-                self.tool.label()
-            )),
-            ApprovalMode::Prompt | ApprovalMode::Auto => question::too_long(proposal).map(Decision::Declined),
-        }
+        let policy = &self.approvals.policy;
+        let decision = policy.decision_without_asking(self.tool, self.can_show_forms);
+        decision.or_else(|| question::too_long(proposal).map(Decision::Declined))
+    }
+
+    fn insists_on(&self, tool: &ToolSpec) -> bool {
+        self.approvals.policy.covers(tool)
     }
 }
 
@@ -180,7 +133,8 @@ impl ApprovalRequest {
 fn call(tool: &ToolSpec, cx: &RequestContext<RoleServer>, arguments: &Value) -> Vec<u8> {
     let mut arguments = arguments.clone();
     arguments.sort_all_objects();
-    let caller = request_origin::grant(&cx.extensions).map(|grant| grant.identity());
+    let caller = cx.extensions.get::<RequestOrigin>();
+    let caller = caller.and_then(|origin| Some(origin.grant.as_ref()?.identity()));
     json!([tool.label(), arguments, caller]).to_string().into_bytes()
 }
 

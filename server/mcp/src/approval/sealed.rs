@@ -148,7 +148,7 @@ impl StatelessApprover {
 
 impl Approver for StatelessApprover {
     fn insists_on(&self, tool: &ToolSpec) -> bool {
-        self.request.approvals.are_needed_for(tool)
+        self.request.insists_on(tool)
     }
 
     fn decide<'a>(&'a self, proposal: &'a Proposal) -> BoxFuture<'a, Decision> {

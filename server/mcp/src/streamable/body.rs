@@ -13,7 +13,7 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use hyper::body::{Bytes, Frame, SizeHint};
 
 use super::stream::{Event, Reader};
-use crate::access::Grant;
+use tabellion_gateway::Grant;
 
 /// Interval of keep-alive comments on a silent stream, so that proxies keep it open, and of checks that its reader's grant is
 /// still valid.

@@ -14,7 +14,10 @@ use rmcp::{
 use tokio::sync::mpsc;
 
 use super::{routes::Routes, stream::Stream};
-use crate::{adapter::Adapter, ending::Ending, in_flight::Slot, request_origin::RequestOrigin};
+use tabellion_gateway::{RequestOrigin, Slot};
+use tokio_util::sync::CancellationToken;
+
+use crate::{adapter::Adapter, ending::Ending};
 
 /// Upper bound of a client's messages that wait for rmcp.
 const INBOX_CAPACITY: usize = 64;
@@ -45,19 +48,19 @@ struct Posts {
 
 impl Conversation {
     /// Starts a session, which ends with `all` at the latest.
-    pub(super) fn session(adapter: Adapter, all: &Arc<Ending>) -> Self {
+    pub(super) fn session(adapter: Adapter, all: &CancellationToken) -> Self {
         Self::begin(adapter, all, false)
     }
 
     /// Starts a conversation of one request.
-    pub(super) fn single(adapter: Adapter, all: &Arc<Ending>) -> Self {
+    pub(super) fn single(adapter: Adapter, all: &CancellationToken) -> Self {
         Self::begin(adapter, all, true)
     }
 
-    fn begin(adapter: Adapter, all: &Arc<Ending>, single: bool) -> Self {
+    fn begin(adapter: Adapter, all: &CancellationToken, single: bool) -> Self {
         let (inbox, messages) = mpsc::channel(INBOX_CAPACITY);
         let routes = Arc::new(Routes::new(single));
-        let ending = Arc::new(Ending::within(all.clone()));
+        let ending = Arc::new(Ending::within(all));
         let posts = Posts {
             inbox: messages,
             routes: routes.clone(),

@@ -9,7 +9,8 @@ use hyper::{
 };
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Map, Value};
-use tabellion_runtime::{ContractSpec, Identity, rates};
+use tabellion_gateway::{Budget, Gateway, Grant, Intake, RequestOrigin, Slot};
+use tabellion_runtime::{Identity, rates};
 
 use super::{
     body::Body,
@@ -20,14 +21,10 @@ use super::{
     stream::{Event, Reader},
 };
 use crate::{
-    access::{Budget, Grant},
     adapter::Adapter,
-    calls::Calls,
-    ending::Ending,
-    in_flight::{SharedSlots, Slot},
     message::{self, Incoming},
-    request_origin::{self, RequestOrigin},
-    shared::{Era, Shared},
+    render,
+    shared::Era,
 };
 
 /// An answer within this time is plain JSON. Otherwise a stream is opened, so that the client sees that its request arrived.
@@ -63,9 +60,8 @@ impl Default for Limits {
 pub struct Endpoint {
     adapter: Adapter,
     sessions: Sessions,
-    slots: SharedSlots,
+    intake: Arc<Intake>,
     limits: Limits,
-    ending: Arc<Ending>,
     url: Option<Arc<str>>,
 }
 
@@ -75,9 +71,8 @@ impl Endpoint {
         Self {
             adapter,
             sessions: Sessions::new(limits.sessions),
-            slots: SharedSlots::new(limits.in_flight),
+            intake: Arc::new(Intake::new(limits.in_flight)),
             limits,
-            ending: Arc::default(),
             url: None,
         }
     }
@@ -103,13 +98,14 @@ impl Endpoint {
             request: name,
             grant,
             url: self.url.clone(),
-            headers: self.read_headers(&head.headers),
+            headers: self
+                .gateway()
+                .catalog()
+                .read_headers(|name| head.headers.get_all(name).iter().map(HeaderValue::as_bytes)),
             budget,
-            is_rest: false,
-            awaited: None,
         };
         let answer = match head.method {
-            _ if !self.is_open() => Err(Refusal::busy("the server is stopping")),
+            _ if !self.intake.is_open() => Err(Refusal::busy("the server is stopping")),
             Method::POST => self.post(&head.headers, &body, origin).await,
             Method::GET => self.get(&head.headers, &origin),
             Method::DELETE => self.delete(&head.headers, &origin),
@@ -118,74 +114,24 @@ impl Endpoint {
         answer.unwrap_or_else(Response::from)
     }
 
-    /// Returns what all clients share.
-    pub(crate) fn shared(&self) -> &Shared {
-        self.adapter.shared()
+    /// Returns the contracts, and what all of their clients share.
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        self.adapter.gateway()
+    }
+
+    /// Returns the requests in flight, and whether further ones are accepted: of all that is served at this place.
+    pub fn intake(&self) -> &Arc<Intake> {
+        &self.intake
     }
 
     /// Returns the URL that clients have for the endpoint, if it is known.
-    pub(crate) fn url(&self) -> Option<&str> {
-        self.url.as_deref()
-    }
-
-    /// Returns the declarations of the contracts, in their order.
-    pub(crate) fn contracts(&self) -> impl Iterator<Item = &'static ContractSpec> {
-        self.adapter.contracts().into_iter()
-    }
-
-    /// Returns true if clients are offered this tool.
-    pub(crate) fn offers(&self, tool: &str) -> bool {
-        self.adapter.offers(tool)
-    }
-
-    /// Returns the tools of a contract that clients are offered, as they are listed over REST.
-    pub(crate) fn listed(&self, contract: &ContractSpec) -> Value {
-        self.adapter.listed(contract)
-    }
-
-    /// Returns the names of the headers that a contract reads, beside those of HTTP and MCP.
-    pub fn headers(&self) -> impl Iterator<Item = &'static str> {
-        self.adapter.headers()
-    }
-
-    /// Returns the values of these headers in a request. What is not text is no value.
-    pub(crate) fn read_headers(&self, headers: &HeaderMap) -> Arc<[(String, String)]> {
-        let values = self.headers().flat_map(|name| {
-            let values = headers.get_all(name).iter();
-            let values = values.filter_map(|value| str::from_utf8(value.as_bytes()).ok());
-            values.map(move |value| (name.to_owned(), value.to_owned()))
-        });
-        values.collect()
-    }
-
-    /// Refuses further requests, and releases those that wait for a person or for notifications.
-    pub fn end(&self) {
-        self.ending.ask();
-    }
-
-    /// Waits until no request is in flight.
-    pub async fn idle(&self) {
-        self.slots.idle().await;
-    }
-
-    /// Returns true if requests are accepted.
-    pub fn is_open(&self) -> bool {
-        !self.ending.is_asked()
-    }
-
-    /// Returns the number of requests in flight.
-    pub fn in_flight(&self) -> usize {
-        self.slots.in_use()
+    pub fn url(&self) -> Option<&Arc<str>> {
+        self.url.as_ref()
     }
 
     /// Returns the number of open sessions.
     pub fn sessions(&self) -> usize {
         self.sessions.count()
-    }
-
-    /// Returns the statistics of tool calls.
-    pub fn calls(&self) -> &Calls {
-        self.adapter.calls()
     }
 
     async fn post(
@@ -238,30 +184,10 @@ impl Endpoint {
         origin: RequestOrigin,
     ) -> Result<(Reader, CancelOnDrop), Refusal> {
         let slot = self.slot(&id, &origin)?;
-        let conversation = Conversation::single(self.adapter.for_another(), &self.ending);
+        let conversation = Conversation::single(self.adapter.for_another(), self.intake.closing());
         let asked = conversation.request(&id, request, Arrival { slot, origin }).await;
         let (_, stream) = asked.map_err(|error| Refusal::from((Some(id.clone()), error.into())))?;
         Ok((stream.read(None), CancelOnDrop { conversation, id }))
-    }
-
-    /// Returns the text of the answer to a stateless message that the server itself has made of a request.
-    pub(crate) async fn ask(
-        &self,
-        message: Map<String, Value>,
-        origin: RequestOrigin,
-    ) -> Result<Bytes, Refusal> {
-        let (id, request) = match message::envelope(message) {
-            Incoming::Request(id, request) => (id, request),
-            Incoming::Refused(id, error) => return Err((id, Box::new(error)).into()),
-            _ => unreachable!("a message of the server is a request"),
-        };
-        let (mut reader, _held) = self.begin_alone(id, *request, origin).await?;
-        while let Some(event) = reader.next().await {
-            if event.is_answer {
-                return Ok(event.message);
-            }
-        }
-        Err(Refusal::busy("the server is stopping"))
     }
 
     async fn in_session(
@@ -318,7 +244,10 @@ impl Endpoint {
         origin: RequestOrigin,
     ) -> Result<Response<Body>, Refusal> {
         let slot = self.slot(&id, &origin)?;
-        let session = Arc::new(Conversation::session(self.adapter.for_another(), &self.ending));
+        let session = Arc::new(Conversation::session(
+            self.adapter.for_another(),
+            self.intake.closing(),
+        ));
         let owner = owner(&origin).cloned();
         let arrival = Arrival { slot, origin };
         let asked = session.request(&id, request, arrival).await;
@@ -392,15 +321,8 @@ impl Endpoint {
 
     /// Takes a slot among the requests in flight.
     fn slot(&self, id: &RequestId, origin: &RequestOrigin) -> Result<Slot, Refusal> {
-        self.slots.take(owner(origin)).map_err(|slots| {
-            let whose = if slots == self.limits.in_flight {
-                ""
-            } else {
-                " of yours"
-            };
-            let why = format!("{slots} requests{whose} are being answered; try again");
-            Refusal::busy(why).of(Some(id.clone()))
-        })
+        let slot = self.intake.take(owner(origin));
+        slot.map_err(|why| Refusal::busy(why).of(Some(id.clone())))
     }
 }
 
@@ -493,7 +415,7 @@ fn refused(answer: &Event) -> Option<(StatusCode, HeaderName, HeaderValue)> {
     if let Some(seconds) = data[rates::RETRY_AFTER].as_u64() {
         return Some((StatusCode::TOO_MANY_REQUESTS, RETRY_AFTER, seconds.into()));
     }
-    if code != request_origin::FORBIDDEN {
+    if code != render::FORBIDDEN {
         return None;
     }
     let scope = data["scope"].as_str()?;

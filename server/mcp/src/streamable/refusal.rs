@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use hyper::{
-    HeaderMap, Response, StatusCode,
+    Response, StatusCode,
     header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER},
 };
 use rmcp::{
@@ -59,16 +59,11 @@ impl Refusal {
     }
 
     /// Returns what was wrong, and what to do.
-    pub(crate) fn why(&self) -> Why {
+    fn why(&self) -> Why {
         Why {
             message: (*self.error.message).into(),
             reason: self.reason,
         }
-    }
-
-    /// Returns the headers of the response, but for the body's.
-    pub(crate) fn headers(&self) -> HeaderMap {
-        self.headers.iter().cloned().collect()
     }
 
     /// Refuses a method other than `allowed`.
@@ -109,9 +104,9 @@ impl Refusal {
 #[derive(Debug, Clone)]
 pub struct Why {
     /// A sentence for people.
-    pub(crate) message: Arc<str>,
+    pub message: Arc<str>,
     /// The reason in one word, for programs, if there is one.
-    pub(crate) reason: Option<&'static str>,
+    pub reason: Option<&'static str>,
 }
 
 impl From<Refused> for Refusal {

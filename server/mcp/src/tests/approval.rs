@@ -8,7 +8,8 @@ use super::{
     client::{Client, WAYS},
     page::Page,
 };
-use crate::{ApprovalMode, ApprovalPolicy, testing::adapter};
+use crate::testing::adapter;
+use tabellion_gateway::{ApprovalMode, ApprovalPolicy};
 
 const SESSION: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";

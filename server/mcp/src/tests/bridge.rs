@@ -62,9 +62,9 @@ pub(super) async fn serve(
         }
     }
     // Waits for the last answers, but not for endless streams.
-    bridge.endpoint.end();
+    bridge.endpoint.intake().close();
     while waiting.join_next().await.is_some() {}
-    bridge.endpoint.idle().await;
+    bridge.endpoint.intake().idle().await;
     while streams.join_next().await.is_some() {}
     Ok(())
 }

@@ -11,10 +11,11 @@ use tokio::{
 
 use super::{bridge, official};
 use crate::{
-    Adapter, ApprovalPolicy, ServeError, serve,
+    Adapter, ServeError, serve,
     streamable::{Endpoint, Limits},
     testing::{Memory, NOTES, RPC, adapter},
 };
+use tabellion_gateway::ApprovalPolicy;
 
 const NEWEST_WITH_SESSIONS: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";

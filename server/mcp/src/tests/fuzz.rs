@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex, split};
 
 use crate::{
-    ApprovalPolicy, json, serve,
+    serve,
     streamable::{Endpoint, Limits},
     testing::{Memory, NOTES, adapter},
 };
+use tabellion_gateway::{ApprovalPolicy, json};
 
 const STATELESS: &str = "2026-07-28";
 
@@ -153,7 +154,7 @@ async fn over_http(method: &str, headers: &[(&'static str, Vec<u8>)], body: &[u8
     let response = answered.unwrap();
     let status = response.status().as_u16();
     prop_assert!((200..500).contains(&status), "{status}");
-    endpoint.end();
+    endpoint.intake().close();
     let said = response.into_body().collect().await.unwrap().to_bytes();
     let answer = json::parse(&said);
     if status != 202 && method == "POST" {
@@ -162,7 +163,7 @@ async fn over_http(method: &str, headers: &[(&'static str, Vec<u8>)], body: &[u8
             "{status} {said:?}"
         );
     }
-    endpoint.idle().await;
+    endpoint.intake().idle().await;
     let done = answer.is_ok_and(|answer| answer["result"]["isError"] == false) && is_change(body);
     prop_assert_eq!(notes.kept().len(), usize::from(done), "{} {:?}", status, said);
     Ok(())

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use crate::{
-    ApprovalPolicy, ServeError, in_flight, serve,
+    ServeError, in_flight, serve,
     testing::{Memory, NOTES, adapter},
 };
+use tabellion_gateway::ApprovalPolicy;
 
 const MAX_IN_FLIGHT: usize = in_flight::MAX as usize;
 

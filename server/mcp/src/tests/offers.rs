@@ -10,9 +10,10 @@ use super::{
     page::{PROMPT, Page, RESOURCE, TEMPLATE},
 };
 use crate::{
-    Adapter, ApprovalPolicy, Kind, NameClash, Offer, ServerInfo,
+    Adapter, ServerInfo,
     testing::{Memory, NOTES, RPC, adapter},
 };
+use tabellion_gateway::{ApprovalPolicy, Kind, NameClash, Offer};
 
 fn page(way: &str) -> Client {
     serving(way, vec![Page::new()])

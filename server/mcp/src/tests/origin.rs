@@ -7,10 +7,10 @@ use tabellion_runtime::{BoxFuture, ContractSpec, Discovered, Environment, Transp
 
 use super::client::{Client, WAYS, converse};
 use crate::{
-    ApprovalPolicy,
     adapter::Adapter,
     testing::{Origins, adapter},
 };
+use tabellion_gateway::ApprovalPolicy;
 
 /// A server that is started in a mode.
 #[derive(Debug)]

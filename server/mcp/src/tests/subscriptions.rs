@@ -9,7 +9,8 @@ use super::{
     client::{Client, WAYS},
     page::{Page, URI},
 };
-use crate::{ApprovalPolicy, adapter::MAX_SUBSCRIPTIONS, testing::adapter};
+use crate::{adapter::MAX_SUBSCRIPTIONS, testing::adapter};
+use tabellion_gateway::ApprovalPolicy;
 
 const UPDATED: &str = "notifications/resources/updated";
 

@@ -12,7 +12,7 @@ use super::{
     authority::{Authority, ISSUER, claims, now},
     *,
 };
-use tabellion_mcp::{Access, Grant as _};
+use tabellion_gateway::{Access, Grant as _};
 use tabellion_runtime::Identity;
 
 use crate::keys::Validity;

@@ -32,7 +32,7 @@ async fn requests_beyond_the_limit_are_refused() {
     let ((first, second), ()) = tokio::join!(slow, others);
     assert_eq!((first.status.as_u16(), second.status.as_u16()), (200, 200));
     // Slots are free again once the handlers have finished.
-    let all = place.endpoint.idle();
+    let all = place.endpoint.intake().idle();
     all.await;
     assert_eq!(place.post(&session, call(3, "keep", "b")).await.status, 200);
     assert_eq!(place.notes.kept(), ["a", "a", "b"]);
@@ -78,7 +78,7 @@ async fn a_stopping_endpoint_finishes_requests_and_accepts_none() {
     };
     let ending = async {
         place.notes.has_begun(2).await;
-        place.endpoint.end();
+        place.endpoint.intake().close();
         for said in [
             place.post(&session, call(2, "keep", "x")).await,
             place.alone(2, "keep", "x").await,
@@ -86,7 +86,7 @@ async fn a_stopping_endpoint_finishes_requests_and_accepts_none() {
             assert_eq!(said.status, 503);
         }
         place.notes.open(2);
-        place.endpoint.idle().await;
+        place.endpoint.intake().idle().await;
     };
     let ((first, second), ()) = tokio::join!(slow, ending);
     assert_eq!(text(&first.json().await), "a");
@@ -126,7 +126,7 @@ async fn a_caller_has_at_most_half_of_the_requests_and_of_the_sessions() {
         place.notes.open(2);
     };
     let _ = tokio::join!(slow, meanwhile);
-    place.endpoint.idle().await;
+    place.endpoint.intake().idle().await;
     assert_eq!(ada.alone(4, "keep", "c").await.status, 200);
     assert_eq!(place.notes.kept(), ["b", "a", "a", "c"]);
     place.end().await;

@@ -25,10 +25,10 @@ use tokio::time::Instant;
 
 use super::page::Page;
 use crate::{
-    Access, ApprovalPolicy, Budget, Grant,
     streamable::{Body, Endpoint, Limits},
     testing::{Memory, NOTES, RPC, adapter},
 };
+use tabellion_gateway::{Access, ApprovalPolicy, Budget, Grant};
 
 const BOTH: &str = "application/json, text/event-stream";
 
@@ -269,8 +269,8 @@ impl Place {
     }
 
     async fn end(&self) {
-        self.endpoint.end();
-        self.endpoint.idle().await;
+        self.endpoint.intake().close();
+        self.endpoint.intake().idle().await;
     }
 }
 

@@ -1,16 +1,17 @@
-//! Makes a response of HTTP of an answer of MCP.
+//! Responses of HTTP to outcomes of calls.
 
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use hyper::{
     Response, StatusCode,
+    body::Bytes,
     header::{CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER},
 };
-use rmcp::model::ErrorCode;
 use serde_json::{Map, Value, json};
+use tabellion_gateway::{CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
 use tabellion_runtime::{
-    Contract, ContractSpec, ErrorAnswer, Failure, FailureKind,
+    Answer, Contract, ContractSpec, ErrorAnswer, Failure, FailureKind,
     auth::REASON,
     calls::{EXECUTION, Execution, ExecutionStatus, SESSION},
     context::{BASE, CHANGE, COMMIT, GATES},
@@ -19,23 +20,24 @@ use tabellion_runtime::{
     rates,
 };
 
-use crate::{render, request_origin, shared, streamable::Body};
-
 /// Member of an execution: what its tool's gates said.
 const COMPLIANCE: &str = "constitutional_compliance";
 /// The reason of an execution whose server has ended.
 const INTERRUPTED: &str = "interrupted";
 
-/// Returns the response to a call, from the text of its answer.
+/// Returns the response to a call of a tool.
 pub(super) fn execution(
     contract: &'static ContractSpec,
     tool: &str,
     begun: SystemTime,
-    answer: &[u8],
-) -> Response<Body> {
-    let CallResult { value, meta } = match result(contract, answer) {
-        Ok(result) => result,
-        Err(refusal) => return *refusal,
+    outcome: Result<Answer, CallError>,
+) -> Response<Bytes> {
+    let Answer {
+        response: value,
+        meta,
+    } = match outcome {
+        Ok(answer) => answer,
+        Err(error) => return self::error(contract, error),
     };
     let etag = etag(&meta);
     let ended = SystemTime::now();
@@ -55,7 +57,6 @@ pub(super) fn execution(
 
 /// Adds what else was said of an answer, by `_meta` key, to its execution.
 fn say(execution: &mut Value, mut meta: Map<String, Value>) {
-    meta.remove(shared::SERVER_INFO);
     for (member, key) in [
         ("execution_id", EXECUTION),
         ("session_id", SESSION),
@@ -129,17 +130,21 @@ fn has_gates(contract: &ContractSpec, tool: &str) -> bool {
 }
 
 /// Returns the response for a failure that is no error of a tool.
-pub(super) fn failed(contract: &dyn Contract, failure: Failure) -> Response<Body> {
+pub(super) fn failed(contract: &dyn Contract, failure: Failure) -> Response<Bytes> {
     declared(contract.spec(), &contract.error_for(failure))
 }
 
 /// Returns the response for an error of the contract.
-pub(super) fn declared(contract: &'static ContractSpec, error: &ErrorAnswer) -> Response<Body> {
+pub(super) fn declared(contract: &'static ContractSpec, error: &ErrorAnswer) -> Response<Bytes> {
     with_status(contract, error, StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// Returns the response for an error of the contract, with `fallback` for a status if the contract does not say one.
-fn with_status(contract: &'static ContractSpec, error: &ErrorAnswer, fallback: StatusCode) -> Response<Body> {
+fn with_status(
+    contract: &'static ContractSpec,
+    error: &ErrorAnswer,
+    fallback: StatusCode,
+) -> Response<Bytes> {
     let status = contract
         .status(error)
         .and_then(|it| StatusCode::from_u16(it).ok());
@@ -148,7 +153,7 @@ fn with_status(contract: &'static ContractSpec, error: &ErrorAnswer, fallback: S
 }
 
 /// Adds the time to wait that the details of an error say, if they say one.
-fn with_retry_after(mut response: Response<Body>, details: &Map<String, Value>) -> Response<Body> {
+fn with_retry_after(mut response: Response<Bytes>, details: &Map<String, Value>) -> Response<Bytes> {
     let seconds = details.get(rates::RETRY_AFTER).and_then(Value::as_u64);
     if let Some(seconds) = seconds {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
@@ -156,15 +161,19 @@ fn with_retry_after(mut response: Response<Body>, details: &Map<String, Value>) 
     response
 }
 
-/// Returns the response to a call that answers with its result alone, from the text of its answer.
-pub(super) fn plain(contract: &'static ContractSpec, status: StatusCode, answer: &[u8]) -> Response<Body> {
-    match result(contract, answer) {
-        Ok(CallResult { value, meta }) => {
-            let mut response = json(status, &value);
-            response.headers_mut().extend(etag(&meta));
+/// Returns the response to a call that answers with its result alone.
+pub(super) fn plain(
+    contract: &'static ContractSpec,
+    status: StatusCode,
+    outcome: Result<Answer, CallError>,
+) -> Response<Bytes> {
+    match outcome {
+        Ok(answer) => {
+            let mut response = json(status, &answer.response);
+            response.headers_mut().extend(etag(&answer.meta));
             response
         }
-        Err(refusal) => *refusal,
+        Err(error) => self::error(contract, error),
     }
 }
 
@@ -174,55 +183,33 @@ fn etag(meta: &Map<String, Value>) -> Option<(HeaderName, HeaderValue)> {
     Some((ETAG, HeaderValue::from_str(&format!("\"{id}\"")).ok()?))
 }
 
-/// The structured result of a call, and its `_meta`.
-struct CallResult {
-    value: Value,
-    meta: Map<String, Value>,
-}
-
-/// Returns the result that an answer has; the response, if it is an error.
-fn result(contract: &'static ContractSpec, answer: &[u8]) -> Result<CallResult, Box<Response<Body>>> {
-    let mut answer: Value = serde_json::from_slice(answer).unwrap_or_default();
-    if answer.get("error").is_some() {
-        return Err(error(contract, answer["error"].take()).into());
-    }
-    let mut result = answer["result"].take();
-    let mut meta = match result["_meta"].take() {
-        Value::Object(meta) => meta,
-        _ => Map::new(),
+/// Returns the response for a call without an answer.
+fn error(contract: &'static ContractSpec, error: CallError) -> Response<Bytes> {
+    let (name, code, message, data) = match error {
+        CallError::Declared(error) => (Some(error.name), error.code, error.message, error.data),
+        CallError::NotOffered { message } => (None, INVALID_PARAMS, message, Map::new()),
+        CallError::Internal { data } => (None, INTERNAL_ERROR, CallError::INTERNAL.into(), data),
+        CallError::Forbidden { message, data } => {
+            return refused(contract, StatusCode::FORBIDDEN, &message, data);
+        }
+        CallError::TooMany { seconds } => {
+            let data = Map::from_iter([(rates::RETRY_AFTER.to_owned(), seconds.into())]);
+            let (status, message) = (StatusCode::TOO_MANY_REQUESTS, CallError::too_many(seconds));
+            return with_retry_after(refused(contract, status, &message, data.clone()), &data);
+        }
+        CallError::Approval(_) => {
+            let why = "a person must approve this call, who can't be asked over REST: make it over MCP";
+            return refused(contract, StatusCode::CONFLICT, why, Map::new());
+        }
     };
-    if let Some(data) = meta.remove(render::ERROR) {
-        let message = result["content"][0]["text"].take();
-        let code = data["code"].clone();
-        let named = json!({ "code": code, "message": message, "data": data["data"], "name": data["name"] });
-        return Err(error(contract, named).into());
-    }
-    if !result["structuredContent"].is_object() {
-        let why = "a person must approve this call, who can't be asked over REST: make it over MCP";
-        return Err(refused(contract, StatusCode::CONFLICT, why, Map::new()).into());
-    }
-    let value = result["structuredContent"].take();
-    Ok(CallResult { value, meta })
-}
-
-/// Returns the response for an error of JSON-RPC, or one that has a name beside.
-fn error(contract: &'static ContractSpec, error: Value) -> Response<Body> {
-    let code = error["code"].as_i64().and_then(|code| i32::try_from(code).ok());
-    let code = code.unwrap_or(ErrorCode::INTERNAL_ERROR.0);
-    let message = error["message"].as_str().unwrap_or_default().to_owned();
-    let data = error["data"].as_object().cloned().unwrap_or_default();
-    let named = error["name"].as_str();
-    let declared = contract.errors.iter().find(|declared| match named {
+    let fallback = match code {
+        INVALID_PARAMS | INVALID_REQUEST => StatusCode::UNPROCESSABLE_ENTITY,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let declared = contract.errors.iter().find(|declared| match name {
         Some(name) => declared.name == name,
         None => declared.code == code,
     });
-    // Contracts know what of theirs is refused; what is refused before has the codes of JSON-RPC and of HTTP.
-    let fallback = match ErrorCode(code) {
-        request_origin::FORBIDDEN => StatusCode::FORBIDDEN,
-        request_origin::TOO_MANY => StatusCode::TOO_MANY_REQUESTS,
-        ErrorCode::INVALID_PARAMS | ErrorCode::INVALID_REQUEST => StatusCode::UNPROCESSABLE_ENTITY,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    };
     let Some(declared) = declared else {
         let response = refused(contract, fallback, &message, data.clone());
         return with_retry_after(response, &data);
@@ -242,11 +229,11 @@ pub(super) fn refused(
     status: StatusCode,
     why: &str,
     details: Map<String, Value>,
-) -> Response<Body> {
+) -> Response<Bytes> {
     let error = contract.error_of(status.as_u16());
     let answer = ErrorAnswer {
         name: error.map_or(UNNAMED, |error| error.name),
-        code: error.map_or(ErrorCode::INVALID_REQUEST.0, |error| error.code),
+        code: error.map_or(INVALID_REQUEST, |error| error.code),
         message: why.to_owned(),
         data: details,
     };
@@ -254,8 +241,8 @@ pub(super) fn refused(
 }
 
 /// Returns a response of JSON.
-pub(super) fn json(status: StatusCode, body: &Value) -> Response<Body> {
-    let mut response = Response::new(Body::whole(body.to_string()));
+pub(super) fn json(status: StatusCode, body: &Value) -> Response<Bytes> {
+    let mut response = Response::new(body.to_string().into());
     *response.status_mut() = status;
     let media = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, media);
@@ -273,88 +260,76 @@ pub(super) fn written(time: SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
-    use http_body_util::BodyExt as _;
+    use tabellion_gateway::testing::{NOTES, RPC};
 
     use super::*;
-    use crate::testing::{NOTES, RPC};
 
-    /// Errors of JSON-RPC, as contracts with that channel and everything before contracts send them.
-    #[tokio::test]
-    async fn errors_of_json_rpc_have_a_status_and_the_usual_form() {
+    fn declared(name: &'static str, code: i32, data: Value) -> CallError {
+        CallError::Declared(ErrorAnswer {
+            name,
+            code,
+            message: "it says why".into(),
+            data: data.as_object().cloned().unwrap_or_default(),
+        })
+    }
+
+    #[test]
+    fn errors_have_a_status_and_the_usual_form() {
+        let too_many = || CallError::TooMany { seconds: 7 };
         for (contract, error, status, name, retry) in [
             (
                 &RPC,
-                json!({ "code": -32001, "message": "no such note", "data": { "path": "x" } }),
+                declared("NOT_FOUND", -32001, json!({ "path": "x" })),
                 404,
                 "NOT_FOUND",
                 None,
             ),
             (
                 &RPC,
-                json!({ "code": -32602, "message": "wrong" }),
+                CallError::NotOffered {
+                    message: "wrong".into(),
+                },
                 422,
                 "INVALID_REQUEST",
                 None,
             ),
             (
                 &RPC,
-                json!({ "code": -32005, "message": "often", "data": { "retryAfterSeconds": 7 } }),
+                declared("TOO_OFTEN", -32005, json!({ "retryAfterSeconds": 7 })),
                 429,
                 "TOO_OFTEN",
                 Some("7"),
             ),
-            (
-                &RPC,
-                json!({ "code": 429, "message": "often", "data": { "retryAfterSeconds": 7 } }),
-                429,
-                "TOO_OFTEN",
-                Some("7"),
-            ),
+            (&RPC, too_many(), 429, "TOO_OFTEN", Some("7")),
+            (&NOTES, too_many(), 429, "TOO_OFTEN", Some("7")),
             (
                 &NOTES,
-                json!({ "code": 429, "message": "often", "data": { "retryAfterSeconds": 7 } }),
-                429,
-                "TOO_OFTEN",
-                Some("7"),
-            ),
-            (
-                &NOTES,
-                json!({ "code": 403, "message": "no", "data": { "scope": "write" } }),
+                CallError::Forbidden {
+                    message: "no".into(),
+                    data: Map::new(),
+                },
                 403,
                 "INVALID_REQUEST",
                 None,
             ),
             (
                 &NOTES,
-                json!({ "code": -32603, "message": "it failed" }),
+                CallError::Internal { data: Map::new() },
                 500,
                 UNNAMED,
                 None,
             ),
-            (&NOTES, json!({}), 500, UNNAMED, None),
         ] {
-            let text = json!({ "jsonrpc": "2.0", "id": 0, "error": error }).to_string();
-            let response = execution(contract, "echo", SystemTime::now(), text.as_bytes());
-            assert_eq!(response.status(), status, "{error}");
+            let case = format!("{error:?}");
+            let response = execution(contract, "echo", SystemTime::now(), Err(error));
+            assert_eq!(response.status(), status, "{case}");
             let header = response
                 .headers()
                 .get(RETRY_AFTER)
                 .map(|value| value.to_str().unwrap());
-            assert_eq!(header, retry, "{error}");
-            let body = response.into_body().collect().await.unwrap().to_bytes();
-            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(header, retry, "{case}");
+            let body: Value = serde_json::from_slice(response.body()).unwrap();
             assert_eq!(body["error"]["code"], name, "{body}");
-            assert_eq!(
-                body["error"]["message"],
-                error.get("message").cloned().unwrap_or(json!(""))
-            );
         }
-    }
-
-    #[test]
-    fn a_question_to_a_person_can_not_be_asked() {
-        let text = json!({ "result": { "resultType": "input_required", "inputRequests": {} } }).to_string();
-        let response = execution(&NOTES, "keep", SystemTime::now(), text.as_bytes());
-        assert_eq!(response.status(), StatusCode::CONFLICT);
     }
 }

@@ -42,7 +42,7 @@ impl Calls {
     }
 
     /// Counts a call of `tool`. Calls of unknown tools are not counted, because their names are unbounded.
-    pub(super) fn count(&self, tool: &'static str, outcome: &Result<Answer, Rejection>, duration: Duration) {
+    pub(crate) fn count(&self, tool: &'static str, outcome: &Result<Answer, Rejection>, duration: Duration) {
         let outcome = match outcome {
             Ok(_) => "ok",
             Err(Rejection::Declared(error)) => error.name,

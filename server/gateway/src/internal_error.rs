@@ -12,8 +12,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use rmcp::{ErrorData, model::ErrorCode};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use tracing::Span;
 
 /// Member of an error's `data` with the id.
@@ -25,11 +24,11 @@ const INTERNAL: &str = "internal";
 
 /// The id of a request in the log, which no other request of this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RequestId(u64, u64);
+pub(crate) struct RequestId(u64, u64);
 
 impl RequestId {
     /// Returns the next one.
-    pub(super) fn next() -> Self {
+    pub(crate) fn next() -> Self {
         static STARTED: LazyLock<u64> = LazyLock::new(|| {
             let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let micros = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
@@ -40,22 +39,15 @@ impl RequestId {
     }
 
     /// Returns the span of the request's lines in the log.
-    pub(super) fn span(self) -> Span {
+    pub(crate) fn span(self) -> Span {
         tracing::error_span!("request", id = %self)
     }
 
-    /// Adds the id to an error of the server's own, and logs that it was sent; other errors stay as they are.
-    pub(super) fn mark(self, what: &str, mut error: ErrorData) -> ErrorData {
-        if error.code != ErrorCode::INTERNAL_ERROR {
-            return error;
-        }
-        tracing::error!(request = %self, what, message = %error.message, "an internal error was answered");
-        let data = error.data.get_or_insert_with(|| json!({}));
-        if let Value::Object(data) = data {
-            data.entry(RULE).or_insert_with(|| INTERNAL.into());
-            data.insert(REQUEST_ID.into(), self.to_string().into());
-        }
-        error
+    /// Adds the id to the details of an error of the server's own, and logs that it was sent.
+    pub(crate) fn mark(self, name: &str, message: &str, data: &mut Map<String, Value>) {
+        tracing::error!(request = %self, what = name, message, "an internal error was answered");
+        data.entry(RULE).or_insert_with(|| INTERNAL.into());
+        data.insert(REQUEST_ID.into(), self.to_string().into());
     }
 }
 
@@ -67,24 +59,24 @@ impl fmt::Display for RequestId {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn internal_errors_alone_carry_the_id() {
+    fn marked_details_have_a_rule_and_the_id() {
         let id = RequestId::next();
         let text = id.to_string();
-        for (error, expected) in [
+        for (data, expected) in [
+            (json!({}), json!({ "rule": "internal", "requestId": text })),
             (
-                ErrorData::internal_error("x", None),
-                json!({ "rule": "internal", "requestId": text }),
-            ),
-            (
-                ErrorData::internal_error("x", Some(json!({ "rule": "busy", "retryAfterSeconds": 1 }))),
+                json!({ "rule": "busy", "retryAfterSeconds": 1 }),
                 json!({ "rule": "busy", "retryAfterSeconds": 1, "requestId": text }),
             ),
-            (ErrorData::invalid_params("x", None), Value::Null),
         ] {
-            assert_eq!(id.mark("tool", error).data.unwrap_or_default(), expected);
+            let mut data = data.as_object().cloned().unwrap_or_default();
+            id.mark("tool", "x", &mut data);
+            assert_eq!(Value::Object(data), expected);
         }
         assert_ne!(RequestId::next(), id);
     }

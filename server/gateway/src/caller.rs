@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use rmcp::{ErrorData, RoleServer, model::Extensions, service::RequestContext};
-use serde_json::Value;
 use tabellion_runtime::{
-    Agent, CallContext, ContractSpec, Identity, KnownCaller, auth,
+    Agent, CallContext, ContractSpec, Identity, KnownCaller,
     spec::{CallerKind, ScopeWord},
 };
 
 use crate::{
     access::Grant,
-    client_info,
-    request_origin::{self, FORBIDDEN, RequestOrigin},
-    shared::Shared,
+    origin::{self, Requester},
 };
 
 /// The caller on standard input and output.
@@ -87,66 +83,37 @@ impl LocalCaller {
 }
 
 /// Returns the caller of a request; `None` if the contract has no roles, or the caller is not known.
-pub(super) fn of(
-    shared: &Shared,
+pub(crate) fn known(
+    local: &LocalCaller,
     contract: &ContractSpec,
-    cx: &RequestContext<RoleServer>,
-) -> Option<Arc<KnownCaller>> {
-    let said = cx.client_info().map(client_info::brief);
-    let said = said.map(|client| Agent::said(Some(client.name), Some(client.version)));
-    let origin = cx.extensions.get::<RequestOrigin>();
-    known(shared, contract, origin, said.unwrap_or_default()).map(Arc::new)
-}
-
-/// Checks that the caller of a request may read a resource and be notified of its changes.
-pub(super) fn may_read(
-    shared: &Shared,
-    contract: &'static ContractSpec,
-    resource: &str,
-    request: &Extensions,
-) -> Result<(), ErrorData> {
-    let caller = known(shared, contract, request.get::<RequestOrigin>(), Agent::default());
-    auth::may_read(contract, resource, caller.as_ref())
-        .map_err(|failure| ErrorData::new(FORBIDDEN, failure.message, Some(Value::Object(failure.data))))
-}
-
-/// Returns the caller of a request that comes from `origin`, whose client says this of itself.
-pub(super) fn known(
-    shared: &Shared,
-    contract: &ContractSpec,
-    origin: Option<&RequestOrigin>,
-    said: Agent,
+    requester: &Requester<'_>,
 ) -> Option<KnownCaller> {
     let auth = contract.auth?;
-    let Some(origin) = origin else {
-        let local = shared.local_caller.get().cloned().unwrap_or_default();
-        return local.of(contract, said);
+    let program = requester.client.clone();
+    let program = program.map(|client| Agent::said(Some(client.name), Some(client.version)));
+    let program = program.unwrap_or_default();
+    let Some(origin) = requester.origin else {
+        return local.of(contract, program);
     };
     let grant: &dyn Grant = &**origin.grant.as_ref()?;
-    let (scopes, name) = (grant.scopes(contract.id), request_origin::holder(grant));
+    let (scopes, name) = (grant.scopes(contract.id), origin::holder(grant));
     let identity = grant.identity().clone();
     Some(match grant.agent() {
-        Some(agent) => KnownCaller::agent(auth, agent.or(said), identity, &name, scopes),
+        Some(agent) => KnownCaller::agent(auth, agent.or(program), identity, &name, scopes),
         None => KnownCaller::human(auth, identity, &name, scopes),
     })
 }
 
 /// Returns the caller's identity for a contract without roles; `None` over HTTP without authentication, where callers are not told apart.
-pub(super) fn identity(shared: &Shared, cx: &RequestContext<RoleServer>) -> Option<Identity> {
-    let program = cx.client_info().map(|client| client.name.clone());
-    match cx.extensions.get::<RequestOrigin>() {
-        Some(origin) => {
-            let grant = origin.grant.as_ref()?;
-            let agent = grant.agent();
-            let identity = grant.identity().clone();
-            Some(match agent {
-                Some(agent) => identity.with_agent(&agent.name.or(program).unwrap_or_default()),
-                None => identity,
-            })
-        }
-        None => {
-            let local = shared.local_caller.get().cloned().unwrap_or_default().identity();
-            Some(local.with_client(&program.unwrap_or_default()))
-        }
+pub(crate) fn identity(local: &LocalCaller, requester: &Requester<'_>) -> Option<Identity> {
+    let program = requester.client.as_ref().map(|client| client.name.clone());
+    if requester.origin.is_none() {
+        return Some(local.identity().with_client(&program.unwrap_or_default()));
     }
+    let grant = requester.grant()?;
+    let identity = grant.identity().clone();
+    Some(match grant.agent() {
+        Some(agent) => identity.with_agent(&agent.name.or(program).unwrap_or_default()),
+        None => identity,
+    })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::{HeaderMap, StatusCode};
 use tabellion_runtime::openapi::MAX_WAIT_SECONDS;
 
-use crate::streamable::Refusal;
+use crate::refusal::Refusal;
 
 /// How long a request waits by default.
 const WAIT: Duration = Duration::from_secs(30);

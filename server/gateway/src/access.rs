@@ -1,11 +1,11 @@
-//! The caller of a request and its permissions, as far as MCP needs to know them.
+//! The caller of a request and its permissions.
 //!
 //! A transport that authenticates its callers passes a [`Grant`] and a [`Budget`] with each request. The transport decides
 //! how a caller is authenticated and where a budget is kept.
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use rmcp::model::JsonObject;
+use serde_json::{Map, Value};
 use tabellion_runtime::{Agent, Author, Identity, ToolSpec, spec::ScopeWord};
 
 /// The kind of access that a request needs.
@@ -19,8 +19,8 @@ pub enum Access {
 
 impl Access {
     /// Returns the access that a call of `tool` needs. One that comes to no operation is refused to any caller.
-    pub(super) fn of(tool: &'static ToolSpec, arguments: Option<&JsonObject>) -> Self {
-        match tool.operation_of(arguments.unwrap_or(&JsonObject::new())) {
+    pub fn needed_by(tool: &'static ToolSpec, arguments: &Map<String, Value>) -> Self {
+        match tool.operation_of(arguments) {
             Some(operation) if operation.mutating => Self::Write,
             _ => Self::Read,
         }

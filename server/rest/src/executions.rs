@@ -7,7 +7,7 @@ use hyper::{
     body::Bytes,
     header::{HeaderName, HeaderValue, LOCATION},
 };
-use serde_json::{Map, Value};
+use tabellion_gateway::{Access, Awaited};
 use tabellion_runtime::{
     ContractSpec, Failure, FailureKind, KnownCaller,
     auth::REASON,
@@ -16,15 +16,16 @@ use tabellion_runtime::{
 };
 use tokio::{
     sync::watch,
-    task::JoinHandle,
     time::{Instant, sleep},
 };
 
-use super::{RestRequest, answer, counted, message, not_found, prefer, prefer::Preference};
 use crate::{
-    access::Access,
-    request_origin::{Awaited, RequestOrigin},
-    streamable::{Body, Endpoint, Refusal},
+    answer,
+    call::{self, Call, Ongoing},
+    prefer,
+    prefer::Preference,
+    refusal::Refusal,
+    rest::{Rest, RestRequest, counted, not_found},
 };
 
 /// Interval at which a request that waits for an execution looks at it.
@@ -33,72 +34,32 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 const CANCEL_WAIT: Duration = Duration::from_secs(30);
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
-/// A call that goes on in a task of its own, and is cancelled when this is dropped.
-struct Ongoing(Option<JoinHandle<Result<Bytes, Refusal>>>);
-
-impl Ongoing {
-    fn begin(endpoint: &Arc<Endpoint>, message: Map<String, Value>, origin: RequestOrigin) -> Self {
-        let endpoint = endpoint.clone();
-        Self(Some(tokio::spawn(
-            async move { endpoint.ask(message, origin).await },
-        )))
-    }
-
-    async fn answer(&mut self) -> Result<Bytes, Refusal> {
-        let Some(task) = &mut self.0 else {
-            return Err(not_found());
-        };
-        let answer = task.await;
-        self.0 = None;
-        // A panic has been logged.
-        answer.unwrap_or_else(|_| {
-            Err(Refusal::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "the server failed to answer; its log has details",
-            ))
-        })
-    }
-
-    /// Lets the call go on by itself.
-    fn release(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Ongoing {
-    fn drop(&mut self) {
-        if let Some(task) = &self.0 {
-            task.abort();
-        }
-    }
-}
-
-impl Endpoint {
+impl Rest {
     /// Calls the tool of this name.
     pub(super) async fn execute(
         self: &Arc<Self>,
-        contract: &'static ContractSpec,
         tool: &str,
         asked: RestRequest,
-    ) -> Result<Response<Body>, Refusal> {
+    ) -> Result<Response<Bytes>, Refusal> {
+        let contract = self.contract;
         let Some(tool) = contract.tool(tool).filter(|tool| self.offers(tool.name)) else {
             let names: Vec<_> = contract.tools.iter().map(|tool| tool.name).collect();
             let why = format!("there is no such tool; there are {}", names.join(", "));
             return Err(Refusal::new(StatusCode::NOT_FOUND, why));
         };
         let headers = asked.request.headers();
-        let message = message::call(tool, headers, asked.request.body())?;
+        let arguments = call::body(headers, asked.request.body())?;
         let preference = Preference::of(headers);
         let (begun, mut recorded) = watch::channel(None);
         let begun_at = std::time::SystemTime::now();
-        let origin = RequestOrigin {
+        let call = Call {
             awaited: contract.executions.map(|_| Awaited {
                 is_pending: preference.is_async,
                 begun,
             }),
-            ..self.origin(headers, &asked)
+            ..Call::new(tool, headers, arguments, self.origin(&asked))?
         };
-        let mut ongoing = Ongoing::begin(self, message, origin);
+        let mut ongoing = Ongoing::begin(self, call)?;
         let waited = async {
             let is_recorded = recorded.wait_for(Option::is_some).await.is_ok();
             if !is_recorded {
@@ -111,30 +72,29 @@ impl Endpoint {
         };
         tokio::select! {
             biased;
-            answer = ongoing.answer() => {
-                return Ok(answer::execution(contract, tool.name, begun_at, &answer?));
+            outcome = ongoing.outcome() => {
+                return Ok(answer::execution(contract, tool.name, begun_at, outcome));
             }
             () = waited => {}
         }
         let id = recorded.borrow().clone().unwrap_or_default();
         ongoing.release();
-        self.accepted(contract, &id, preference).await
+        self.accepted(&id, preference).await
     }
 
     /// Returns the answer to a request whose execution goes on.
-    async fn accepted(
-        &self,
-        contract: &'static ContractSpec,
-        id: &str,
-        preference: Preference,
-    ) -> Result<Response<Body>, Refusal> {
+    async fn accepted(&self, id: &str, preference: Preference) -> Result<Response<Bytes>, Refusal> {
         let execution = self.store()?.execution(id).await;
         let execution = execution.ok().flatten().ok_or_else(not_found)?;
-        let service = self.service(contract)?;
+        let service = self.service()?;
         let mut response = answer::json(StatusCode::ACCEPTED, &answer::recorded(&**service, execution));
         let headers = response.headers_mut();
-        if let Some(endpoint) = contract.endpoint(RestOperation::ExecutionGet) {
-            let place = format!("{}{}", self.url().unwrap_or_default(), endpoint.path_with(&[id]));
+        if let Some(endpoint) = self.contract.endpoint(RestOperation::ExecutionGet) {
+            let place = format!(
+                "{}{}",
+                self.url.as_deref().unwrap_or_default(),
+                endpoint.path_with(&[id])
+            );
             if let Ok(place) = HeaderValue::from_str(&place) {
                 headers.insert(LOCATION, place);
             }
@@ -148,18 +108,17 @@ impl Endpoint {
     /// Returns an execution, when it has ended or the request has waited for as long as it wants.
     pub(super) async fn execution(
         &self,
-        contract: &'static ContractSpec,
         endpoint: &RestEndpoint,
         id: &str,
         asked: RestRequest,
-    ) -> Result<Response<Body>, Refusal> {
+    ) -> Result<Response<Bytes>, Refusal> {
         counted(&asked, Access::Read)?;
-        let service = self.service(contract)?;
+        let service = self.service()?;
         let wait = prefer::of_query(asked.request.uri().query())?.or_else(|| {
             let preference = Preference::of(asked.request.headers());
             preference.says_wait.then_some(preference.wait)
         });
-        let found = self.find(contract, endpoint, id, &asked).await?;
+        let found = self.find(endpoint, id, &asked).await?;
         Ok(match found {
             Ok(found) => {
                 let found = self.until_over(found, wait.unwrap_or_default()).await?;
@@ -172,14 +131,13 @@ impl Endpoint {
     /// Cancels an execution.
     pub(super) async fn cancel(
         &self,
-        contract: &'static ContractSpec,
         endpoint: &RestEndpoint,
         id: &str,
         asked: RestRequest,
-    ) -> Result<Response<Body>, Refusal> {
+    ) -> Result<Response<Bytes>, Refusal> {
         counted(&asked, Access::Write)?;
-        let service = self.service(contract)?;
-        let found = match self.find(contract, endpoint, id, &asked).await? {
+        let service = self.service()?;
+        let found = match self.find(endpoint, id, &asked).await? {
             Ok(found) => found,
             Err(failure) => return Ok(answer::failed(&**service, failure)),
         };
@@ -199,14 +157,13 @@ impl Endpoint {
     /// Returns the execution with this id, if the caller may see it.
     async fn find(
         &self,
-        contract: &'static ContractSpec,
         endpoint: &RestEndpoint,
         id: &str,
         asked: &RestRequest,
     ) -> Result<Result<Execution, Failure>, Refusal> {
-        let caller = self.known(contract, asked)?;
+        let caller = self.caller(asked)?;
         Ok(match self.store()?.execution(id).await {
-            Ok(Some(found)) if may_see(&found, contract, endpoint, &caller) => Ok(found),
+            Ok(Some(found)) if may_see(&found, self.contract, endpoint, &caller) => Ok(found),
             Ok(_) => {
                 let message =
                     "there is no execution with this id, or it is not yours, or it is kept no longer";
@@ -219,7 +176,7 @@ impl Endpoint {
     /// Waits for an execution's end, but no longer than `wait` and not when the server stops.
     async fn until_over(&self, found: Execution, wait: Duration) -> Result<Execution, Refusal> {
         let (until, mut found) = (Instant::now() + wait, found);
-        while !found.end.status.is_over() && Instant::now() < until && self.is_open() {
+        while !found.end.status.is_over() && Instant::now() < until && self.intake.is_open() {
             sleep(LOOK_INTERVAL).await;
             let now = self.store()?.execution(&found.id).await;
             found = now.ok().flatten().unwrap_or(found);
@@ -228,7 +185,7 @@ impl Endpoint {
     }
 
     pub(super) fn store(&self) -> Result<&Arc<dyn CallStore>, Refusal> {
-        self.shared().call_store.get().ok_or_else(not_found)
+        self.gateway.call_store().ok_or_else(not_found)
     }
 }
 

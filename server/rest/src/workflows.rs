@@ -3,7 +3,9 @@
 //! A request becomes a call of what the contract declares for its endpoint ([`ContractSpec::calls`]): the path's variables, the query and the
 //! body are its arguments. From there on it is a call like that of a tool.
 
-use hyper::{Response, StatusCode};
+use std::sync::Arc;
+
+use hyper::{Response, StatusCode, body::Bytes};
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
     ContractSpec, ToolSpec, bpmn, openapi,
@@ -11,40 +13,42 @@ use tabellion_runtime::{
     workflow_calls::RoleNames,
 };
 
-use super::{RestRequest, answer, message, not_found};
-use crate::streamable::{Body, Endpoint, Refusal};
+use crate::{
+    answer,
+    call::{self, Call, Ongoing},
+    refusal::Refusal,
+    rest::{Rest, RestRequest, not_found},
+};
 
-impl Endpoint {
+impl Rest {
     /// Makes the call of an endpoint of this kind. `variables` are those of the path.
     pub(super) async fn call_workflow(
-        &self,
-        contract: &'static ContractSpec,
+        self: &Arc<Self>,
         is: RestOperation,
         variables: Vec<String>,
         asked: RestRequest,
-    ) -> Result<Response<Body>, Refusal> {
-        let call = contract.call_of(is).ok_or_else(not_found)?;
+    ) -> Result<Response<Bytes>, Refusal> {
+        let call = self.contract.call_of(is).ok_or_else(not_found)?;
         if !self.offers(call.name) {
             let why = "this server is read-only, so that nothing is started or completed here";
             return Err(Refusal::new(StatusCode::NOT_FOUND, why));
         }
         let (headers, query) = (asked.request.headers(), asked.request.uri().query());
         let mut arguments = if call.mutating {
-            message::body(headers, asked.request.body())?
+            call::body(headers, asked.request.body())?
         } else {
-            from_query(call, query.unwrap_or_default())?.into()
+            from_query(call, query.unwrap_or_default())?
         };
         for (member, value) in is.call_members().into_iter().flatten().zip(variables) {
-            if !arguments[*member].is_null() {
+            if arguments.get(*member).is_some_and(|value| !value.is_null()) {
                 let why = format!("`{member}` is in the path already: leave it out elsewhere");
                 return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why));
             }
-            arguments[*member] = value.into();
+            arguments.insert((*member).to_owned(), value.into());
         }
-        let message = message::of(call, headers, arguments)?;
-        let origin = self.origin(headers, &asked);
-        let text = self.ask(message, origin).await?;
-        Ok(answer::plain(contract, openapi::success_of(is), &text))
+        let call = Call::new(call, headers, arguments, self.origin(&asked))?;
+        let outcome = Ongoing::begin(self, call)?.outcome().await;
+        Ok(answer::plain(self.contract, openapi::success_of(is), outcome))
     }
 }
 

@@ -4,35 +4,41 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tabellion_runtime::{
-    CallContext, Connection, Contract, Rejection, ToolSpec, Violation,
-    calls::{NewExecution, RecordedCall, SESSION, SessionOf},
+    CallContext, Contract, Rejection, ToolSpec, Violation,
+    calls::{CallStore, NewExecution, RecordedCall, SESSION, SessionOf},
     openapi::SESSION_HEADER,
     pointer,
 };
+use tokio::sync::watch;
 
-use crate::{
-    render,
-    request_origin::RequestOrigin,
-    shared::{Era, Shared},
-};
+use crate::error;
 
-/// What is known of a call before it begins.
-pub(super) struct Asked<'a> {
-    pub(super) tool: &'static ToolSpec,
-    pub(super) arguments: &'a Value,
-    pub(super) era: Era,
-    pub(super) origin: Option<&'a RequestOrigin>,
+/// A request that waits for its execution rather than for the answer.
+#[derive(Debug, Clone)]
+pub struct Awaited {
+    /// Whether the request is answered before the call begins.
+    pub is_pending: bool,
+    /// Receives the execution's id when it is recorded.
+    pub begun: watch::Sender<Option<Arc<str>>>,
+}
+
+/// A call that is about to begin.
+pub(crate) struct Beginning<'a> {
+    pub(crate) tool: &'static ToolSpec,
+    pub(crate) arguments: &'a Value,
+    /// Whether its connection is a session, to which it belongs if it names none.
+    pub(crate) in_session: bool,
+    pub(crate) awaited: Option<Awaited>,
 }
 
 /// Records that a call begins, if its contract wants that.
 ///
 /// # Errors
 /// If it may not begin.
-pub(super) async fn begin(
-    shared: &Shared,
+pub(crate) async fn begin(
+    store: Option<&Arc<dyn CallStore>>,
     contract: &dyn Contract,
-    connection: &Connection,
-    asked: &Asked<'_>,
+    beginning: &Beginning<'_>,
     mut call: CallContext,
 ) -> Result<(Option<RecordedCall>, CallContext), Rejection> {
     let spec = contract.spec();
@@ -48,24 +54,28 @@ pub(super) async fn begin(
                 spec.id
             ),
         };
-        return Err(render::bad_conditions(spec, &[violation]));
+        return Err(error::invalid_conditions(spec, &[violation]));
     }
-    let (Some(store), Some(_)) = (shared.call_store.get(), spec.executions) else {
+    let (Some(store), Some(_)) = (store, spec.executions) else {
         return Ok((None, call));
     };
-    let awaited = asked.origin.and_then(|origin| origin.awaited.as_ref());
+    let awaited = beginning.awaited.as_ref();
+    let connection = call.origin.connection.clone();
     let new = NewExecution {
-        session: match (&call.session, asked.era) {
+        session: match (
+            &call.session,
+            connection.as_ref().filter(|_| beginning.in_session),
+        ) {
             (Some(id), _) => SessionOf::Named(id),
-            (None, Era::Session) => SessionOf::Connection(connection.id()),
-            (None, Era::Stateless) => SessionOf::Caller,
+            (None, Some(connection)) => SessionOf::Connection(connection.id()),
+            (None, None) => SessionOf::Caller,
         },
         is_pending: awaited.is_some_and(|awaited| awaited.is_pending),
         keeps_result: awaited.is_some(),
-        ..NewExecution::of(spec, asked.tool, &call, asked.arguments)
+        ..NewExecution::of(spec, beginning.tool, &call, beginning.arguments)
     };
     let (recorded, call) = RecordedCall::begin(store, contract, &new, &call).await?;
-    if let SessionOf::Connection(_) = new.session {
+    if let (SessionOf::Connection(_), Some(connection)) = (&new.session, &connection) {
         connection.opens_session();
     }
     if let Some(awaited) = awaited {

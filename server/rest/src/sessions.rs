@@ -1,7 +1,8 @@
 //! Sessions over REST: opened, renewed, ended.
 
-use hyper::{Response, StatusCode};
-use serde_json::{Value, json};
+use hyper::{Response, StatusCode, body::Bytes};
+use serde_json::{Map, Value, json};
+use tabellion_gateway::Access;
 use tabellion_runtime::{
     ContractSpec, KnownCaller,
     calls::{NotAdmitted, SessionRecord, refused},
@@ -9,33 +10,29 @@ use tabellion_runtime::{
     spec::SessionsSpec,
 };
 
-use super::{RestRequest, answer, counted, message, not_found};
 use crate::{
-    access::Access,
-    streamable::{Body, Endpoint, Refusal},
+    answer, call,
+    refusal::Refusal,
+    rest::{Rest, RestRequest, counted, not_found},
 };
 
 /// Maximum number of bytes of what a client says of itself.
 const MAX_CLIENT: usize = 4096;
 
-impl Endpoint {
+impl Rest {
     /// Opens a session.
-    pub(super) async fn open_session(
-        &self,
-        contract: &'static ContractSpec,
-        asked: RestRequest,
-    ) -> Result<Response<Body>, Refusal> {
+    pub(super) async fn open_session(&self, asked: RestRequest) -> Result<Response<Bytes>, Refusal> {
         counted(&asked, Access::Write)?;
-        let (caller, spec) = (self.known(contract, &asked)?, sessions(contract)?);
+        let (caller, spec) = (self.caller(&asked)?, sessions(self.contract)?);
         let said = match &asked.request.body()[..] {
             // It is optional, and clients without one say no media type.
-            [] => json!({}),
-            body => message::body(asked.request.headers(), body)?,
+            [] => Map::new(),
+            body => call::body(asked.request.headers(), body)?,
         };
-        let client = client(&said)?;
+        let client = client(said)?;
         let opened = self.store()?.open_session(spec, &caller.identity, &client).await;
-        self.answered(contract, &asked, opened, |mut session| {
-            session["tools"] = self.listed(contract)["tools"].take();
+        self.answered(&asked, opened, |mut session| {
+            session["tools"] = self.listed()["tools"].take();
             answer::json(StatusCode::CREATED, &session)
         })
     }
@@ -43,29 +40,21 @@ impl Endpoint {
     /// Counts the request as activity in a session.
     pub(super) async fn renew_session(
         &self,
-        contract: &'static ContractSpec,
         id: &str,
         asked: RestRequest,
-    ) -> Result<Response<Body>, Refusal> {
+    ) -> Result<Response<Bytes>, Refusal> {
         counted(&asked, Access::Read)?;
-        let (caller, spec) = self.holder(contract, &asked)?;
+        let (caller, spec) = self.holder(&asked)?;
         let renewed = self.store()?.renew_session(spec, &caller.identity, id).await;
-        self.answered(contract, &asked, renewed, |session| {
-            answer::json(StatusCode::OK, &session)
-        })
+        self.answered(&asked, renewed, |session| answer::json(StatusCode::OK, &session))
     }
 
     /// Ends a session.
-    pub(super) async fn end_session(
-        &self,
-        contract: &'static ContractSpec,
-        id: &str,
-        asked: RestRequest,
-    ) -> Result<Response<Body>, Refusal> {
+    pub(super) async fn end_session(&self, id: &str, asked: RestRequest) -> Result<Response<Bytes>, Refusal> {
         counted(&asked, Access::Read)?;
-        let (caller, spec) = self.holder(contract, &asked)?;
+        let (caller, spec) = self.holder(&asked)?;
         let ended = self.store()?.end_session(spec, &caller.identity, id).await;
-        self.answered(contract, &asked, ended, |session| {
+        self.answered(&asked, ended, |session| {
             let ended = json!({
                 "session_id": session["session_id"],
                 "status": session["status"],
@@ -75,21 +64,16 @@ impl Endpoint {
         })
     }
 
-    fn holder(
-        &self,
-        contract: &'static ContractSpec,
-        asked: &RestRequest,
-    ) -> Result<(KnownCaller, &'static SessionsSpec), Refusal> {
-        Ok((self.known(contract, asked)?, sessions(contract)?))
+    fn holder(&self, asked: &RestRequest) -> Result<(KnownCaller, &'static SessionsSpec), Refusal> {
+        Ok((self.caller(asked)?, sessions(self.contract)?))
     }
 
     fn answered(
         &self,
-        contract: &'static ContractSpec,
         asked: &RestRequest,
         session: Result<SessionRecord, NotAdmitted>,
-        answer: impl FnOnce(Value) -> Response<Body>,
-    ) -> Result<Response<Body>, Refusal> {
+        answer: impl FnOnce(Value) -> Response<Bytes>,
+    ) -> Result<Response<Bytes>, Refusal> {
         Ok(match session {
             Ok(session) => {
                 let method = asked
@@ -99,8 +83,8 @@ impl Endpoint {
                 answer(described(&session, method))
             }
             Err(refusal) => {
-                let service = self.service(contract)?;
-                answer::declared(contract, &refused(&**service, refusal))
+                let service = self.service()?;
+                answer::declared(self.contract, &refused(&**service, refusal))
             }
         })
     }
@@ -111,10 +95,9 @@ fn sessions(contract: &'static ContractSpec) -> Result<&'static SessionsSpec, Re
 }
 
 /// Returns what a request says of its client: its members `client_info` and `agent`.
-fn client(said: &Value) -> Result<Value, Refusal> {
+fn client(said: Map<String, Value>) -> Result<Value, Refusal> {
     let bad = |why: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
-    let members = said.as_object().into_iter().flatten();
-    for (name, value) in members {
+    for (name, value) in &said {
         let takes = match name.as_str() {
             "client_info" => ["client_type", "version"],
             "agent" => ["name", "version"],
@@ -134,10 +117,11 @@ fn client(said: &Value) -> Result<Value, Refusal> {
             return Err(bad(&why));
         }
     }
+    let said = Value::Object(said);
     if said.to_string().len() > MAX_CLIENT {
         return Err(bad("what the body says is too long"));
     }
-    Ok(said.clone())
+    Ok(said)
 }
 
 fn described(session: &SessionRecord, method: Method) -> Value {

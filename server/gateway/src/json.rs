@@ -6,9 +6,8 @@
 
 use std::{cell::Cell, fmt};
 
-use rmcp::model::RequestId;
 use serde::{
-    Deserialize as _, Deserializer,
+    Deserializer,
     de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Number, Value};
@@ -46,7 +45,7 @@ pub fn advice(text: &[u8], error: &serde_json::Error) -> Option<&'static str> {
 
 /// Returns the `id` of a message that can't be parsed, if it precedes the error, or if the error is only in a string's
 /// escapes, its encoding, or the depth.
-pub(super) fn readable_id(text: &[u8]) -> Option<RequestId> {
+pub fn readable_id(text: &[u8]) -> Option<Value> {
     let mut id = None;
     // Ignores errors: `id` is set if it was read before.
     let _ = IdOnly(&mut id).deserialize(&mut serde_json::Deserializer::from_slice(text));
@@ -127,7 +126,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
 }
 
 /// Reads a message's `id` and skips the rest, without recursion and without decoding strings.
-struct IdOnly<'a>(&'a mut Option<RequestId>);
+struct IdOnly<'a>(&'a mut Option<Value>);
 
 impl<'de> DeserializeSeed<'de> for IdOnly<'_> {
     type Value = ();
@@ -154,8 +153,7 @@ impl<'de> Visitor<'de> for IdOnly<'_> {
                 return Err(A::Error::custom("two ids"));
             } else {
                 let left = Cell::new(1);
-                let id = members.next_value_seed(Strict { left: &left })?;
-                *self.0 = Some(RequestId::deserialize(id).map_err(A::Error::custom)?);
+                *self.0 = Some(members.next_value_seed(Strict { left: &left })?);
             }
         }
         Ok(())

@@ -1,0 +1,327 @@
+//! One function from a call to its outcome, and the requests beside calls that contracts answer.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
+
+use futures_util::FutureExt as _;
+use serde_json::{Map, Value};
+use tabellion_runtime::{
+    Answer, Approver, CallContext, CallOrigin, Caller, Connection, Contract, ContractSpec, Environment,
+    ErrorChannel, KnownCaller, Rejection, ToolSpec, auth, calls::CallStore,
+};
+use tracing::Instrument as _;
+use uuid::Uuid;
+
+use crate::{
+    access::Access,
+    approval::ApprovalPolicy,
+    caller::{self, LocalCaller},
+    calls::Calls,
+    catalog::{Catalog, NameClash, Offer, Route},
+    error::{self, CallError, INTERNAL_ERROR},
+    internal_error::RequestId,
+    origin::Requester,
+    recording::{self, Awaited, Beginning},
+};
+
+/// Contracts, and everything that all of their clients share.
+pub struct Gateway {
+    catalog: Catalog,
+    approval: ApprovalPolicy,
+    calls: Calls,
+    environment: OnceLock<Arc<dyn Environment>>,
+    call_store: OnceLock<Arc<dyn CallStore>>,
+    local_caller: OnceLock<LocalCaller>,
+}
+
+/// A call of a tool.
+pub struct CallRequest<'a> {
+    /// Its arguments, by name.
+    pub arguments: Map<String, Value>,
+    /// Its caller, and where it comes from.
+    pub requester: Requester<'a>,
+    /// What it has in common with other calls of its client.
+    pub connection: Arc<Connection>,
+    /// Whether the connection is a session, to which the call belongs if it names none.
+    pub in_session: bool,
+    /// Set if the client waits for the call's execution rather than for its answer.
+    pub awaited: Option<Awaited>,
+    /// The waiting client: it can cancel, and may want progress.
+    pub client: Arc<dyn Caller>,
+    /// Makes its approver, if it needs one.
+    pub approver: MakeApprover<'a>,
+}
+
+/// Makes the approver of a call of a tool with these arguments.
+pub type MakeApprover<'a> = Box<dyn FnOnce(&'static ToolSpec, &Value) -> Arc<dyn Approver> + Send + 'a>;
+
+impl Gateway {
+    /// Creates a gateway to what `offer` permits of `contracts`, in their order.
+    ///
+    /// # Errors
+    /// If two contracts have a tool, resource or prompt of the same name.
+    pub fn new(
+        contracts: Vec<Arc<dyn Contract>>,
+        offer: Offer,
+        approval: ApprovalPolicy,
+    ) -> Result<Self, NameClash> {
+        Ok(Self {
+            catalog: Catalog::new(contracts, offer)?,
+            approval,
+            calls: Calls::default(),
+            environment: OnceLock::new(),
+            call_store: OnceLock::new(),
+            local_caller: OnceLock::new(),
+        })
+    }
+
+    /// Gives calls what the server knows that no request says. Only the first call of this has an effect.
+    pub fn set_environment(&self, environment: Arc<dyn Environment>) {
+        let _ = self.environment.set(environment);
+    }
+
+    /// Keeps calls in `store`, of contracts that want it. Only the first call of this has an effect.
+    pub fn set_call_store(&self, store: Arc<dyn CallStore>) {
+        let _ = self.call_store.set(store);
+    }
+
+    /// Says who calls on standard input and output. Only the first call of this has an effect.
+    pub fn set_local_caller(&self, caller: LocalCaller) {
+        let _ = self.local_caller.set(caller);
+    }
+
+    /// Returns everything that is offered.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Returns the policy on approvals.
+    pub fn approval(&self) -> &ApprovalPolicy {
+        &self.approval
+    }
+
+    /// Returns the statistics of tool calls.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
+    /// Returns the store of calls, if calls are kept.
+    pub fn call_store(&self) -> Option<&Arc<dyn CallStore>> {
+        self.call_store.get()
+    }
+
+    /// Returns the tool of this name.
+    ///
+    /// # Errors
+    /// If it is not offered.
+    pub fn tool(&self, name: &str) -> Result<&Route<ToolSpec>, CallError> {
+        self.catalog.tools.route(name).ok_or_else(|| {
+            if self.catalog.withholds(name) {
+                CallError::withheld(name)
+            } else {
+                CallError::unknown("tool", name)
+            }
+        })
+    }
+
+    /// Returns the tool of this name, or the call that a contract declares beside its tools.
+    ///
+    /// # Errors
+    /// If it is not offered.
+    pub fn tool_or_call(&self, name: &str) -> Result<&Route<ToolSpec>, CallError> {
+        self.tool(name)
+            .or_else(|error| self.catalog.call(name).ok_or(error))
+    }
+
+    /// Makes a call.
+    ///
+    /// # Errors
+    /// See [`CallError`]. Errors that are not [`Declared`](CallError::Declared) come before the contract, or in its place.
+    pub async fn call(&self, route: &Route<ToolSpec>, request: CallRequest<'_>) -> Result<Answer, CallError> {
+        let (contract, spec) = (&*route.contract, route.contract.spec());
+        // Arguments that choose no operation are the runtime's to refuse.
+        let tool = route.spec.operation_of(&request.arguments).unwrap_or(route.spec);
+        if self.catalog.withholds(tool.label()) {
+            return Err(CallError::withheld(tool.label()));
+        }
+        let access = Access::needed_by(route.spec, &request.arguments);
+        request.requester.allow(spec, access)?;
+        let arguments = Value::Object(request.arguments);
+        let approver = self
+            .approval
+            .covers(tool)
+            .then(|| (request.approver)(tool, &arguments));
+        let id = RequestId::next();
+        let outcome = async {
+            let call = CallContext {
+                approver,
+                origin: CallOrigin {
+                    connection: Some(request.connection),
+                    environment: self.environment.get().cloned(),
+                    ..request.requester.call_origin()
+                },
+                ..self.conditions(spec, &request.requester, request.client)?
+            };
+            let beginning = Beginning {
+                tool,
+                arguments: &arguments,
+                in_session: request.in_session,
+                awaited: request.awaited,
+            };
+            let (recorded, call) = recording::begin(self.call_store(), contract, &beginning, call).await?;
+            let answer = contract.call(&call, tool.name, arguments).instrument(id.span());
+            let outcome = caught(tool.name, answer).await;
+            match recorded {
+                Some(recorded) => recorded.end(contract, &call, outcome).await,
+                None => outcome,
+            }
+        };
+        let begun = Instant::now();
+        let outcome = outcome.await;
+        self.calls.count(tool.label(), &outcome, begun.elapsed());
+        outcome.map_err(|rejection| match rejection {
+            Rejection::UnknownTool => CallError::unknown("tool", tool.name),
+            Rejection::InputRequired(proposal) => CallError::Approval(proposal),
+            // As a result of its tool, it says itself what to do.
+            Rejection::Declared(error) if spec.error_channel == ErrorChannel::Result => {
+                CallError::Declared(error)
+            }
+            rejection => failure(spec, rejection, (id, tool.label())),
+        })
+    }
+
+    /// Returns the context of a request that is no call of a tool.
+    ///
+    /// # Errors
+    /// If its caller may not read, or its conditions are invalid.
+    pub fn reading(
+        &self,
+        spec: &'static ContractSpec,
+        requester: &Requester<'_>,
+        client: Arc<dyn Caller>,
+    ) -> Result<CallContext, CallError> {
+        requester.allow(spec, Access::Read)?;
+        let context = self.conditions(spec, requester, client);
+        context.map_err(|rejection| failure(spec, rejection, (RequestId::next(), spec.id)))
+    }
+
+    /// Returns the contract's answer to a request that is no call of a tool. `name` is for the log.
+    ///
+    /// # Errors
+    /// [`CallError::Declared`] and [`CallError::Internal`].
+    pub async fn read<T>(
+        &self,
+        spec: &ContractSpec,
+        name: &'static str,
+        answer: impl Future<Output = Result<T, Rejection>>,
+    ) -> Result<T, CallError> {
+        let id = RequestId::next();
+        let answer = caught(name, answer.instrument(id.span())).await;
+        answer.map_err(|rejection| failure(spec, rejection, (id, name)))
+    }
+
+    /// Returns the caller of a request; `None` if the contract has no roles, or the caller is not known.
+    pub fn known_caller(&self, spec: &ContractSpec, requester: &Requester<'_>) -> Option<KnownCaller> {
+        caller::known(&self.local_caller(), spec, requester)
+    }
+
+    /// Checks that the caller of a request may read a resource and be notified of its changes.
+    ///
+    /// # Errors
+    /// [`CallError::Forbidden`].
+    pub fn may_watch(
+        &self,
+        spec: &'static ContractSpec,
+        resource: &str,
+        requester: &Requester<'_>,
+    ) -> Result<(), CallError> {
+        requester.allow(spec, Access::Read)?;
+        // Notifications do not depend on the program that the caller uses.
+        let requester = Requester {
+            client: None,
+            ..requester.clone()
+        };
+        let caller = self.known_caller(spec, &requester);
+        auth::may_read(spec, resource, caller.as_ref()).map_err(|failure| CallError::Forbidden {
+            message: failure.message,
+            data: failure.data,
+        })
+    }
+
+    fn local_caller(&self) -> LocalCaller {
+        self.local_caller.get().cloned().unwrap_or_default()
+    }
+
+    /// Returns the caller and the conditions of a request.
+    fn conditions(
+        &self,
+        spec: &ContractSpec,
+        requester: &Requester<'_>,
+        client: Arc<dyn Caller>,
+    ) -> Result<CallContext, Rejection> {
+        let program = requester.client.as_ref();
+        let program = program.map(|client| format!("{}/{}", client.name, client.version));
+        let mut call = CallContext::from_meta(program, requester.meta)
+            .map_err(|violations| error::invalid_conditions(spec, &violations))?;
+        if let Some(grant) = requester.grant() {
+            call.author = Some(grant.author());
+            call.org = grant.org().map(Arc::from);
+            call.user = grant.user().map(Arc::from);
+        }
+        call.caller = self.known_caller(spec, requester).map(Arc::new);
+        call.identity = match &call.caller {
+            Some(caller) => Some(caller.identity.clone()),
+            None => caller::identity(&self.local_caller(), requester),
+        };
+        call.counted_as = requester.counted_as().cloned();
+        Ok(call.with_caller(client))
+    }
+}
+
+/// Returns a connection with an id that no other one has.
+pub fn connection() -> Arc<Connection> {
+    Arc::new(Connection::new(Uuid::new_v4().to_string()))
+}
+
+/// Answers for an implementation that panics. No state of the future is used afterwards.
+async fn caught<T>(
+    tool: &'static str,
+    answer: impl Future<Output = Result<T, Rejection>>,
+) -> Result<T, Rejection> {
+    let answer = AssertUnwindSafe(answer).catch_unwind().await;
+    answer.unwrap_or_else(|_| {
+        Err(Rejection::Breach {
+            tool,
+            detail: "the implementation panicked".into(),
+        })
+    })
+}
+
+/// Returns the error for a rejection. Errors of the server's own carry the request's id, and are logged.
+fn failure(spec: &ContractSpec, rejection: Rejection, (id, label): (RequestId, &str)) -> CallError {
+    let (name, detail) = match rejection {
+        Rejection::Declared(mut error) => {
+            if error.code == INTERNAL_ERROR {
+                id.mark(label, &error.message, &mut error.data);
+            }
+            return CallError::Declared(error);
+        }
+        Rejection::Breach { tool, detail } => (tool, detail),
+        Rejection::UnknownTool | Rejection::Unknown | Rejection::InputRequired(_) => {
+            ("", "a rejection that fits no request of this kind".into())
+        }
+    };
+    tracing::error!(
+        contract = spec.id,
+        name,
+        "the implementation broke its contract (detail: level debug)"
+    );
+    // May quote what a handler made of a note.
+    tracing::debug!(contract = spec.id, name, detail, "breach");
+    let mut data = Map::new();
+    id.mark(label, CallError::INTERNAL, &mut data);
+    CallError::Internal { data }
+}

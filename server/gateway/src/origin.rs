@@ -1,0 +1,148 @@
+//! Where requests come from: the transport's knowledge of them, beside what they say.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tabellion_runtime::{CallOrigin, ContractSpec, Transport, token_bucket::seconds};
+use tracing::Span;
+
+use crate::{
+    access::{Access, Budget, Grant},
+    error::CallError,
+};
+
+/// Ends the e-mail addresses of keys that were made without one.
+const MADE_UP: &str = ".localhost";
+/// Maximum length of a client's name and of its version, in bytes. The longest of known clients have 40.
+const MAX_CLIENT_BYTES: usize = 256;
+
+/// What a transport over HTTP knows about a request beside its message.
+#[derive(Debug, Clone)]
+pub struct RequestOrigin {
+    /// Name of the request in the log.
+    pub request: Arc<str>,
+    /// Caller and permissions; `None` without authentication, which permits everything.
+    pub grant: Option<Arc<dyn Grant>>,
+    /// The URL that clients have for the endpoint.
+    pub url: Option<Arc<str>>,
+    /// The headers of its HTTP request that a contract reads.
+    pub headers: Arc<[(String, String)]>,
+    /// Budget of the caller; `None` if requests are not limited.
+    pub budget: Option<Arc<dyn Budget>>,
+}
+
+impl RequestOrigin {
+    /// Returns the span of the request's lines in the log. It is at the highest level, so that it exists whatever the log's filter is.
+    pub fn span(&self) -> Span {
+        let caller = self.grant.as_ref().map(|grant| grant.identity().to_string());
+        tracing::error_span!("request", id = %self.request, caller)
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// If the caller has exhausted its budget.
+    pub fn count(&self, access: Access) -> Result<(), CallError> {
+        match self.budget.as_ref().map(|budget| budget.take(access)) {
+            Some(Err(wait)) => Err(CallError::TooMany {
+                seconds: seconds(wait),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A client's name and version, cut to a length that can be kept with sessions and written into commits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Client {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl Client {
+    /// Returns the client that says this of itself.
+    pub fn new(name: &str, version: &str) -> Self {
+        let cut = |text: &str| text[..text.floor_char_boundary(MAX_CLIENT_BYTES)].to_owned();
+        Self {
+            name: cut(name),
+            version: cut(version),
+        }
+    }
+}
+
+/// The caller of a request, and where it comes from.
+#[derive(Debug, Clone)]
+pub struct Requester<'a> {
+    /// What the transport knows; `None` on standard input and output.
+    pub origin: Option<&'a RequestOrigin>,
+    /// The program that asks, as it says itself.
+    pub client: Option<Client>,
+    /// The request's metadata: conditions, keys and provenance, by the names that MCP's `_meta` has.
+    pub meta: &'a Map<String, Value>,
+}
+
+impl Requester<'_> {
+    /// Returns the caller's permissions; `None` without authentication.
+    pub(crate) fn grant(&self) -> Option<&Arc<dyn Grant>> {
+        self.origin?.grant.as_ref()
+    }
+
+    /// Returns the name under which the caller is counted; `None` if callers are not told apart.
+    pub(crate) fn counted_as(&self) -> Option<&Arc<str>> {
+        let budget = self.origin?.budget.as_ref();
+        budget.map(|budget| budget.caller())
+    }
+
+    /// Returns where the request comes from, but for what its client's requests have in common.
+    pub(crate) fn call_origin(&self) -> CallOrigin {
+        let meta = Arc::new(self.meta.clone());
+        let Some(origin) = self.origin else {
+            return CallOrigin {
+                meta,
+                ..CallOrigin::default()
+            };
+        };
+        let holder = origin.grant.as_ref().map(|grant| holder(&**grant));
+        CallOrigin {
+            transport: Transport::Http,
+            url: origin.url.clone(),
+            meta,
+            headers: origin.headers.clone(),
+            holder: holder.map(Arc::from),
+            ..CallOrigin::default()
+        }
+    }
+
+    /// Checks that the caller has the scope that a request needs. Contracts that know their callers check it themselves.
+    ///
+    /// # Errors
+    /// If it has not.
+    pub fn allow(&self, contract: &ContractSpec, access: Access) -> Result<(), CallError> {
+        if contract.auth.is_some() {
+            return Ok(());
+        }
+        let Some(grant) = self.grant().filter(|grant| !grant.allows(contract.id, access)) else {
+            return Ok(());
+        };
+        let needed = access.as_str();
+        let message = format!(
+            "{} may not do this: it needs a key or a token with the scope `{needed}:{}`",
+            grant.author().name,
+            contract.id
+        );
+        let data = Map::from_iter([("scope".to_owned(), needed.into())]);
+        Err(CallError::Forbidden { message, data })
+    }
+}
+
+/// Returns the shown name of the holder of a key or a token: the address, or the name if there is no address.
+pub(crate) fn holder(grant: &dyn Grant) -> String {
+    let author = grant.author();
+    if author.email.ends_with(MADE_UP) {
+        author.name
+    } else {
+        author.email
+    }
+}

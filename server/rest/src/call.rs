@@ -1,0 +1,200 @@
+//! Calls as requests make them: read from head and body, and made in tasks of their own.
+
+use std::sync::Arc;
+
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{CONTENT_LENGTH, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH},
+};
+use serde_json::{Map, Value};
+use tabellion_gateway::{
+    Access, Awaited, CallError, CallRequest, Client, RequestOrigin, Requester, Slot, Unattended, connection,
+    json,
+};
+use tabellion_runtime::{
+    Answer, Caller, Progress, ToolSpec,
+    context::{IDEMPOTENCY_KEY, IF_BASE},
+    openapi::MAX_ETAG,
+};
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::Instrument as _;
+
+use crate::{
+    refusal::Refusal,
+    rest::{Rest, client},
+};
+
+const KEY: &str = "idempotency-key";
+
+/// A call that a request asks for.
+pub(super) struct Call {
+    pub(super) tool: &'static ToolSpec,
+    pub(super) arguments: Map<String, Value>,
+    pub(super) origin: RequestOrigin,
+    pub(super) client: Option<Client>,
+    /// Its conditions and its key, by the names that they have everywhere.
+    pub(super) meta: Map<String, Value>,
+    pub(super) awaited: Option<Awaited>,
+}
+
+impl Call {
+    /// Returns the call of a tool with these arguments.
+    ///
+    /// # Errors
+    /// If a condition in the headers can't be read.
+    pub(super) fn new(
+        tool: &'static ToolSpec,
+        headers: &HeaderMap,
+        arguments: Map<String, Value>,
+        origin: RequestOrigin,
+    ) -> Result<Self, Refusal> {
+        let mut meta = Map::new();
+        if let Some(key) = single(headers, KEY)? {
+            meta.insert(IDEMPOTENCY_KEY.into(), key.into());
+        }
+        if let Some(base) = base(headers)? {
+            meta.insert(IF_BASE.into(), base);
+        }
+        Ok(Self {
+            tool,
+            arguments,
+            origin,
+            client: client(headers),
+            meta,
+            awaited: None,
+        })
+    }
+
+    async fn make(self, rest: Arc<Rest>, _slot: Slot, client: Waiting) -> Result<Answer, CallError> {
+        let gateway = &rest.gateway;
+        self.origin.count(Access::needed_by(self.tool, &self.arguments))?;
+        let request = CallRequest {
+            arguments: self.arguments,
+            requester: Requester {
+                origin: Some(&self.origin),
+                client: self.client,
+                meta: &self.meta,
+            },
+            connection: connection(),
+            in_session: false,
+            awaited: self.awaited,
+            client: Arc::new(client),
+            approver: Box::new(|tool, _| Arc::new(Unattended::new(gateway.approval(), tool))),
+        };
+        gateway.call(gateway.tool_or_call(self.tool.name)?, request).await
+    }
+}
+
+/// A call that goes on in a task of its own, and is cancelled when this is dropped.
+pub(super) struct Ongoing {
+    task: JoinHandle<Result<Answer, CallError>>,
+    cancelling: DropGuard,
+}
+
+impl Ongoing {
+    /// Begins a call.
+    ///
+    /// # Errors
+    /// If too many requests are being answered.
+    pub(super) fn begin(rest: &Arc<Rest>, call: Call) -> Result<Self, Refusal> {
+        let caller = call.origin.grant.as_ref().map(|grant| grant.identity());
+        let slot = rest.intake.take(caller).map_err(Refusal::busy)?;
+        let (cancelled, span) = (CancellationToken::new(), call.origin.span());
+        let call = call.make(rest.clone(), slot, Waiting(cancelled.clone()));
+        Ok(Self {
+            // Its end does not depend on the client: a change is not left half made.
+            task: tokio::spawn(call.instrument(span)),
+            cancelling: cancelled.drop_guard(),
+        })
+    }
+
+    /// Waits for the outcome.
+    pub(super) async fn outcome(&mut self) -> Result<Answer, CallError> {
+        let outcome = (&mut self.task).await;
+        // A panic has been logged.
+        outcome.unwrap_or_else(|_| Err(CallError::Internal { data: Map::new() }))
+    }
+
+    /// Lets the call go on by itself.
+    pub(super) fn release(self) {
+        self.cancelling.disarm();
+    }
+}
+
+/// A client that waits for the answer to a call, and is told no progress.
+struct Waiting(CancellationToken);
+
+impl Caller for Waiting {
+    fn has_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    fn hear(&self, _: Progress) {}
+}
+
+/// Returns the object in the body of a request; an empty one if there is no body.
+///
+/// # Errors
+/// If the body is anything else.
+pub(super) fn body(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Refusal> {
+    if body.is_empty() && !headers.contains_key(CONTENT_LENGTH) {
+        return Ok(Map::new());
+    }
+    // A cross-origin page can't declare JSON without a CORS preflight.
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
+    if !kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
+        let why = "`Content-Type` must be application/json";
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+    }
+    match json::parse(body) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err(bad("the body must be an object")),
+        Err(error) => Err(bad(match json::advice(body, &error) {
+            Some(advice) => format!("the body can't be read: {advice}"),
+            None => format!("the body is not JSON: {error}"),
+        })),
+    }
+}
+
+/// Returns the precondition on the document: the content with this ETag, or (`null`) not there.
+fn base(headers: &HeaderMap) -> Result<Option<Value>, Refusal> {
+    let matched = single(headers, IF_MATCH.as_str())?;
+    let unmatched = single(headers, IF_NONE_MATCH.as_str())?;
+    match (matched, unmatched) {
+        (None, None) => Ok(None),
+        (None, Some("*")) => Ok(Some(Value::Null)),
+        (None, Some(_)) => Err(bad("`If-None-Match` must be `*`: the document must not be there")),
+        (Some(etag), None) => {
+            let quoted = etag.strip_prefix('"').and_then(|etag| etag.strip_suffix('"'));
+            let id = quoted.unwrap_or(etag);
+            let is_id =
+                (1..=MAX_ETAG).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            if !is_id {
+                return Err(bad("`If-Match` must be one `ETag` of this server"));
+            }
+            Ok(Some(id.into()))
+        }
+        (Some(_), Some(_)) => Err(bad(
+            "`If-Match` and `If-None-Match` exclude each other; send one of them",
+        )),
+    }
+}
+
+/// Returns the value of a header that may occur at most once.
+fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    if values.next().is_some() {
+        return Err(bad(format!("`{name}` occurs more than once")));
+    }
+    let value = value.to_str().map(|value| Some(value.trim()));
+    value.map_err(|_| bad(format!("`{name}` is not visible ASCII")))
+}
+
+fn bad(why: impl Into<String>) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, why)
+}

@@ -1,0 +1,80 @@
+//! The operation behind each endpoint.
+
+use std::sync::Arc;
+
+use hyper::{
+    Response, StatusCode,
+    body::Bytes,
+    header::{ALLOW, HeaderValue},
+};
+use tabellion_gateway::Access;
+use tabellion_runtime::spec::RestOperation;
+
+use crate::{
+    answer,
+    refusal::Refusal,
+    rest::{Rest, RestRequest, counted, not_found},
+    workflows,
+};
+
+impl Rest {
+    /// Answers a request to one of the endpoints.
+    pub async fn answer(self: &Arc<Self>, asked: RestRequest) -> Response<Bytes> {
+        match self.try_answer(asked).await {
+            Ok(response) => response,
+            Err(refusal) => {
+                let headers = refusal.headers.into_iter().collect();
+                self.refuse(refusal.status, &refusal.message, None, &headers)
+            }
+        }
+    }
+
+    async fn try_answer(self: &Arc<Self>, asked: RestRequest) -> Result<Response<Bytes>, Refusal> {
+        let contract = self.contract;
+        if !self.intake.is_open() {
+            return Err(Refusal::busy("the server is stopping"));
+        }
+        let at = contract.endpoints_at(&asked.path);
+        if at.is_empty() {
+            return Err(not_found());
+        }
+        let methods = at.iter().map(|(endpoint, _)| endpoint.method.to_string());
+        let Some(chosen) = methods
+            .clone()
+            .position(|method| asked.request.method().as_str() == method)
+        else {
+            let methods = methods.collect::<Vec<_>>().join(", ");
+            let why = format!("only {methods} is served here");
+            let allowed = HeaderValue::from_str(&methods).expect("methods are of letters");
+            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, why).header(ALLOW, allowed));
+        };
+        let (endpoint, variables) = &at[chosen];
+        let named = variables.first().copied().unwrap_or_default().to_owned();
+        match endpoint.is {
+            RestOperation::OpenApi => Ok(answer::json(StatusCode::OK, &self.openapi())),
+            // Files are served beside the calls, to those who have their URLs.
+            RestOperation::Download => Err(not_found()),
+            RestOperation::ToolList => {
+                counted(&asked, Access::Read)?;
+                Ok(answer::json(StatusCode::OK, &self.listed()))
+            }
+            RestOperation::ToolExecute => self.execute(&named, asked).await,
+            RestOperation::WorkflowList => {
+                counted(&asked, Access::Read)?;
+                Ok(answer::json(StatusCode::OK, &workflows::listed(contract)))
+            }
+            is @ (RestOperation::WorkflowStart
+            | RestOperation::InstanceGet
+            | RestOperation::InstanceList
+            | RestOperation::TaskComplete) => {
+                let variables = variables.iter().map(|it| (*it).to_owned()).collect();
+                self.call_workflow(is, variables, asked).await
+            }
+            RestOperation::ExecutionGet => self.execution(endpoint, &named, asked).await,
+            RestOperation::ExecutionCancel => self.cancel(endpoint, &named, asked).await,
+            RestOperation::SessionCreate => self.open_session(asked).await,
+            RestOperation::SessionRenew => self.renew_session(&named, asked).await,
+            RestOperation::SessionEnd => self.end_session(&named, asked).await,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Contracts over REST, at the endpoints that they declare.
+//!
+//! ```text
+//! request → Rest::answer → Call → Gateway::call → answer → response
+//! ```
+//!
+//! Calls are those of [`Gateway`](tabellion_gateway::Gateway), as over MCP: limits, roles, gates, conditions and errors are the same. Endpoints, statuses and the form of
+//! errors are the contract's.
+
+mod answer;
+mod call;
+mod endpoints;
+mod executions;
+mod prefer;
+mod refusal;
+mod rest;
+mod sessions;
+mod workflows;
+
+pub use rest::{Rest, RestRequest};
+
+/// The headers that requests may have, beside those that requests of MCP may have.
+pub const REQUEST_HEADERS: [&str; 4] = ["idempotency-key", "if-match", "if-none-match", "prefer"];
+/// The headers of answers, likewise.
+pub const RESPONSE_HEADERS: [&str; 3] = ["etag", "location", "preference-applied"];

@@ -1,0 +1,197 @@
+//! The contract that is served over REST, and the requests that reach it.
+
+use std::sync::Arc;
+
+use hyper::{
+    Request, Response, StatusCode,
+    body::Bytes,
+    header::{HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT},
+};
+use serde_json::{Map, Value, json};
+use tabellion_gateway::{Access, Budget, Client, Gateway, Grant, Intake, RequestOrigin, Requester, rules};
+use tabellion_runtime::{
+    Contract, ContractSpec, KnownCaller, ToolSpec, auth::REASON, openapi, rates, spec::RestEndpoint,
+};
+
+use crate::{answer, refusal::Refusal};
+
+/// A request to an endpoint, as the transport knows it.
+pub struct RestRequest {
+    /// Path of the request, below that of the contract.
+    pub path: String,
+    /// Head and body.
+    pub request: Request<Bytes>,
+    /// Name of the request in the log.
+    pub name: Arc<str>,
+    /// The caller's permissions, if callers are authenticated.
+    pub grant: Option<Arc<dyn Grant>>,
+    /// The caller's remaining requests, if these are limited.
+    pub budget: Option<Arc<dyn Budget>>,
+}
+
+/// The contract that is served over REST: of several, the first that declares endpoints.
+pub struct Rest {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) intake: Arc<Intake>,
+    /// The URL that clients have for what is served, below which the endpoints are.
+    pub(super) url: Option<Arc<str>>,
+    pub(super) contract: &'static ContractSpec,
+}
+
+impl Rest {
+    /// Serves the contract of `gateway` that declares endpoints; `None` if none does.
+    pub fn new(gateway: Arc<Gateway>, intake: Arc<Intake>, url: Option<Arc<str>>) -> Option<Self> {
+        let mut contracts = gateway.catalog().contracts();
+        let contract = contracts.find(|contract| !contract.rest.is_empty())?;
+        drop(contracts);
+        Some(Self {
+            gateway,
+            intake,
+            url,
+            contract,
+        })
+    }
+
+    /// Returns the contracts, and what all of their clients share.
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    /// Returns the endpoints.
+    pub fn endpoints(&self) -> &'static [RestEndpoint] {
+        self.contract.rest
+    }
+
+    /// Returns the response to a request that is refused before it is a call, in the form of the contract's errors. `reason` is one word.
+    pub fn refuse(
+        &self,
+        status: StatusCode,
+        message: &str,
+        reason: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Response<Bytes> {
+        let mut response = answer::refused(self.contract, status, message, details(reason, headers));
+        response.headers_mut().extend(headers.clone());
+        response
+    }
+
+    /// Returns the description of the endpoints.
+    pub fn openapi(&self) -> Value {
+        let url = self.url.as_deref().unwrap_or_default();
+        openapi::document(self.contract, url, &|tool| self.offers(tool))
+    }
+
+    pub(super) fn offers(&self, tool: &str) -> bool {
+        self.gateway.catalog().offers(tool)
+    }
+
+    /// Returns the implementation of the contract.
+    pub(super) fn service(&self) -> Result<&Arc<dyn Contract>, Refusal> {
+        let service = self.gateway.catalog().contract(self.contract.id);
+        service.ok_or_else(not_found)
+    }
+
+    /// Returns the tools that are offered.
+    pub(super) fn listed(&self) -> Value {
+        let tools = self.gateway.catalog().tools.iter();
+        let tools = tools.filter(|route| route.contract.spec().id == self.contract.id);
+        let tools: Vec<_> = tools
+            .map(|route| listed_tool(self.contract, route.spec))
+            .collect();
+        json!({ "count": tools.len(), "tools": tools })
+    }
+
+    /// Returns where a request comes from.
+    pub(super) fn origin(&self, asked: &RestRequest) -> RequestOrigin {
+        let headers = asked.request.headers();
+        let catalog = self.gateway.catalog();
+        RequestOrigin {
+            request: asked.name.clone(),
+            grant: asked.grant.clone(),
+            url: self.url.clone(),
+            headers: catalog.read_headers(|name| headers.get_all(name).iter().map(HeaderValue::as_bytes)),
+            budget: asked.budget.clone(),
+        }
+    }
+
+    /// Returns the caller of a request that is no call.
+    ///
+    /// # Errors
+    /// If it is not known.
+    pub(super) fn caller(&self, asked: &RestRequest) -> Result<KnownCaller, Refusal> {
+        let requester = Requester {
+            origin: Some(&self.origin(asked)),
+            client: client(asked.request.headers()),
+            meta: &Map::new(),
+        };
+        let caller = self.gateway.known_caller(self.contract, &requester);
+        caller.ok_or_else(|| {
+            Refusal::new(
+                StatusCode::UNAUTHORIZED,
+                "the caller is unknown; send a key or a token",
+            )
+        })
+    }
+}
+
+/// Returns a tool as it is listed.
+fn listed_tool(contract: &ContractSpec, tool: &'static ToolSpec) -> Value {
+    let hints = tool.annotations;
+    let mut listed = json!({
+        "name": tool.name,
+        "description": tool.description,
+        "annotations": {
+            "readOnlyHint": hints.read_only,
+            "destructiveHint": hints.destructive,
+            "idempotentHint": hints.idempotent,
+            "openWorldHint": hints.open_world,
+        },
+        "rate_limit": rate_limit(contract, tool),
+        "input_schema": tool.input.wire(),
+        "output_schema": tool.output.wire(),
+    });
+    for (key, value) in rules(contract, tool).into_iter().flatten() {
+        listed[key] = value;
+    }
+    listed
+}
+
+/// Returns how often a caller may call a tool; `null` if that is not limited. Operations of a tool that have limits of their own are not
+/// listed.
+fn rate_limit(contract: &ContractSpec, tool: &ToolSpec) -> Value {
+    let limit = tool
+        .rate_limit
+        .and_then(|name| contract.rate_limits.iter().find(|limit| limit.name == name));
+    limit.map_or(Value::Null, |limit| {
+        json!({ "limit": limit.name, "requests": limit.calls, "seconds": limit.seconds, "per": limit.per })
+    })
+}
+
+/// Counts a request that is no call of a tool.
+pub(super) fn counted(asked: &RestRequest, access: Access) -> Result<(), Refusal> {
+    match asked.budget.as_ref().map(|budget| budget.take(access)) {
+        Some(Err(wait)) => Err(Refusal::too_many(wait)),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the details of a refusal: its reason, and when to try again.
+fn details(reason: Option<&str>, headers: &HeaderMap) -> Map<String, Value> {
+    let reason = reason.map(|reason| (REASON.to_owned(), reason.into()));
+    let seconds = headers
+        .get(RETRY_AFTER)
+        .and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
+    let seconds = seconds.map(|seconds| (rates::RETRY_AFTER.to_owned(), seconds.into()));
+    reason.into_iter().chain(seconds).collect()
+}
+
+pub(super) fn not_found() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "nothing is served at that path")
+}
+
+/// Returns the name and version of the first product in `User-Agent`, as in `curl/8.5.0`.
+pub(super) fn client(headers: &HeaderMap) -> Option<Client> {
+    let agent = headers.get(USER_AGENT)?.to_str().ok()?;
+    let (name, version) = agent.split_whitespace().next()?.split_once('/')?;
+    Some(Client::new(name, version))
+}
