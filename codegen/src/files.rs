@@ -8,7 +8,10 @@ use std::{
     process,
 };
 
-use crate::{Problems, generate, rust::HEAD};
+use crate::{
+    Problems, generate,
+    rust::{HEAD, OPENAPI},
+};
 
 /// A generated file that is not what the contracts say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,12 +33,14 @@ pub fn stale(schemas: &Path, folder: &Path, command: &str) -> Result<Vec<Stale>,
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_generated = || fs::read_to_string(entry.path()).is_ok_and(|text| text.starts_with(HEAD));
-        if name.ends_with(".rs") && !files.contains_key(&name) && is_generated() {
-            stale.insert(entry.path(), None);
-            let texts = entry.path().with_extension("json");
-            if texts.is_file() {
-                stale.insert(texts, None);
-            }
+        if name.ends_with(".rs") && is_generated() {
+            let beside = ["rs", "json", OPENAPI].map(|extension| entry.path().with_extension(extension));
+            let name = |path: &Path| {
+                path.file_name()
+                    .is_some_and(|name| files.contains_key(&*name.to_string_lossy()))
+            };
+            let gone = beside.into_iter().filter(|path| path.is_file() && !name(path));
+            stale.extend(gone.map(|path| (path, None)));
         }
     }
     for (name, text) in files {

@@ -84,7 +84,8 @@ pub fn lint(sources: &Sources) -> Result<Vec<Contract>, Problems> {
     Ok(contracts)
 }
 
-/// Returns the files of `src/generated` for the contracts below `schemas`, by name.
+/// Returns the files of `src/generated` for the contracts below `schemas`, by name: for each, a module, its texts, and the description
+/// of its endpoints if it has any.
 ///
 /// `command` is what writes them, for the line at their top: `cargo build`.
 ///
@@ -114,6 +115,10 @@ pub fn generate_from(sources: &Sources, command: &str) -> Result<BTreeMap<String
             Ok(texts) => {
                 let name = |extension| format!("{}.{extension}", contract.spec.rust.module);
                 files.extend(["rs", "json"].map(name).into_iter().zip(texts));
+                if contract.spec.rest.is_some() {
+                    let text = tabellion_runtime::openapi::text(table::of(contract));
+                    files.insert(name(rust::OPENAPI), text);
+                }
             }
             Err(found) => problems.extend(found),
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tabellion_contracts::CONTRACTS;
-use tabellion_runtime::{ContractSpec, EffectKind, ErrorChannel, ToolSpec};
+use tabellion_runtime::{ContractSpec, EffectKind, ErrorChannel, ToolSpec, openapi};
 
 fn tools() -> impl Iterator<Item = &'static ToolSpec> {
     CONTRACTS.iter().flat_map(|contract| contract.tools)
@@ -30,6 +30,19 @@ fn every_example_is_judged_as_it_says() {
         }
     }
     assert!(judged > 0);
+}
+
+#[test]
+fn endpoints_are_described_as_the_checked_in_documents_do() {
+    let with_endpoints = CONTRACTS.iter().filter(|contract| !contract.rest.is_empty());
+    for contract in with_endpoints {
+        let file = format!("src/generated/{}.openapi.json", contract.id.replace('-', "_"));
+        let checked_in = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert!(
+            openapi::text(contract) == checked_in,
+            "{file} differs; run `cargo xtask codegen`"
+        );
+    }
 }
 
 #[test]

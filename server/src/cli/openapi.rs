@@ -12,7 +12,7 @@ pub(super) struct OpenApi {
     #[arg(long, value_parser = PossibleValuesParser::new(contracts::names_over_rest()))]
     contract: String,
     /// The URL at which it is served over MCP
-    #[arg(long, default_value = "/mcp")]
+    #[arg(long, default_value = openapi::USUAL_URL)]
     url: String,
 }
 

@@ -25,6 +25,14 @@ use crate::spec::{ContractSpec, RateLimitPer, RestEndpoint, RestOperation, ToolS
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
+/// The URL at which a server serves contracts, unless its operator names another.
+pub const USUAL_URL: &str = "/mcp";
+
+/// Returns the description of all endpoints at the usual URL, as text for people: what generated files have.
+pub fn text(contract: &ContractSpec) -> String {
+    format!("{:#}\n", document(contract, USUAL_URL, &|_| true))
+}
+
 /// Returns the description of the endpoints that a contract declares, for those of its tools that are offered. Clients know the path at which
 /// the contract is served as `url`.
 pub fn document(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) -> bool) -> Value {

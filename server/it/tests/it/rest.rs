@@ -461,6 +461,16 @@ async fn workflows_are_listed_started_shown_and_completed() {
     assert_eq!(again, approved);
 }
 
+#[test]
+fn the_checked_in_description_is_served() {
+    let library = Library::empty();
+    let served = Forge::open(library.root(), Offer::Everything).described;
+    let checked_in = include_str!("../../../../schemas/src/generated/brainforge.openapi.json");
+    let mut checked_in: Value = serde_json::from_str(checked_in).expect("JSON");
+    checked_in["servers"] = served["servers"].clone();
+    assert_eq!(served.to_string(), checked_in.to_string());
+}
+
 #[tokio::test]
 async fn what_endpoints_call_is_no_tool_of_mcp_and_changes_nothing_where_nothing_may_change() {
     let library = Library::empty();
