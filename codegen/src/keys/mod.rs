@@ -2,7 +2,7 @@
 //! and which Rust it becomes.
 //!
 //! `meta/contract.schema.json`, `meta/tool.schema.json` and `meta/operation.schema.json` describe the keys. To add one, write its file, give it a field in
-//! [`ContractSpec`] or [`ToolSpec`], and list it in [`registry::KEYS`].
+//! [`ContractSpec`] or [`ToolSpec`], and list it in `registry::KEYS`.
 
 mod about;
 mod annotations;
