@@ -55,7 +55,7 @@ pub use self::{
     errors::ErrorEntry,
     examples::Example,
     executions::{Executions, Sessions},
-    gates::{Clause, Gate, GateExample},
+    gates::{Clause, Gate, GateExample, GateMembers},
     guarantees::Guarantee,
     log::Log,
     modes::Modes,
@@ -101,6 +101,8 @@ pub struct ContractSpec {
     pub error_body: Option<ErrorBody>,
     /// The roles of callers.
     pub auth: Option<Auth>,
+    /// The names under which clients find gates.
+    pub gate_members: Option<GateMembers>,
     /// Rules of conduct, by principle.
     #[serde(default)]
     pub gates: IndexMap<String, Gate>,

@@ -371,7 +371,7 @@ pub fn rules(contract: &ContractSpec, tool: &'static ToolSpec) -> Option<Map<Str
     let is_guarded = operations.iter().any(|operation| !operation.roles.is_empty());
     let rules: [(&str, Value); 3] = [
         ("tags", json!(tool.tags)),
-        ("constitutional_gates", json!(gates)),
+        (contract.gate_members.gates, json!(gates)),
         ("requires_auth", is_guarded.into()),
     ];
     Some(

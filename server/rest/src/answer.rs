@@ -20,8 +20,6 @@ use tabellion_runtime::{
     rates,
 };
 
-/// Member of an execution: what its tool's gates said.
-const COMPLIANCE: &str = "constitutional_compliance";
 /// The reason of an execution whose server has ended.
 const INTERRUPTED: &str = "interrupted";
 
@@ -49,20 +47,20 @@ pub(super) fn execution(
         "created_at": written(begun),
         "completed_at": written(ended),
     });
-    say(&mut execution, meta);
+    say(contract, &mut execution, meta);
     let mut response = json(StatusCode::OK, &execution);
     response.headers_mut().extend(etag);
     response
 }
 
 /// Adds what else was said of an answer, by `_meta` key, to its execution.
-fn say(execution: &mut Value, mut meta: Map<String, Value>) {
+fn say(contract: &ContractSpec, execution: &mut Value, mut meta: Map<String, Value>) {
     for (member, key) in [
         ("execution_id", EXECUTION),
         ("session_id", SESSION),
         ("commit", COMMIT),
         ("change", CHANGE),
-        (COMPLIANCE, GATES),
+        (contract.gate_members.verdict, GATES),
     ] {
         if let Some(value) = meta.remove(key) {
             execution[member] = value;
@@ -104,13 +102,14 @@ pub(super) fn recorded(contract: &dyn Contract, found: Execution) -> Value {
         execution["commit"] = commit.into();
     }
     if let Some(Value::Object(meta)) = end.meta {
-        say(&mut execution, meta);
+        say(contract.spec(), &mut execution, meta);
     }
+    let verdict = contract.spec().gate_members.verdict;
     let is_failed = end.status == ExecutionStatus::Failed;
-    if is_failed && execution.get(COMPLIANCE).is_none() && has_gates(contract.spec(), &tool) {
+    if is_failed && execution.get(verdict).is_none() && has_gates(contract.spec(), &tool) {
         // It was refused before its gates were asked, or its server has ended.
-        execution[COMPLIANCE] = Report::default().to_value();
-        execution[COMPLIANCE]["approved"] = false.into();
+        execution[verdict] = Report::default().to_value();
+        execution[verdict]["approved"] = false.into();
     }
     if is_failed || end.error.is_some() {
         execution["error"] = end.error.unwrap_or_else(|| {

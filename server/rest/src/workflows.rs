@@ -76,12 +76,12 @@ pub(super) fn listed(contract: &ContractSpec) -> Value {
     let workflows: Vec<_> = contract
         .workflows
         .iter()
-        .map(|workflow| workflow_listed(workflow))
+        .map(|workflow| workflow_listed(contract, workflow))
         .collect();
     json!({ "count": workflows.len(), "workflows": workflows })
 }
 
-fn workflow_listed(workflow: &'static WorkflowSpec) -> Value {
+fn workflow_listed(contract: &ContractSpec, workflow: &'static WorkflowSpec) -> Value {
     let states = workflow.states.iter().map(|state| {
         let outcome: Option<Outcome> = match state.kind {
             StateKind::Task(_) => None,
@@ -120,7 +120,7 @@ fn workflow_listed(workflow: &'static WorkflowSpec) -> Value {
         "states": states.collect::<Vec<_>>(),
         "tasks": tasks.collect::<Vec<_>>(),
         "tool_mappings": tools,
-        "constitutional_gates": workflow.gates,
+        (contract.gate_members.gates): workflow.gates,
         "bpmn": bpmn::of(workflow),
     })
 }

@@ -15,6 +15,10 @@ use crate::{
 };
 
 pub(super) fn contract(changes: &mut Changes<'_>, old: &Contract, new: &Contract) {
+    let has_gates = |contract: &Contract| !contract.spec.gates.is_empty();
+    if has_gates(old) && has_gates(new) && old.spec.gate_members != new.spec.gate_members {
+        changes.breaking("the names under which clients find gates changed");
+    }
     for Placed { gate, clause, .. } in clauses(old) {
         let texts = |clause: &Clause| (clause.severity, clause.issue.clone(), clause.actionable.clone());
         let after = clauses(new).find(|placed| placed.gate == gate && placed.clause.id == clause.id);

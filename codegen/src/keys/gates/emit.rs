@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use serde_json::Value;
 use tabellion_runtime::{schema::Schema, spec};
 
-use super::read::{Clause, Gate, GateExample};
+use super::read::{Clause, Gate, GateExample, GateMembers};
 use crate::{
     contract::{Contract, Tool},
     keys::{Emitted, EmittedTool, auth::of_operation},
@@ -64,9 +64,13 @@ pub(super) fn contract(contract: &Contract) -> Emitted {
             .iter()
             .map(|(name, gate)| self::gate(name, gate, &mut texts)),
     );
+    let members = contract.spec.gate_members.as_ref();
+    let members = members.map(|GateMembers { gates, verdict }| {
+        quote!(gate_members: spec::GateMembers { gates: #gates, verdict: #verdict },)
+    });
     Emitted {
         texts,
-        fields: quote!(gates: &[#(&#constants),*],),
+        fields: quote!(gates: &[#(&#constants),*], #members),
         items,
         ..Emitted::default()
     }
@@ -139,6 +143,12 @@ pub(super) fn tool(tool: &Tool) -> EmittedTool {
 }
 
 pub(super) fn fill(contract: &Contract, table: &mut spec::ContractSpec) {
+    if let Some(GateMembers { gates, verdict }) = &contract.spec.gate_members {
+        table.gate_members = spec::GateMembers {
+            gates: leaked(gates),
+            verdict: leaked(verdict),
+        };
+    }
     table.gates = list(
         contract
             .spec

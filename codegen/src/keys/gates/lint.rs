@@ -20,6 +20,13 @@ const AFTER: &[&str] = &["answer", "target", "plan", "export"];
 
 /// Checks that gates, clauses and operations name each other.
 pub(super) fn names(contract: &Contract, problems: &mut Vec<Problem>) {
+    if contract.spec.gates.is_empty() && contract.spec.gate_members.is_some() {
+        problems.push(contract.document.problem(
+            "/gateMembers",
+            "the contract has no gates",
+            "add `gates`, or remove it",
+        ));
+    }
     let mut ids: BTreeMap<&str, &str> = BTreeMap::new();
     for Placed { gate, clause, at } in clauses(contract) {
         if let Some(other) = ids.insert(&clause.id, gate) {

@@ -1,4 +1,5 @@
-//! `gates`: rules of conduct, as schemas of the facts of a call, and which operations they are for.
+//! `gates` and `gateMembers`: rules of conduct, as schemas of the facts of a call, which operations they are for, and where clients find
+//! them.
 
 mod compare;
 mod emit;
@@ -8,7 +9,7 @@ mod read;
 use indexmap::IndexMap;
 use tabellion_runtime::{FailureKind, spec};
 
-pub use self::read::{Clause, Gate, GateExample};
+pub use self::read::{Clause, Gate, GateExample, GateMembers};
 use super::{Emitted, EmittedTool, Key, ToolOf};
 use crate::{
     changes::Changes,

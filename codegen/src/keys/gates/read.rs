@@ -10,6 +10,15 @@ use crate::{
     views,
 };
 
+/// The names under which clients find gates.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct GateMembers {
+    /// Member of a listed tool or workflow.
+    pub gates: String,
+    /// Member of an execution.
+    pub verdict: String,
+}
+
 /// A gate: one principle, in clauses.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Gate {

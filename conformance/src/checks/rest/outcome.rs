@@ -193,7 +193,7 @@ impl Outcome {
             commit: body["commit"].as_str().map(str::to_owned),
             base,
             execution: body["execution_id"].as_str().map(str::to_owned),
-            gates: body["constitutional_compliance"].clone(),
+            gates: body[contract.gate_members.verdict].clone(),
         }))
     }
 }

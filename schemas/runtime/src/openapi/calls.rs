@@ -36,7 +36,7 @@ pub(super) fn execution(contract: &ContractSpec) -> Value {
             "error": error["properties"][body.at],
             "commit": { "type": "string", "description": "Id of the commit that was made." },
             "change": { "type": "string", "description": "Id of the change of rows that was made." },
-            "constitutional_compliance": { "type": "object", "description": "What the tool's gates said." },
+            (contract.gate_members.verdict): { "type": "object", "description": "What the tool's gates said." },
             "meta": { "type": "object", "description": "What else the server says of the answer." },
             "execution_time_ms": { "type": "integer", "minimum": 0 },
             "created_at": { "type": "string", "format": "date-time" },

@@ -51,12 +51,12 @@ pub fn document(contract: &ContractSpec, url: &str, is_offered: &dyn Fn(&str) ->
                 for tool in contract.tools.iter().filter(|tool| is_offered(tool.name)) {
                     schemas.insert(of_request(tool), placed(&of_request(tool), tool.input.enforced()));
                     schemas.insert(of_result(tool), placed(&of_result(tool), tool.output.wire()));
-                    schemas.insert(of_execution(tool), execution(tool));
+                    schemas.insert(of_execution(tool), execution(contract, tool));
                     add(endpoint.path_with(&[tool.name]), execute(contract, tool));
                 }
             }
             RestOperation::ToolList => {
-                schemas.insert(TOOL.into(), listed());
+                schemas.insert(TOOL.into(), listed(contract));
                 add(endpoint.path.into(), list(contract));
             }
             RestOperation::ExecutionGet => add(endpoint.path.into(), calls::get(endpoint)),
@@ -134,7 +134,7 @@ fn placed(name: &str, mut schema: Value) -> Value {
 }
 
 /// Returns the schema of a successful call of a tool.
-fn execution(tool: &ToolSpec) -> Value {
+fn execution(contract: &ContractSpec, tool: &ToolSpec) -> Value {
     json!({
         "type": "object",
         "required": ["tool", "status", "result", "execution_time_ms", "created_at", "completed_at"],
@@ -147,7 +147,7 @@ fn execution(tool: &ToolSpec) -> Value {
             "result": reference(&of_result(tool)),
             "commit": { "type": "string", "description": "Id of the commit that was made." },
             "change": { "type": "string", "description": "Id of the change of rows that was made." },
-            "constitutional_compliance": { "type": "object", "description": "What the tool's gates said." },
+            (contract.gate_members.verdict): { "type": "object", "description": "What the tool's gates said." },
             "meta": { "type": "object", "description": "What else the server says of the answer." },
             "execution_time_ms": { "type": "integer", "minimum": 0 },
             "created_at": { "type": "string", "format": "date-time" },
@@ -207,7 +207,7 @@ fn description(endpoint: &RestEndpoint) -> Value {
     })
 }
 
-fn listed() -> Value {
+fn listed(contract: &ContractSpec) -> Value {
     let limit = json!({
         "type": ["object", "null"],
         "required": ["limit", "requests", "seconds", "per"],
@@ -226,7 +226,7 @@ fn listed() -> Value {
             "description": { "type": "string" },
             "annotations": { "type": "object" },
             "tags": { "type": "array", "items": { "type": "string" } },
-            "constitutional_gates": { "type": "array", "items": { "type": "string" } },
+            (contract.gate_members.gates): { "type": "array", "items": { "type": "string" } },
             "requires_auth": { "type": "boolean" },
             "rate_limit": limit,
             "input_schema": { "type": "object" },

@@ -22,7 +22,7 @@ pub(super) fn operations(
     schemas: &mut Map<String, Value>,
 ) -> Vec<(String, Value)> {
     if endpoint.is == RestOperation::WorkflowList {
-        schemas.insert(WORKFLOW.into(), workflow());
+        schemas.insert(WORKFLOW.into(), workflow(contract));
         return vec![(endpoint.path.into(), list(contract))];
     }
     let Some(call) = contract.call_of(endpoint.is).filter(|call| is_offered(call.name)) else {
@@ -230,7 +230,7 @@ fn list(contract: &ContractSpec) -> Value {
 }
 
 /// Returns the schema of a workflow in the list.
-fn workflow() -> Value {
+fn workflow(contract: &ContractSpec) -> Value {
     let object = |required: &[&str], properties: Value| json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties });
     let text = || json!({ "type": "string" });
     let texts = || json!({ "type": "array", "items": { "type": "string" } });
@@ -264,7 +264,7 @@ fn workflow() -> Value {
         "states",
         "tasks",
         "tool_mappings",
-        "constitutional_gates",
+        contract.gate_members.gates,
         "bpmn",
     ];
     object(
@@ -286,7 +286,7 @@ fn workflow() -> Value {
                 "additionalProperties": text(),
                 "description": "The tools whose calls are events, by event.",
             },
-            "constitutional_gates": texts(),
+            (contract.gate_members.gates): texts(),
             "bpmn": { "type": "string", "description": "The workflow as BPMN 2.0." },
         }),
     )

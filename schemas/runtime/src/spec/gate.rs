@@ -49,6 +49,23 @@ vocabulary! {
     }
 }
 
+/// The names under which clients find gates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GateMembers {
+    /// Member of a listed tool or workflow: the names of its gates.
+    pub gates: &'static str,
+    /// Member of an execution over REST: the verdict of its tool's gates.
+    pub verdict: &'static str,
+}
+
+impl GateMembers {
+    /// The usual names.
+    pub const USUAL: Self = Self {
+        gates: "gates",
+        verdict: "compliance",
+    };
+}
+
 /// A gate: one principle, in clauses.
 #[derive(Debug)]
 pub struct GateSpec {

@@ -40,7 +40,7 @@ pub use self::{
     },
     errors::{ErrorBody, ErrorChannel, ErrorSpec, ErrorStatus, RETRY_AFTER_SECONDS},
     example::Example,
-    gate::{Asks, ClauseSpec, Fact, GateExample, GateSpec, GateTime, Severity},
+    gate::{Asks, ClauseSpec, Fact, GateExample, GateMembers, GateSpec, GateTime, Severity},
     guarantee::{Guarantee, GuaranteeKind},
     log::LogSpec,
     modes::ModesSpec,
@@ -87,6 +87,8 @@ pub struct ContractSpec {
     pub auth: Option<&'static AuthSpec>,
     /// The gates, in the contract's order.
     pub gates: &'static [&'static GateSpec],
+    /// The names under which clients find gates.
+    pub gate_members: GateMembers,
     /// The promises of an implementation, in the words of the source document.
     pub guarantees: &'static [Guarantee],
     /// Pairs of tools of which one previews the other's change.
@@ -135,6 +137,7 @@ impl ContractSpec {
         statuses: &[],
         auth: None,
         gates: &[],
+        gate_members: GateMembers::USUAL,
         guarantees: &[],
         previews: &[],
         log: None,
