@@ -28,8 +28,11 @@ pub fn parse(text: &[u8]) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// Returns what to do about a text that is JSON by its grammar and can't be kept, as `error` says.
+/// Returns what to do about a text that is JSON by its grammar and can't be kept, as `error` says; `None` if the error says it itself.
 pub fn advice(text: &[u8], error: &serde_json::Error) -> Option<&'static str> {
+    if error.is_data() {
+        return None;
+    }
     std::str::from_utf8(text).ok()?;
     // Skips values without recursion, and without decoding numbers and strings.
     serde_json::from_slice::<IgnoredAny>(text).ok()?;

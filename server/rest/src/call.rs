@@ -153,6 +153,7 @@ pub(super) fn body(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value
         Ok(_) => Err(bad("the body must be an object")),
         Err(error) => Err(bad(match json::advice(body, &error) {
             Some(advice) => format!("the body can't be read: {advice}"),
+            None if error.is_data() => format!("the body can't be read: {error}"),
             None => format!("the body is not JSON: {error}"),
         })),
     }
@@ -197,4 +198,40 @@ fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Ref
 
 fn bad(why: impl Into<String>) -> Refusal {
     Refusal::new(StatusCode::BAD_REQUEST, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_body_that_is_no_object_is_refused_with_its_fault() {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_LENGTH, 1.into());
+        let deep = "[".repeat(200) + &"]".repeat(200);
+        for (text, fault) in [
+            ("", "the body is not JSON"),
+            ("{", "the body is not JSON"),
+            ("[]", "the body must be an object"),
+            (
+                r#"{"a":1,"a":2}"#,
+                "the body can't be read: an object has the same key twice",
+            ),
+            (
+                r#"{"a":"\ud800"}"#,
+                "the body can't be read: a text has half of a surrogate pair",
+            ),
+            (r#"{"a":1e999}"#, "the body can't be read: a number is larger"),
+            (
+                &deep,
+                "the body can't be read: values are nested more than 127 deep",
+            ),
+        ] {
+            let refusal = body(&headers, text.as_bytes()).unwrap_err();
+            assert!(refusal.message.starts_with(fault), "{text}: {}", refusal.message);
+        }
+    }
 }
