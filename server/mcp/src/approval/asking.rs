@@ -1,20 +1,32 @@
 //! Asks the client's person while the call waits, as in sessions (until 2025-11-25).
 
+use std::sync::Arc;
+
 use rmcp::{
     Peer, RoleServer,
     model::{ClientResult, ElicitRequest, Extensions, ServerRequest},
     service::{PeerRequestOptions, ServiceError},
 };
 use tabellion_runtime::{Approver, BoxFuture, Decision, Proposal, ToolSpec};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::{ApprovalRequest, MAX_WAITING, decision, question, shows};
+use super::{
+    question,
+    request::{ApprovalRequest, decision, shows},
+};
 use crate::ending;
+
+/// Upper bound of calls that wait for a person. Each is a request in flight, and enough slots must be left to read the
+/// person's answers.
+pub(super) const MAX_WAITING: usize = 64;
 
 /// The person behind the client of a call.
 #[derive(Debug)]
 pub(super) struct SessionApprover {
     pub(super) request: ApprovalRequest,
+    /// Permits to wait for a person.
+    pub(super) waiting: Arc<Semaphore>,
     pub(super) peer: Peer<RoleServer>,
     /// Cancellation of the call.
     pub(super) cancelled: CancellationToken,
@@ -24,7 +36,7 @@ pub(super) struct SessionApprover {
 
 impl Approver for SessionApprover {
     fn insists_on(&self, tool: &ToolSpec) -> bool {
-        self.request.insists_on(tool)
+        self.request.policy.covers(tool)
     }
 
     fn decide<'a>(&'a self, proposal: &'a Proposal) -> BoxFuture<'a, Decision> {
@@ -39,7 +51,7 @@ impl Approver for SessionApprover {
 
 impl SessionApprover {
     async fn ask(&self, proposal: &Proposal) -> Decision {
-        let Ok(_permit) = self.request.approvals.waiting.try_acquire() else {
+        let Ok(_permit) = self.waiting.try_acquire() else {
             return Decision::Declined(format!(
                 "{MAX_WAITING} other calls are waiting for a person's approval; repeat the call later"
             ));
@@ -51,7 +63,7 @@ impl SessionApprover {
             Ok(question) => question,
             Err(error) => return unasked(&error),
         };
-        let timeout = self.request.approvals.policy.timeout;
+        let timeout = self.request.policy.timeout;
         let why = tokio::select! {
             biased;
             answer = &mut question.rx => return match answer {

@@ -7,63 +7,51 @@
 
 mod asking;
 mod question;
+mod request;
 mod sealed;
 
 use std::sync::Arc;
 
 use rmcp::{
     RoleServer,
-    model::{ElicitResult, ElicitationAction, InputRequests, InputRequiredResult, InputResponses},
+    model::{InputRequests, InputRequiredResult, InputResponses},
     service::RequestContext,
 };
 use serde_json::{Value, json};
 use tabellion_gateway::{ApprovalPolicy, RequestOrigin};
-use tabellion_runtime::{Approver, Decision, Proposal, Shows, ToolSpec};
+use tabellion_runtime::{Approver, Proposal, ToolSpec};
 use tokio::sync::Semaphore;
 
-use asking::SessionApprover;
+use asking::{MAX_WAITING, SessionApprover};
+use request::{ApprovalRequest, QUESTION, shows};
 use sealed::{Seals, StatelessApprover};
-
-/// Upper bound of calls that wait for a person. Each is a request in flight, and enough slots must be left to read the
-/// person's answers.
-const MAX_WAITING: usize = 64;
-/// Key of the question and of its answer in a repeated call.
-const QUESTION: &str = "approval";
 
 /// The approvals of one service.
 #[derive(Debug)]
 pub(super) struct Approvals {
-    policy: ApprovalPolicy,
-    seals: Seals,
-    waiting: Semaphore,
-}
-
-/// A call that may need approval, and how to ask its person.
-#[derive(Debug)]
-struct ApprovalRequest {
-    approvals: Arc<Approvals>,
-    tool: &'static ToolSpec,
-    /// Whether the client can show a form.
-    can_show_forms: bool,
+    policy: Arc<ApprovalPolicy>,
+    seals: Arc<Seals>,
+    waiting: Arc<Semaphore>,
 }
 
 impl Approvals {
     pub(super) fn new(policy: ApprovalPolicy) -> Self {
         Self {
-            seals: Seals::new(policy.timeout),
-            policy,
-            waiting: Semaphore::new(MAX_WAITING),
+            seals: Arc::new(Seals::new(policy.timeout)),
+            policy: Arc::new(policy),
+            waiting: Arc::new(Semaphore::new(MAX_WAITING)),
         }
     }
 
     /// Returns the approver of a call in a session: asks the client's person while the call waits.
     pub(super) fn in_session(
-        self: &Arc<Self>,
+        &self,
         tool: &'static ToolSpec,
         cx: &RequestContext<RoleServer>,
     ) -> Arc<dyn Approver> {
         Arc::new(SessionApprover {
             request: self.request(tool, cx),
+            waiting: self.waiting.clone(),
             peer: cx.peer.clone(),
             cancelled: cx.ct.clone(),
             extensions: cx.extensions.clone(),
@@ -72,7 +60,7 @@ impl Approvals {
 
     /// Returns the approver of a stateless call: reads the answer that a repeated call carries.
     pub(super) fn with_call(
-        self: &Arc<Self>,
+        &self,
         tool: &'static ToolSpec,
         cx: &RequestContext<RoleServer>,
         arguments: &Value,
@@ -82,6 +70,7 @@ impl Approvals {
         let answer = state.map(|state| self.seals.open(&state, &call(tool, cx, arguments), responses));
         Arc::new(StatelessApprover {
             request: self.request(tool, cx),
+            seals: self.seals.clone(),
             answer,
         })
     }
@@ -100,32 +89,14 @@ impl Approvals {
         InputRequiredResult::new(Some(questions), Some(state))
     }
 
-    fn request(
-        self: &Arc<Self>,
-        tool: &'static ToolSpec,
-        cx: &RequestContext<RoleServer>,
-    ) -> ApprovalRequest {
+    fn request(&self, tool: &'static ToolSpec, cx: &RequestContext<RoleServer>) -> ApprovalRequest {
         let elicitation = cx.client_capabilities().and_then(|client| client.elicitation);
-        // A client that names no form of elicitation knows only forms (2025-06-18).
-        let can_show_forms = elicitation.is_some_and(|able| able.form.is_some() || able.url.is_none());
         ApprovalRequest {
-            approvals: self.clone(),
+            policy: self.policy.clone(),
             tool,
-            can_show_forms,
+            // A client that names no form of elicitation knows only forms (2025-06-18).
+            can_show_forms: elicitation.is_some_and(|able| able.form.is_some() || able.url.is_none()),
         }
-    }
-}
-
-impl ApprovalRequest {
-    /// Returns the decision if no person is to be asked.
-    fn decision_without_asking(&self, proposal: &Proposal) -> Option<Decision> {
-        let policy = &self.approvals.policy;
-        let decision = policy.decision_without_asking(self.tool, self.can_show_forms);
-        decision.or_else(|| question::too_long(proposal).map(Decision::Declined))
-    }
-
-    fn insists_on(&self, tool: &ToolSpec) -> bool {
-        self.approvals.policy.covers(tool)
     }
 }
 
@@ -136,20 +107,4 @@ fn call(tool: &ToolSpec, cx: &RequestContext<RoleServer>, arguments: &Value) -> 
     let caller = cx.extensions.get::<RequestOrigin>();
     let caller = caller.and_then(|origin| Some(origin.grant.as_ref()?.identity()));
     json!([tool.label(), arguments, caller]).to_string().into_bytes()
-}
-
-/// Returns how the person is shown the change.
-fn shows(tool: &ToolSpec) -> Shows {
-    tool.approval.map_or(Shows::Diff, |approval| approval.shows)
-}
-
-/// Converts the person's answer.
-fn decision(answer: &ElicitResult) -> Decision {
-    match answer.action {
-        ElicitationAction::Accept => Decision::Granted,
-        ElicitationAction::Cancel => {
-            Decision::Declined("the person dismissed the question; repeat the call to ask again".into())
-        }
-        _ => Decision::Declined("the user declined; drop the change or revise it".into()),
-    }
 }

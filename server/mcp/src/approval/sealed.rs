@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tabellion_runtime::{Approver, BoxFuture, Decision, Proposal, ToolSpec};
 use tokio::time::Instant;
 
-use super::{ApprovalRequest, QUESTION, decision};
+use super::request::{ApprovalRequest, QUESTION, decision};
 
 /// Seals and opens states, and remembers which were used.
 #[derive(Debug)]
@@ -121,6 +121,7 @@ impl Seals {
 #[derive(Debug)]
 pub(super) struct StatelessApprover {
     pub(super) request: ApprovalRequest,
+    pub(super) seals: Arc<Seals>,
     /// What the call carries, if it is a repeated one.
     pub(super) answer: Option<SealedAnswer>,
 }
@@ -133,7 +134,7 @@ impl StatelessApprover {
             // The change differs from what was shown, so the person must see it first.
             Some(SealedAnswer::Given { digest, .. }) if *digest != proposal.digest => Decision::Ask,
             Some(SealedAnswer::Given { number, answer, .. }) => {
-                if self.request.approvals.seals.spend(*number) {
+                if self.seals.spend(*number) {
                     decision(answer)
                 } else {
                     Decision::Declined(
@@ -148,7 +149,7 @@ impl StatelessApprover {
 
 impl Approver for StatelessApprover {
     fn insists_on(&self, tool: &ToolSpec) -> bool {
-        self.request.insists_on(tool)
+        self.request.policy.covers(tool)
     }
 
     fn decide<'a>(&'a self, proposal: &'a Proposal) -> BoxFuture<'a, Decision> {
