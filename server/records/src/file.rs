@@ -1,25 +1,29 @@
 //! The data file: found, created, compared with the contract, and migrated.
 
 use std::{
-    fs::{DirBuilder, OpenOptions},
+    fs::DirBuilder,
     io,
     path::{Path, PathBuf, absolute},
     time::Duration,
 };
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, config::DbConfig};
+use rusqlite::Connection;
 use tabellion_platform::{self as platform, create_own, lock_file};
-use tabellion_runtime::{Failure, FailureKind, rows::identity, spec::RowsSpec};
+use tabellion_runtime::{Failure, rows::identity, spec::RowsSpec};
 use tabellion_sqlite::{Format, ROWS};
 
 use crate::{
+    connection::{
+        check_writable, connect, in_transaction, is_read_only, missing, moves_log_when_closed, path, sync,
+    },
     failures::{Doing, at, damaged, refused},
     inspection::{Standing, standing},
     layout::{self, Layout},
     log,
     mark::{self, Mark},
-    meta::{meta, set_meta},
+    meta::meta,
     replacement,
+    tables::{create, set_version},
     usage::{self, Usage},
     write::{REMOVED, keep_id},
 };
@@ -33,11 +37,6 @@ pub enum Start {
     Migrate,
     /// Changes nothing, and needs a file of this version.
     Existing,
-}
-
-/// Returns the path of a contract's data file.
-pub fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
-    folder.join(format!("{}.db", spec.contract))
 }
 
 /// An open data file.
@@ -114,19 +113,6 @@ fn existing(path: PathBuf, spec: &'static RowsSpec) -> Result<Opened, Failure> {
     })
 }
 
-/// Returns the failure of a file that is not there.
-pub(crate) fn missing(path: &Path) -> Failure {
-    let message = format!("there is no data file `{}`", path.display());
-    Failure::new(FailureKind::NotFound, message)
-}
-
-/// Makes the names and bytes of a file, or the names in a folder, durable.
-pub(crate) fn sync(path: &Path) -> Result<(), Failure> {
-    platform::open_to_sync(path)
-        .and_then(|file| file.sync_all())
-        .map_err(at("write", path))
-}
-
 /// Creates a folder that only its owner can enter, and the folders above it.
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     let folder = absolute(folder)?;
@@ -147,76 +133,6 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
         let _ = platform::open_to_sync(folder).and_then(|folder| folder.sync_all());
     }
     Ok(())
-}
-
-/// Opens a connection to the file, as far as permissions go for changes.
-///
-/// # Errors
-/// If it can't be opened, or changes are missing that were acknowledged.
-pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
-    let connection = connect_unchecked(path)?;
-    mark::check(&connection, path)?;
-    Ok(connection)
-}
-
-/// As [`connect`], to whatever is left of the file.
-pub(crate) fn connect_unchecked(path: &Path) -> Result<Connection, Failure> {
-    let connection = match ROWS.connect(path) {
-        // There is no place for what SQLite keeps beside the file.
-        Err(error) if is_denied(&error) && is_on_read_only_system(path) => ROWS.connect_unchanging(path),
-        connected => connected,
-    }
-    .doing("open the data file")?;
-    // Statements are prepared once: without this, each value that is compared with a column of a partial index prepares them anew.
-    connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .doing("open the data file")?;
-    Ok(connection)
-}
-
-/// Sets whether closing the last connection to the file moves the log of writes into it.
-pub(crate) fn moves_log_when_closed(connection: &Connection, moves: bool) -> Result<(), Failure> {
-    connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !moves)
-        .doing("open the data file")
-        .map(drop)
-}
-
-/// Checks that the file can be changed. After a failure to open it or its index, SQLite would only read, and fail at each change.
-fn check_writable(connection: &Connection) -> Result<(), Failure> {
-    // A transaction that can't change anything begins nevertheless.
-    if connection.is_readonly("main").doing("open the data file")? {
-        let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY);
-        return Err(rusqlite::Error::SqliteFailure(error, None)).doing("open the data file");
-    }
-    let tried = connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
-    tried.doing("open the data file")
-}
-
-fn is_denied(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
-    matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
-}
-
-/// Returns true if the file exists and can't be written.
-fn is_read_only(path: &Path) -> bool {
-    let denied = |kind| {
-        matches!(
-            kind,
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
-        )
-    };
-    opened_to_write(path).is_some_and(denied)
-}
-
-fn is_on_read_only_system(path: &Path) -> bool {
-    opened_to_write(path) == Some(io::ErrorKind::ReadOnlyFilesystem)
-}
-
-/// Returns why the file can't be opened for writing, if it can't.
-fn opened_to_write(path: &Path) -> Option<io::ErrorKind> {
-    let opened = platform::open_to_write(path, OpenOptions::new().write(true));
-    opened.err().map(|error| error.kind())
 }
 
 /// Creates the tables, or compares them with the contract's.
@@ -247,15 +163,6 @@ fn set_up(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Res
     })
 }
 
-/// Creates the tables of an empty file, in one transaction.
-pub(crate) fn create(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
-    in_transaction(connection, || {
-        create_tables(connection, spec)?;
-        mark::renew(connection)?;
-        ROWS.set_format(connection).doing("create the tables")
-    })
-}
-
 /// Keeps the ids of the rows that were removed before there was a table of them.
 fn keep_ids(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
     connection.execute_batch(REMOVED).doing("migrate the tables")?;
@@ -267,35 +174,6 @@ fn keep_ids(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
             .try_for_each(|(row, entity)| keep_id(connection, entity.name, &identity(entity, &row.key)))
     })
     .map(drop)
-}
-
-/// Creates the store's own tables and those of the entities.
-pub(crate) fn create_tables(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
-    let own = [
-        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
-        REMOVED,
-    ];
-    let entities = spec
-        .entities
-        .iter()
-        .flat_map(|entity| layout::create(spec, entity));
-    for sql in own
-        .iter()
-        .chain(&log::CREATE)
-        .map(|sql| (*sql).to_owned())
-        .chain(entities)
-    {
-        connection.execute_batch(&sql).doing("create the tables")?;
-    }
-    set_meta(connection, "contract", spec.contract)?;
-    set_meta(connection, "undone", "0")?;
-    set_version(connection, spec)
-}
-
-fn set_version(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
-    let layout = serde_json::to_string(&Layout::of(spec)).map_err(damaged)?;
-    set_meta(connection, "version", spec.version)?;
-    set_meta(connection, "layout", &layout)
 }
 
 /// Compares the file with the contract, and applies the differences that `start` permits.
@@ -334,33 +212,4 @@ fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Re
     connection
         .execute_batch("PRAGMA foreign_keys = ON")
         .doing("migrate the tables")
-}
-
-/// Does `work` in a transaction, which is undone if it fails.
-pub(crate) fn in_transaction<T>(
-    connection: &Connection,
-    work: impl FnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
-    let transaction = transaction.doing("begin a change")?;
-    let outcome = work()?;
-    transaction.commit().doing("write a change")?;
-    Ok(outcome)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_that_was_opened_to_read_alone_is_not_writable() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("x.db");
-        let writing = Connection::open(&path).expect("a database");
-        writing.execute_batch("CREATE TABLE x (y)").expect("a table");
-        check_writable(&writing).expect("it is writable");
-        let reading = ROWS.connect_read_only(&path);
-        let refused = check_writable(&reading.expect("a database")).expect_err("it is not");
-        assert!(refused.to_string().contains("can't be written"), "{refused}");
-    }
 }

@@ -10,9 +10,10 @@ use tabellion_runtime::{
 };
 
 use crate::{
-    Records, log,
+    log,
     query::{self, get},
     reading::Reader,
+    records::Records,
 };
 
 /// What happened after a place in the log.

@@ -7,8 +7,8 @@ use tabellion_runtime::{Failure, spec::RowsSpec};
 use tabellion_sqlite::{Format, ROWS};
 
 use crate::{
+    connection,
     failures::{Doing, damaged},
-    file,
     layout::Layout,
     meta::meta,
 };
@@ -71,11 +71,11 @@ impl Inspection {
 /// # Errors
 /// If there is none, or it can't be read.
 pub fn inspect(folder: &Path, spec: &RowsSpec) -> Result<Inspection, Failure> {
-    let path = file::path(folder, spec);
+    let path = connection::path(folder, spec);
     if !path.exists() {
-        return Err(file::missing(&path));
+        return Err(connection::missing(&path));
     }
-    standing(&file::connect(&path)?, spec)
+    standing(&connection::connect(&path)?, spec)
 }
 
 /// Compares an open file with the contract.

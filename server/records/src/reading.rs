@@ -10,7 +10,7 @@ use tabellion_runtime::{
 };
 use tabellion_sqlite::Pooled;
 
-use crate::{Records, blocking::blocking, failures::Doing, fresh::Clock, query};
+use crate::{blocking::blocking, failures::Doing, fresh::Clock, query, records::Records};
 
 /// Number of connections that are kept for later calls.
 pub(crate) const MAX_IDLE: usize = 8;

@@ -6,9 +6,8 @@ use rusqlite::Connection;
 use tabellion_runtime::{Failure, rows::Select, spec::RowsSpec};
 
 use crate::{
-    Checked,
+    Checked, connection,
     failures::Doing,
-    file,
     log::{self, LogEntry},
     mark, query, replacement,
     upkeep::replay,
@@ -32,14 +31,14 @@ pub struct Recovered {
 /// If the file is in use, the log can't be read from its beginning, or the new file can't be made. Then the damaged file stays in
 /// its place.
 pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Failure> {
-    let path = file::path(folder, spec);
+    let path = connection::path(folder, spec);
     if !path.exists() && !replacement::is_pending(&path) {
-        return Err(file::missing(&path));
+        return Err(connection::missing(&path));
     }
     let usage = usage::alone(&path)?;
     // An earlier recovery was interrupted when its file was whole.
     if let Some(kept) = replacement::finish(&path)? {
-        let connection = file::connect(&path)?;
+        let connection = connection::connect(&path)?;
         let (checked, cut_off) = (count(&connection, spec)?, None);
         return Ok(Recovered {
             kept,
@@ -48,7 +47,7 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
         });
     }
     // Closing it leaves its log of writes, which is kept with it.
-    let (damaged, of) = (file::connect_unchecked(&path)?, path.clone());
+    let (damaged, of) = (connection::connect_unchecked(&path)?, path.clone());
     let (kept, (checked, cut_off)) = replacement::replace(&path, spec, &usage, move |connection| {
         let mut read = 0;
         let cut_off = log::for_each(&damaged, |entry| {

@@ -14,8 +14,9 @@ use tabellion_runtime::{Failure, spec::RowsSpec};
 use tabellion_sqlite::{BESIDE, ROWS, beside};
 
 use crate::{
+    connection,
     failures::{Doing, at},
-    file,
+    tables,
     usage::Usage,
 };
 
@@ -31,7 +32,7 @@ pub(crate) fn replace<T>(
     remove(&new)?;
     let made = make(&new, spec, fill);
     let made = made.and_then(|made| {
-        file::sync(&new)?;
+        connection::sync(&new)?;
         let ready = ready(path);
         rename(&new, &ready).map_err(at("create", &ready))?;
         Ok(made)
@@ -52,10 +53,10 @@ fn make<T>(
     fill: impl FnOnce(&Connection) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     tabellion_platform::create_own(new).map_err(at("create", new))?;
-    let connection = file::connect_unchecked(new)?;
-    file::moves_log_when_closed(&connection, true)?;
-    file::create(&connection, spec)?;
-    let made = file::in_transaction(&connection, || fill(&connection))?;
+    let connection = connection::connect_unchecked(new)?;
+    connection::moves_log_when_closed(&connection, true)?;
+    tables::create(&connection, spec)?;
+    let made = connection::in_transaction(&connection, || fill(&connection))?;
     // The file is opened in this mode from now on; closing it leaves no file beside it.
     connection
         .query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
@@ -96,9 +97,9 @@ pub(crate) fn finish(path: &Path) -> Result<Option<PathBuf>, Failure> {
     let folder = folder.unwrap_or(Path::new("."));
     let kept = free(path);
     let is_kept = ROWS.put_aside(path, &kept).map_err(at("move", path))?;
-    file::sync(folder)?;
+    connection::sync(folder)?;
     rename(&ready, path).map_err(at("move", &ready))?;
-    file::sync(folder)?;
+    connection::sync(folder)?;
     Ok(is_kept.then_some(kept))
 }
 

@@ -19,26 +19,14 @@ use tabellion_runtime::{
 use tabellion_sqlite::{ROWS, is_busy};
 
 use crate::{
-    Records,
     blocking::{blocking, is_few},
     failures::{Doing, refused},
     fresh::{self, Clock},
     log::{self, End, LogEntry},
-    mark::Mark,
     query,
+    records::{Records, Writing},
     write::{Written, write},
 };
-
-/// The connection that changes the data. Other threads of this process wait for it here, other processes in `BEGIN IMMEDIATE`.
-pub(crate) type Writer = tokio::sync::Mutex<Mutex<Writing>>;
-
-/// What a change is made with.
-#[derive(Debug)]
-pub(crate) struct Writing {
-    pub(crate) connection: Connection,
-    /// The file's mark, if the process may change the file.
-    pub(crate) mark: Option<Mark>,
-}
 
 /// A turn at changing the data.
 pub(crate) struct Turn<'a> {

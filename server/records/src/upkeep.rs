@@ -18,13 +18,14 @@ use tabellion_runtime::{
 use tabellion_sqlite::{ROWS, check, temporary};
 
 use crate::{
-    Records,
+    connection,
     failures::{Doing, at, damaged, refused},
     file,
     log::{self, LogEntry},
     mark, query,
     reading::Reader,
-    replacement, usage,
+    records::Records,
+    replacement, tables, usage,
     write::apply,
 };
 
@@ -66,7 +67,7 @@ impl Records {
             }
             let replayed = empty(self.spec)?;
             let changes = log::for_each(connection, |entry| {
-                file::in_transaction(&replayed, || replay(&replayed, self.spec, &entry))
+                connection::in_transaction(&replayed, || replay(&replayed, self.spec, &entry))
             })?;
             let rows = compare(self.spec, connection, &replayed)?;
             Ok(Checked { changes, rows })
@@ -110,9 +111,9 @@ impl Records {
 /// # Errors
 /// If there is no data file, or a file at `path` already, or it can't be written.
 pub fn backup(folder: &Path, spec: &RowsSpec, path: &Path) -> Result<(), Failure> {
-    let from = file::path(folder, spec);
+    let from = connection::path(folder, spec);
     if !from.exists() {
-        return Err(file::missing(&from));
+        return Err(connection::missing(&from));
     }
     let _usage = usage::shared_if_possible(&from)?;
     copy_to(&from, path)
@@ -126,10 +127,10 @@ fn copy_to(from: &Path, path: &Path) -> Result<(), Failure> {
     let partial = path.with_extension("partial");
     tabellion_platform::create_own(&partial).map_err(at("create", &partial))?;
     let copied = copy(from, &partial).and_then(|()| {
-        file::sync(&partial)?;
+        connection::sync(&partial)?;
         rename(&partial, path).map_err(at("create", path))?;
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        file::sync(folder.unwrap_or(Path::new(".")))
+        connection::sync(folder.unwrap_or(Path::new(".")))
     });
     if copied.is_err() {
         // The failure says more than that of cleaning up.
@@ -139,9 +140,9 @@ fn copy_to(from: &Path, path: &Path) -> Result<(), Failure> {
 }
 
 fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
-    let from = file::connect(from)?;
+    let from = connection::connect(from)?;
     let mut to = ROWS.connect(path).doing("write the backup")?;
-    file::moves_log_when_closed(&to, true)?;
+    connection::moves_log_when_closed(&to, true)?;
     let backup = Backup::new(&from, &mut to).doing("write the backup")?;
     backup
         .run_to_completion(BACKUP_PAGES, Duration::ZERO, None)
@@ -156,7 +157,7 @@ fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// If the folder has a data file already, or a line is not what an export writes. Then no file is made.
 pub fn import(folder: &Path, spec: &'static RowsSpec, from: &mut dyn BufRead) -> Result<Checked, Failure> {
-    let path = file::path(folder, spec);
+    let path = connection::path(folder, spec);
     let is_free = || {
         if path.exists() || replacement::is_pending(&path) {
             let message = format!("`{}` is there already; name an empty folder", path.display());
@@ -228,7 +229,7 @@ pub fn import(folder: &Path, spec: &'static RowsSpec, from: &mut dyn BufRead) ->
 /// Returns an empty store that nothing else sees, and that spills to the disk.
 fn empty(spec: &RowsSpec) -> Result<Connection, Failure> {
     let connection = temporary().doing("replay the log")?;
-    file::create_tables(&connection, spec)?;
+    tables::create_tables(&connection, spec)?;
     Ok(connection)
 }
 

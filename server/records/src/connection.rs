@@ -1,0 +1,134 @@
+//! Connections to the data file, and the places around it.
+
+use std::{
+    fs::OpenOptions,
+    io,
+    path::{Path, PathBuf},
+};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior, config::DbConfig};
+use tabellion_platform as platform;
+use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
+use tabellion_sqlite::ROWS;
+
+use crate::{
+    failures::{Doing, at},
+    mark,
+};
+
+/// Returns the path of a contract's data file.
+pub fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {
+    folder.join(format!("{}.db", spec.contract))
+}
+
+/// Returns the failure of a file that is not there.
+pub(crate) fn missing(path: &Path) -> Failure {
+    let message = format!("there is no data file `{}`", path.display());
+    Failure::new(FailureKind::NotFound, message)
+}
+
+/// Makes the names and bytes of a file, or the names in a folder, durable.
+pub(crate) fn sync(path: &Path) -> Result<(), Failure> {
+    platform::open_to_sync(path)
+        .and_then(|file| file.sync_all())
+        .map_err(at("write", path))
+}
+
+/// Opens a connection to the file, as far as permissions go for changes.
+///
+/// # Errors
+/// If it can't be opened, or changes are missing that were acknowledged.
+pub(crate) fn connect(path: &Path) -> Result<Connection, Failure> {
+    let connection = connect_unchecked(path)?;
+    mark::check(&connection, path)?;
+    Ok(connection)
+}
+
+/// As [`connect`], to whatever is left of the file.
+pub(crate) fn connect_unchecked(path: &Path) -> Result<Connection, Failure> {
+    let connection = match ROWS.connect(path) {
+        // There is no place for what SQLite keeps beside the file.
+        Err(error) if is_denied(&error) && is_on_read_only_system(path) => ROWS.connect_unchanging(path),
+        connected => connected,
+    }
+    .doing("open the data file")?;
+    // Statements are prepared once: without this, each value that is compared with a column of a partial index prepares them anew.
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .doing("open the data file")?;
+    Ok(connection)
+}
+
+/// Sets whether closing the last connection to the file moves the log of writes into it.
+pub(crate) fn moves_log_when_closed(connection: &Connection, moves: bool) -> Result<(), Failure> {
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !moves)
+        .doing("open the data file")
+        .map(drop)
+}
+
+/// Checks that the file can be changed. After a failure to open it or its index, SQLite would only read, and fail at each change.
+pub(crate) fn check_writable(connection: &Connection) -> Result<(), Failure> {
+    // A transaction that can't change anything begins nevertheless.
+    if connection.is_readonly("main").doing("open the data file")? {
+        let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY);
+        return Err(rusqlite::Error::SqliteFailure(error, None)).doing("open the data file");
+    }
+    let tried = connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
+    tried.doing("open the data file")
+}
+
+fn is_denied(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
+}
+
+/// Returns true if the file exists and can't be written.
+pub(crate) fn is_read_only(path: &Path) -> bool {
+    let denied = |kind| {
+        matches!(
+            kind,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+        )
+    };
+    opened_to_write(path).is_some_and(denied)
+}
+
+fn is_on_read_only_system(path: &Path) -> bool {
+    opened_to_write(path) == Some(io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Returns why the file can't be opened for writing, if it can't.
+fn opened_to_write(path: &Path) -> Option<io::ErrorKind> {
+    let opened = platform::open_to_write(path, OpenOptions::new().write(true));
+    opened.err().map(|error| error.kind())
+}
+
+/// Does `work` in a transaction, which is undone if it fails.
+pub(crate) fn in_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+    let transaction = transaction.doing("begin a change")?;
+    let outcome = work()?;
+    transaction.commit().doing("write a change")?;
+    Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_opened_to_read_alone_is_not_writable() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.db");
+        let writing = Connection::open(&path).expect("a database");
+        writing.execute_batch("CREATE TABLE x (y)").expect("a table");
+        check_writable(&writing).expect("it is writable");
+        let reading = ROWS.connect_read_only(&path);
+        let refused = check_writable(&reading.expect("a database")).expect_err("it is not");
+        assert!(refused.to_string().contains("can't be written"), "{refused}");
+    }
+}
