@@ -21,6 +21,7 @@ pub mod change;
 pub mod context;
 pub mod contract;
 pub mod dispatch;
+pub mod downloads;
 pub mod failure;
 pub mod future;
 pub mod gates;

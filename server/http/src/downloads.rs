@@ -1,7 +1,6 @@
-//! Files that a contract lets clients download, whole or in part: every client that has the URL may, until it expires.
+//! Answers requests for downloads, whole or in part.
 
 use std::{
-    fs::File,
     io::{self, Read as _, Seek as _, SeekFrom, Take},
     ops::Range,
     sync::Arc,
@@ -23,49 +22,12 @@ use hyper::{
 };
 use sha2::{Digest as _, Sha256};
 use tabellion_mcp::streamable::Refusal;
+use tabellion_runtime::downloads::{Opened, Source};
 
 use super::{response::ErrorResponse, site::Site};
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
-
-/// A file that can be downloaded.
-#[derive(Debug)]
-pub struct Download {
-    /// The file.
-    pub file: File,
-    /// Its name for clients: letters, digits, `-` and `.`.
-    pub name: String,
-    /// Its media type.
-    pub media_type: &'static str,
-    /// Id of the API key with which it was requested. It can be fetched as long as that key exists.
-    pub key: Option<String>,
-}
-
-/// What a URL of downloads leads to.
-#[derive(Debug)]
-pub enum Opened {
-    /// A file.
-    File(Download),
-    /// Nothing, since the URL is not one that the server has made. Whether there is such a file is not said.
-    Unsigned,
-    /// Nothing any more.
-    Expired,
-    /// Nothing: the file is gone.
-    Missing,
-}
-
-/// Files that can be downloaded with a URL that says so itself. There are no other credentials.
-pub trait Downloads: Send + Sync {
-    /// Returns the path of the URLs below that of the mount, with a variable for the id.
-    fn path(&self) -> &'static str;
-
-    /// Returns what the URL leads to that ends with this id and this query.
-    ///
-    /// # Errors
-    /// If the file can't be read.
-    fn open(&self, id: &str, query: &str) -> io::Result<Opened>;
-}
 
 /// Digests of the file: as of RFC 3230, and as of its successor, RFC 9530.
 const DIGEST: HeaderName = HeaderName::from_static("digest");
@@ -91,7 +53,7 @@ pub(super) async fn download(
     let query = query.unwrap_or_default();
     let opened = tokio::task::spawn_blocking(move || {
         Ok::<_, io::Error>(match downloads.open(&id, &query)? {
-            Opened::File(mut download) => Ok((digest(&mut download.file)?, download)),
+            Opened::File(mut download) => Ok((digest(&mut *download.file)?, download)),
             nothing => Err(nothing),
         })
     });
@@ -154,7 +116,7 @@ pub(super) async fn download(
 }
 
 /// Returns the SHA-256 of a file in base64, and its length.
-fn digest(file: &mut File) -> io::Result<(String, u64)> {
+fn digest(file: &mut dyn Source) -> io::Result<(String, u64)> {
     let mut sha256 = Sha256::new();
     let (mut chunk, mut length) = (vec![0; CHUNK], 0);
     loop {
@@ -210,7 +172,7 @@ fn unreadable(error: &io::Error) -> ErrorResponse {
 }
 
 /// Returns the content of a file, read as it is sent.
-fn content(part: Take<File>) -> Body {
+fn content(part: Take<Box<dyn Source>>) -> Body {
     Body::from_stream(stream::try_unfold(part, async |mut file| {
         let read = tokio::task::spawn_blocking(move || {
             let mut chunk = Vec::with_capacity(CHUNK);

@@ -41,7 +41,6 @@ use crate::rates::RatePerMinute;
 
 pub use connection::{listen, serve};
 pub use credentials::{Credentials, OAuth};
-pub use downloads::{Download, Downloads, Opened};
 pub use guard::{Guard, GuardError};
 pub use metrics::LibraryCounts;
 pub use site::{Mount, Site};

@@ -15,7 +15,6 @@ use hyper::{HeaderMap, StatusCode, Uri, header::HeaderValue};
 use super::{
     Credentials, Guard, Limits,
     credentials::{self, Caller},
-    downloads::{Download, Downloads},
     layers,
     metrics::LibraryCounts,
     upload::Uploads,
@@ -24,6 +23,7 @@ use crate::rates::{Failures, Rates};
 use tabellion_gateway::Access;
 use tabellion_mcp::streamable::{Endpoint, Refusal};
 use tabellion_rest::Rest;
+use tabellion_runtime::downloads::{Download, Downloads};
 
 const MAX_REQUEST_ID: usize = 64;
 

@@ -14,10 +14,9 @@ mod testing;
 
 use std::{env, path::PathBuf, sync::Arc};
 
-use tabellion_http::Downloads;
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_records::{Records, Start};
-use tabellion_runtime::{Contract, ContractSpec, Failure};
+use tabellion_runtime::{Contract, ContractSpec, Failure, downloads::Downloads};
 use tabellion_vcs::{WorkspaceError, Workspaces};
 
 use crate::data::Derived;

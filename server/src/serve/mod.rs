@@ -19,7 +19,7 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use tabellion_runtime::{Contract, ContractSpec};
+use tabellion_runtime::{Contract, ContractSpec, downloads::Downloads};
 use tokio::runtime::{Builder, Runtime};
 use tracing_subscriber::EnvFilter;
 
@@ -38,7 +38,6 @@ use crate::{
     provenance::{self, ServerEnvironment},
 };
 use tabellion_gateway::ApprovalPolicy;
-use tabellion_http::Downloads;
 use tabellion_library::{
     self as library, CreateFolders, Created, Library, OpenError,
     path::{LibraryPath, PathError},

@@ -10,10 +10,8 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use sha2::{Digest as _, Sha256};
 
 use super::{Limits, Server, status};
-use crate::{
-    Download, Downloads, Opened,
-    keys::{KeyFile, KeyRing},
-};
+use crate::keys::{KeyFile, KeyRing};
+use tabellion_runtime::downloads::{Download, Downloads, Opened};
 
 /// A file that one URL leads to.
 pub(super) struct OneFile(pub(super) PathBuf);
@@ -32,7 +30,7 @@ impl Downloads for OneFile {
             _ => return Ok(Opened::Unsigned),
         };
         Ok(Opened::File(Download {
-            file: File::open(self.0.join("notes.zip"))?,
+            file: Box::new(File::open(self.0.join("notes.zip"))?),
             name: "notes.zip".into(),
             media_type: "application/zip",
             key,

@@ -7,12 +7,12 @@ use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use tabellion_contracts::brainforge::CONTRACT;
-use tabellion_http::{Download, Downloads, Opened};
 use tabellion_library::Library;
 use tabellion_notes::{SECRET_BYTES, SecretFile};
 use tabellion_platform::open_regular;
 use tabellion_runtime::{
     Identity,
+    downloads::{Download, Downloads, Opened},
     identity::Method,
     spec::{RestEndpoint, RestOperation},
 };
@@ -114,7 +114,7 @@ impl Downloads for Exports {
             match open_regular(&self.folder.join(&name)).map_err(io::Error::from) {
                 Ok(file) => {
                     return Ok(Opened::File(Download {
-                        file,
+                        file: Box::new(file),
                         name,
                         media_type,
                         key: key.map(String::from),

@@ -46,12 +46,12 @@ use tabellion_contracts::brainforge::{
     TagsResource, ToolError, UpdateNoteRequest, UpdateNoteResponse, VersionOfNoteResource,
     VersionOfNoteVariables, WaitingResource,
 };
-use tabellion_http::Downloads;
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
 use tabellion_notes::{Entry, NoteQuery, Problem, Selection};
 use tabellion_runtime::{
     Contract, Failure, FailureKind, KnownCaller, ReadCx, Staged, WriteCx,
+    downloads::Downloads,
     workflow_calls::{
         CompleteTask, GetInstance, InstanceView, Instances, ListInstances, StartWorkflow, StartedInstance,
     },
