@@ -12,7 +12,7 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 13] = [
+const PRODUCT: [&str; 15] = [
     "server/src",
     "server/platform/src",
     "server/sqlite/src",
@@ -23,6 +23,8 @@ const PRODUCT: [&str; 13] = [
     "server/notes/src",
     "server/vcs/src",
     "server/rules/src",
+    "server/packs/pack/src",
+    "server/packs/documents/src",
     "server/mcp/src",
     "server/http/src",
     "server/clients/src",
@@ -256,6 +258,25 @@ fn the_servers_crates_depend_only_downwards() {
                 "tabellion-sqlite",
             ],
         ),
+        (
+            "tabellion-pack",
+            &[
+                "tabellion-library",
+                "tabellion-records",
+                "tabellion-runtime",
+                "tabellion-vcs",
+            ],
+        ),
+        (
+            "tabellion-documents",
+            &[
+                "tabellion-contracts",
+                "tabellion-library",
+                "tabellion-markdown",
+                "tabellion-pack",
+                "tabellion-runtime",
+            ],
+        ),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-gateway", &["tabellion-runtime"]),
         ("tabellion-mcp", &["tabellion-gateway", "tabellion-runtime"]),
@@ -377,6 +398,8 @@ fn only_the_library_writes() {
         ("server/notes/src", &["export/files.rs", "export/secret.rs"]),
         ("server/retrieval/embed/src", &["download.rs", "install.rs"]),
         ("server/retrieval/meaning/src", &[]),
+        ("server/packs/pack/src", &[]),
+        ("server/packs/documents/src", &[]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/clients/src", &["file.rs"]),

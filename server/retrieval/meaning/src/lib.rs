@@ -30,5 +30,5 @@ mod vectors;
 pub use self::{
     error::MeaningError,
     meaning::{Corpus, CorpusError, Meaning, Wanted},
-    model::{Embedder, Installed, Models},
+    model::{Embedder, Installed, Models, NoModel},
 };

@@ -67,6 +67,24 @@ impl Models for Installed {
     }
 }
 
+/// No model, whatever is installed: searches are by words alone.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoModel;
+
+impl Models for NoModel {
+    fn fingerprint(&self) -> &str {
+        "none"
+    }
+
+    fn is_installed(&self) -> bool {
+        false
+    }
+
+    fn open(&self) -> Result<Arc<dyn Embedder>, ModelError> {
+        unreachable!("it is not installed")
+    }
+}
+
 /// A model, in memory while it is used.
 pub(crate) struct Holder {
     models: Box<dyn Models>,

@@ -28,7 +28,7 @@ use super::{
     review::{FOLDER, Review},
     rounds::Rounds,
 };
-use crate::contracts::failures;
+use tabellion_pack::failures;
 
 /// Folder of what is derived from a library's notes, and names of the files there.
 const DERIVED: &str = "notes";

@@ -23,7 +23,7 @@ use tabellion_runtime::{
 use tempfile::TempDir;
 
 use super::{Forge, desk::Desk, moments::digest, shelf::Shelf};
-use crate::contracts::testing::NoModel;
+use tabellion_meaning::NoModel;
 
 /// The contract over a library that goes with it.
 struct Bench {

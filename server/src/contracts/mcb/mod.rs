@@ -51,13 +51,12 @@ use std::sync::{Arc, Weak};
 use serde_json::Value;
 use tabellion_contracts::mcb::{CallProvenance, Mcb, Service};
 use tabellion_meaning::{Installed, Meaning, Models};
+use tabellion_pack::Derived;
 use tabellion_records::Records;
 use tabellion_runtime::{
     BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, Failure, ReadCx, Rejection, Rows, Store,
 };
 use tabellion_vcs::Workspaces;
-
-use crate::data::Derived;
 
 use self::{
     code::Indexer,

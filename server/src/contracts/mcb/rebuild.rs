@@ -9,7 +9,7 @@ use super::{
     call::entity,
     words::{ENTITIES, RECIPE, Words, document, document_id},
 };
-use crate::data::{Count, Derived, Standing};
+use tabellion_pack::{Count, Derived, Standing};
 
 /// Number of rows that are read at a time.
 const PAGE: u64 = 1_000;

@@ -3,15 +3,13 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use tabellion_library::CreateFolders;
+use tabellion_pack::Standing as Indexed;
 use tabellion_platform as platform;
 use tabellion_records::{self as records, Records, Standing, Start};
 use tabellion_runtime::spec::RowsSpec;
 
 use super::{super::finding::Finding, super::holders, folder::of_file_system, sync};
-use crate::{
-    contracts,
-    data::{DataFolder, Standing as Indexed},
-};
+use crate::{contracts, data::DataFolder};
 
 /// Extension of a file that was replaced by `tabellion data recover`.
 const DAMAGED: &str = "damaged";

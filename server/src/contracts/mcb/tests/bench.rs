@@ -14,7 +14,7 @@ use tabellion_vcs::Workspaces;
 use tempfile::TempDir;
 
 use super::super::{Parts, over};
-pub(super) use crate::contracts::testing::NoModel;
+pub(super) use tabellion_meaning::NoModel;
 
 /// The contract over rows in a folder that goes with it.
 pub(super) struct Bench {

@@ -10,7 +10,7 @@ use super::{
     bench::{Bench, Caller, NoModel},
     memory::{note, store},
 };
-use crate::data::{Count, Derived as _, Standing};
+use tabellion_pack::{Count, Derived as _, Standing};
 
 /// Name of the index beside the data.
 const FILE: &str = "data/mcb-words.db";

@@ -9,7 +9,6 @@ use super::{
     Editor, errors, front_matter,
     history_cache::{DocumentTimeline, Operation},
 };
-use crate::contracts::failures;
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_markdown::{
     Flavor, TargetError,
@@ -17,6 +16,7 @@ use tabellion_markdown::{
     lineage::{Direction, SectionChange, SectionId},
     merge,
 };
+use tabellion_pack::failures;
 
 /// Returns the document's text; empty if there is no document.
 pub(super) fn text(editor: &Editor, cx: &ReadCx<'_>) -> Result<String, Failure> {

@@ -17,7 +17,6 @@ use tabellion_runtime::{
     Change, Content, Contract, Document, Failure, FailureKind, ReadCx, Staged, WriteCx, context,
 };
 
-use super::failures;
 use serde_json::{Map, Value};
 use tabellion_library::{
     Library,
@@ -26,6 +25,7 @@ use tabellion_library::{
     walk::LeftOut,
 };
 use tabellion_markdown::{self as markdown, Edit, EditError, Flavor, Plan, Risk, TargetError, diff};
+use tabellion_pack::failures;
 
 /// `_meta` key of a response: true if the file has uncommitted bytes.
 const DIRTY: &str = "tabellion/dirty";

@@ -9,11 +9,12 @@ use tabellion_library::{
 };
 
 /// Converts a path error. A rule that the contract does not declare is reported like one that it does.
-pub(super) fn path(error: PathError) -> Failure {
+pub fn path(error: PathError) -> Failure {
     invalid(error.rule(), "/path", error.to_string())
 }
 
-pub(super) fn folder(error: FolderError) -> Failure {
+/// Converts the error of a folder that can't be listed.
+pub fn folder(error: FolderError) -> Failure {
     let kind = match error {
         FolderError::NotFound { .. } => FailureKind::NotFound,
         FolderError::NotAFolder { .. } | FolderError::Symlink { .. } | FolderError::Excluded { .. } => {
@@ -24,7 +25,8 @@ pub(super) fn folder(error: FolderError) -> Failure {
     Failure::new(kind, error.to_string()).with("rule", error.rule())
 }
 
-pub(super) fn search(error: SearchError) -> Failure {
+/// Converts the error of a search.
+pub fn search(error: SearchError) -> Failure {
     match error {
         SearchError::QueryEmpty
         | SearchError::QueryMultiline
@@ -36,7 +38,10 @@ pub(super) fn search(error: SearchError) -> Failure {
 }
 
 /// Returns the document's text. JSON can't carry bytes that are not UTF-8.
-pub(super) fn utf8(path: &LibraryPath, bytes: Vec<u8>) -> Result<String, Failure> {
+///
+/// # Errors
+/// If `bytes` are not UTF-8.
+pub fn utf8(path: &LibraryPath, bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
         let message = format!("`{path}` is not UTF-8 at byte {offset}; convert it with an editor first");

@@ -5,7 +5,7 @@ use std::path::Path;
 use tabellion_runtime::Failure;
 
 /// An index in a file of its own, beside the rows.
-pub(crate) trait Derived: Send + Sync {
+pub trait Derived: Send + Sync {
     /// Returns its file, which need not exist.
     fn path(&self) -> &Path;
 
@@ -25,16 +25,16 @@ pub(crate) trait Derived: Send + Sync {
 
 /// Rows of an entity, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Count {
+pub struct Count {
     /// Name of the entity.
-    pub(crate) entity: &'static str,
+    pub entity: &'static str,
     /// How many.
-    pub(crate) rows: u64,
+    pub rows: u64,
 }
 
 /// How much of the rows an index has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub enum Standing {
     /// There is no file yet. The next search makes it.
     Missing {
         /// The rows that belong into it.

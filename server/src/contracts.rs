@@ -1,90 +1,43 @@
-//! The contracts that can be served, and what implements each.
+//! The packs: contracts that can be served, with their implementations.
 //!
 //! An entry in `ALL` makes a contract available; its tools, schemas and errors come from its JSON. It is served from a library or
 //! from rows in the data folder, as its implementation says.
 
-mod braindrive_markdown;
 pub(crate) mod brainforge;
-mod failures;
-mod learning_os;
 pub(crate) mod mcb;
-mod safe_markdown_editor;
-#[cfg(test)]
-mod testing;
 
 use std::{env, path::PathBuf, sync::Arc};
 
 use tabellion_library::{Library, path::LibraryPath};
+use tabellion_pack::{Derived, Implementation, Pack};
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, Failure, downloads::Downloads};
 use tabellion_vcs::{WorkspaceError, Workspaces};
 
-use crate::data::Derived;
-
-/// A contract and its implementation.
-struct Served {
-    spec: &'static ContractSpec,
-    implementation: Implementation,
-    /// Its index of words, if it has one.
-    words: Option<OfRows>,
-    /// What clients can download beside its answers.
-    downloads: Option<OfLibrary>,
-}
-
-/// Puts an implementation over what the contract reads and changes.
-enum Implementation {
-    /// Over a library. The path is the document of contracts that work on one; `None` if such a contract is given none.
-    Documents(OverDocuments),
-    /// Over rows in a data folder.
-    Rows(OverRows),
-}
-
 /// A contract, and its rows, if it keeps any.
 pub type WithRows = (Arc<dyn Contract>, Option<Arc<Records>>);
 
-/// What is derived from the rows of a contract.
-type OfRows = fn(Arc<Records>) -> Arc<dyn Derived>;
-
-/// What can be downloaded of a library.
-type OfLibrary = fn(&Library) -> Arc<dyn Downloads>;
-
-type OverDocuments = fn(Arc<Library>, Option<&LibraryPath>) -> Option<Arc<dyn Contract>>;
-type OverRows = fn(Arc<Records>, Arc<Workspaces>) -> Arc<dyn Contract>;
-
-static ALL: &[Served] = &[
-    Served {
-        spec: &tabellion_contracts::braindrive_markdown::CONTRACT,
-        implementation: Implementation::Documents(|library, _| Some(braindrive_markdown::service(library))),
-        words: None,
-        downloads: None,
-    },
-    Served {
-        spec: &tabellion_contracts::learning_os::CONTRACT,
-        implementation: Implementation::Documents(|library, _| Some(learning_os::service(library))),
-        words: None,
-        downloads: None,
-    },
-    Served {
-        spec: &tabellion_contracts::safe_markdown_editor::CONTRACT,
-        implementation: Implementation::Documents(|library, document| {
-            document.map(|path| safe_markdown_editor::service(library, path))
-        }),
-        words: None,
-        downloads: None,
-    },
-    Served {
-        spec: &tabellion_contracts::mcb::CONTRACT,
-        implementation: Implementation::Rows(mcb::service),
-        words: Some(mcb::words),
-        downloads: None,
-    },
-    Served {
-        spec: &tabellion_contracts::brainforge::CONTRACT,
-        implementation: Implementation::Documents(|library, _| Some(brainforge::service(library))),
-        words: None,
-        downloads: Some(brainforge::downloads),
-    },
+static ALL: &[&Pack] = &[
+    &tabellion_documents::BRAINDRIVE_MARKDOWN,
+    &tabellion_documents::LEARNING_OS,
+    &tabellion_documents::SAFE_MARKDOWN_EDITOR,
+    &MCB,
+    &BRAINFORGE,
 ];
+
+static MCB: Pack = Pack {
+    spec: &tabellion_contracts::mcb::CONTRACT,
+    implementation: Implementation::Rows(mcb::service),
+    words: Some(mcb::words),
+    downloads: None,
+};
+
+static BRAINFORGE: Pack = Pack {
+    spec: &tabellion_contracts::brainforge::CONTRACT,
+    implementation: Implementation::Documents(|library, _| Some(brainforge::service(library))),
+    words: None,
+    downloads: Some(brainforge::downloads),
+};
 
 /// What contracts are served from.
 #[derive(Clone, Default)]
@@ -137,24 +90,24 @@ pub(crate) fn specs() -> Vec<&'static ContractSpec> {
 
 /// Returns the names of all contracts.
 pub fn names() -> Vec<&'static str> {
-    ALL.iter().map(|served| served.spec.id).collect()
+    ALL.iter().map(|pack| pack.spec.id).collect()
 }
 
 /// Returns the names of the contracts over rows.
 pub fn names_over_rows() -> Vec<&'static str> {
-    let over_rows = ALL.iter().filter(|served| served.spec.rows.is_some());
-    over_rows.map(|served| served.spec.id).collect()
+    let over_rows = ALL.iter().filter(|pack| pack.spec.rows.is_some());
+    over_rows.map(|pack| pack.spec.id).collect()
 }
 
 /// Returns the names of the contracts that are served over REST.
 pub fn names_over_rest() -> Vec<&'static str> {
-    let over_rest = ALL.iter().filter(|served| !served.spec.rest.is_empty());
-    over_rest.map(|served| served.spec.id).collect()
+    let over_rest = ALL.iter().filter(|pack| !pack.spec.rest.is_empty());
+    over_rest.map(|pack| pack.spec.id).collect()
 }
 
 /// Returns the declaration of the contract called `name`.
 pub fn spec(name: &str) -> Option<&'static ContractSpec> {
-    served(name).map(|served| served.spec)
+    pack(name).map(|pack| pack.spec)
 }
 
 /// Returns the contract called `name`, served from `grounds`, and its rows, if it keeps any. They are created if they are missing,
@@ -163,16 +116,16 @@ pub fn spec(name: &str) -> Option<&'static ContractSpec> {
 /// # Errors
 /// [`ServiceError`]: what the contract needs is missing, or can't be opened.
 pub fn service(name: &str, grounds: &Grounds) -> Result<WithRows, ServiceError> {
-    let served = served(name).ok_or_else(|| ServiceError::Unknown(name.into()))?;
-    let id = served.spec.id;
-    match served.implementation {
+    let pack = pack(name).ok_or_else(|| ServiceError::Unknown(name.into()))?;
+    let id = pack.spec.id;
+    match pack.implementation {
         Implementation::Documents(over) => {
             let library = grounds.library.clone().ok_or(ServiceError::NoLibrary(id))?;
             let contract = over(library, grounds.document.as_ref());
             Ok((contract.ok_or(ServiceError::NoDocument(id))?, None))
         }
         Implementation::Rows(over) => {
-            let (Some(data), Some(rows)) = (&grounds.data, served.spec.rows) else {
+            let (Some(data), Some(rows)) = (&grounds.data, pack.spec.rows) else {
                 return Err(ServiceError::NoData(id));
             };
             let working_directory = env::current_dir().unwrap_or_default();
@@ -186,16 +139,16 @@ pub fn service(name: &str, grounds: &Grounds) -> Result<WithRows, ServiceError> 
 
 /// Returns what clients can download of `library` by the contract called `name`; `None` if nothing.
 pub(crate) fn downloads(name: &str, library: &Library) -> Option<Arc<dyn Downloads>> {
-    let downloads = served(name)?.downloads?;
+    let downloads = pack(name)?.downloads?;
     Some(downloads(library))
 }
 
 /// Returns the index of words of the contract called `name` over `records`; `None` if it has none.
 pub(crate) fn words(name: &str, records: Arc<Records>) -> Option<Arc<dyn Derived>> {
-    let words = served(name)?.words?;
+    let words = pack(name)?.words?;
     Some(words(records))
 }
 
-fn served(name: &str) -> Option<&'static Served> {
-    ALL.iter().find(|served| served.spec.id == name)
+fn pack(name: &str) -> Option<&'static Pack> {
+    ALL.iter().copied().find(|pack| pack.spec.id == name)
 }
