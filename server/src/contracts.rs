@@ -3,7 +3,6 @@
 //! An entry in `ALL` makes a contract available; its tools, schemas and errors come from its JSON. It is served from a library or
 //! from rows in the data folder, as its implementation says.
 
-pub(crate) mod brainforge;
 pub(crate) mod mcb;
 
 use std::{env, path::PathBuf, sync::Arc};
@@ -22,7 +21,7 @@ static ALL: &[&Pack] = &[
     &tabellion_documents::LEARNING_OS,
     &tabellion_documents::SAFE_MARKDOWN_EDITOR,
     &MCB,
-    &BRAINFORGE,
+    &tabellion_brainforge::PACK,
 ];
 
 static MCB: Pack = Pack {
@@ -30,13 +29,6 @@ static MCB: Pack = Pack {
     implementation: Implementation::Rows(mcb::service),
     words: Some(mcb::words),
     downloads: None,
-};
-
-static BRAINFORGE: Pack = Pack {
-    spec: &tabellion_contracts::brainforge::CONTRACT,
-    implementation: Implementation::Documents(|library, _| Some(brainforge::service(library))),
-    words: None,
-    downloads: Some(brainforge::downloads),
 };
 
 /// What contracts are served from.

@@ -9,6 +9,7 @@ use std::{
 use anstyle::Style;
 use chrono::{DateTime, Local, SecondsFormat, TimeDelta, Utc};
 use serde_json::{Value, json};
+use tabellion_brainforge::desk::Desk;
 use tabellion_calls::Calls;
 use tabellion_library::{Library, LogEntry};
 use tabellion_runtime::{
@@ -22,11 +23,7 @@ use super::{
     open,
     page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
 };
-use crate::{
-    calls,
-    contracts::{self, brainforge::desk::Desk},
-    serve,
-};
+use crate::{calls, contracts, serve};
 
 /// Lists executions, oldest first: the last `limit` of those that `filter` asks for.
 pub(crate) fn list(

@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use serde_json::json;
+use tabellion_brainforge::desk::{Desk, Waiting};
 use tabellion_markdown::diff;
 use tabellion_runtime::{Agent, CallContext, Identity, calls::CallStore};
 
@@ -12,11 +13,7 @@ use super::{
     open,
     page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
 };
-use crate::{
-    calls,
-    contracts::brainforge::desk::{Desk, Waiting},
-    serve,
-};
+use crate::{calls, serve};
 
 /// Characters of an id that tell reviews apart.
 const SHORT_ID: usize = 8;

@@ -12,7 +12,6 @@ use super::{
     open,
     page::{self, ADDED, FAINT, NAME, REMOVED, STRONG, TITLE, WARNING},
 };
-use crate::contracts::brainforge;
 
 /// Untracked documents that are listed; `--json` lists all.
 const MAX_UNTRACKED: usize = 10;
@@ -23,7 +22,7 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
     let place = library.place()?;
     let UncommittedList { documents, truncated } = library.uncommitted()?;
     let last = library.activity(1)?.entries.pop();
-    let problems = brainforge::problems(&library)?;
+    let problems = tabellion_brainforge::problems(&library)?;
     let folder = path::absolute(folder)?.canonicalize()?;
     if output.json {
         let uncommitted: Vec<Value> = documents

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 15] = [
+const PRODUCT: [&str; 16] = [
     "server/src",
     "server/platform/src",
     "server/sqlite/src",
@@ -25,6 +25,7 @@ const PRODUCT: [&str; 15] = [
     "server/rules/src",
     "server/packs/pack/src",
     "server/packs/documents/src",
+    "server/packs/brainforge/src",
     "server/mcp/src",
     "server/http/src",
     "server/clients/src",
@@ -277,6 +278,20 @@ fn the_servers_crates_depend_only_downwards() {
                 "tabellion-runtime",
             ],
         ),
+        (
+            "tabellion-brainforge",
+            &[
+                "tabellion-contracts",
+                "tabellion-library",
+                "tabellion-markdown",
+                "tabellion-meaning",
+                "tabellion-notes",
+                "tabellion-pack",
+                "tabellion-platform",
+                "tabellion-retrieval",
+                "tabellion-runtime",
+            ],
+        ),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-gateway", &["tabellion-runtime"]),
         ("tabellion-mcp", &["tabellion-gateway", "tabellion-runtime"]),
@@ -400,6 +415,7 @@ fn only_the_library_writes() {
         ("server/retrieval/meaning/src", &[]),
         ("server/packs/pack/src", &[]),
         ("server/packs/documents/src", &[]),
+        ("server/packs/brainforge/src", &[]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/clients/src", &["file.rs"]),

@@ -11,7 +11,7 @@ use super::super::{
     finding::{Finding, Fix},
     mounts,
 };
-use crate::{contracts::brainforge, serve::folder};
+use crate::serve::folder;
 
 /// Opens the library.
 pub(super) fn library(subject: &Subject) -> Vec<Finding> {
@@ -205,7 +205,7 @@ pub(super) fn notes(subject: &Subject) -> Vec<Finding> {
     let Some(library) = subject.library() else {
         return vec![];
     };
-    let problems = match brainforge::problems(library) {
+    let problems = match tabellion_brainforge::problems(library) {
         Ok(problems) => problems,
         Err(failure) => return vec![Finding::yellow(ID, failure.message, "mend that, and look again")],
     };

@@ -18,8 +18,14 @@
 //! | `downloads` | their URLs over HTTP |
 //! | `offers` | resources |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
+
 mod changes;
-pub(crate) mod desk;
+pub mod desk;
 mod downloads;
 mod draft;
 mod exports;
@@ -39,7 +45,7 @@ use std::{sync::Arc, time::Instant};
 use chrono::{DateTime, FixedOffset, Utc};
 use serde_json::Value;
 use tabellion_contracts::brainforge::{
-    BrainForge, CreateLinkRequest, CreateLinkResponse, CreateNoteRequest, CreateNoteResponse,
+    BrainForge, CONTRACT, CreateLinkRequest, CreateLinkResponse, CreateNoteRequest, CreateNoteResponse,
     ExportLibraryRequest, ExportLibraryResponse, IndexResource, IndexVariables, NoteLinksResource,
     NoteLinksVariables, NoteResource, NoteSummary, NoteVariables, NoteVersionsResource,
     NoteVersionsVariables, SearchResult, SemanticSearchRequest, SemanticSearchResponse, Service,
@@ -49,35 +55,38 @@ use tabellion_contracts::brainforge::{
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
 use tabellion_notes::{Entry, NoteQuery, Problem, Selection};
+use tabellion_pack::{Implementation, Pack};
 use tabellion_runtime::{
     Contract, Failure, FailureKind, KnownCaller, ReadCx, Staged, WriteCx,
-    downloads::Downloads,
     workflow_calls::{
         CompleteTask, GetInstance, InstanceView, Instances, ListInstances, StartWorkflow, StartedInstance,
     },
 };
 use uuid::Uuid;
 
-use self::shelf::Shelf;
+use self::{downloads::Exports, shelf::Shelf};
 
 /// `_meta` key of a note that is read: what in its file can't be understood.
 const PROBLEMS: &str = "tabellion/problems";
 /// `_meta` key of a response: whether a search was by words and meaning, or by words alone.
 const RANKING: &str = "tabellion/ranking";
 
+/// BrainForge, over a library.
+pub static PACK: Pack = Pack {
+    spec: &CONTRACT,
+    implementation: Implementation::Documents(|library, _| Some(service(library))),
+    words: None,
+    downloads: Some(|library| Arc::new(Exports::new(&Shelf::derived(library)))),
+};
+
 /// Returns the contract, served from `library`.
-pub(super) fn service(library: Arc<Library>) -> Arc<dyn Contract> {
+fn service(library: Arc<Library>) -> Arc<dyn Contract> {
     let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed));
     Arc::new(Service::new(Forge { shelf }, library))
 }
 
-/// Returns the exports of `library`, for those who have their URLs.
-pub(super) fn downloads(library: &Library) -> Arc<dyn Downloads> {
-    Arc::new(downloads::Exports::of(library))
-}
-
 /// Returns what in the notes of a library can't be understood, by path; nothing if the contract was never served from it.
-pub(crate) fn problems(library: &Library) -> Result<Vec<(String, Vec<Problem>)>, Failure> {
+pub fn problems(library: &Library) -> Result<Vec<(String, Vec<Problem>)>, Failure> {
     if Shelf::is_used(library) {
         tabellion_notes::problems(library).map_err(shelf::of_catalogue)
     } else {

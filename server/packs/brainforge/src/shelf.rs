@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, OnceLock, Weak},
 };
 
@@ -23,6 +23,7 @@ use tabellion_runtime::{Failure, FailureKind};
 use uuid::Uuid;
 
 use super::{
+    downloads,
     exports::LIFETIME,
     instances::Kept,
     review::{FOLDER, Review},
@@ -35,7 +36,6 @@ const DERIVED: &str = "notes";
 const CATALOGUE: &str = "catalogue.db";
 const INDEX: &str = "index.db";
 const VECTORS: &str = "vectors.db";
-const EXPORTS: &str = "exports";
 
 /// A document of `workflows`: its stat fields when it was read, and the instance, if it is that of one.
 struct Seen {
@@ -60,7 +60,7 @@ impl Shelf {
         let folder = Self::derived(&library);
         let shelf = Arc::new(Self {
             meaning: Meaning::new(folder.join(VECTORS), models),
-            exports: ExportFiles::new(Self::exports_in(&folder), LIFETIME),
+            exports: ExportFiles::new(folder.join(downloads::FOLDER), LIFETIME),
             library,
             folder,
             opened: OnceLock::new(),
@@ -80,11 +80,6 @@ impl Shelf {
     /// Returns true if this contract was ever served from the library.
     pub(super) fn is_used(library: &Library) -> bool {
         Self::derived(library).join(CATALOGUE).exists()
-    }
-
-    /// Returns the folder of exports in that.
-    pub(super) fn exports_in(derived: &Path) -> PathBuf {
-        derived.join(EXPORTS)
     }
 
     pub(super) fn library(&self) -> &Library {

@@ -1,13 +1,15 @@
 //! URLs of exports over HTTP: until when they hold, and a signature that only this library can make.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use chrono::{DateTime, Utc};
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use tabellion_contracts::brainforge::CONTRACT;
-use tabellion_library::Library;
 use tabellion_notes::{SECRET_BYTES, SecretFile};
 use tabellion_platform::open_regular;
 use tabellion_runtime::{
@@ -18,8 +20,8 @@ use tabellion_runtime::{
 };
 use uuid::Uuid;
 
-use super::shelf::Shelf;
-
+/// Name of the folder with the exports.
+pub(super) const FOLDER: &str = "exports";
 /// Name of the file with the key, which signs what leads to the exports beside it.
 const KEY: &str = "exports.key";
 /// What exports are, by the extension of their files.
@@ -32,11 +34,10 @@ pub(super) struct Exports {
 }
 
 impl Exports {
-    /// Returns the exports of a library.
-    pub(super) fn of(library: &Library) -> Self {
-        let derived = Shelf::derived(library);
+    /// Returns the exports in the folder of a library's derived files.
+    pub(super) fn new(derived: &Path) -> Self {
         Self {
-            folder: Shelf::exports_in(&derived),
+            folder: derived.join(FOLDER),
             key: SecretFile::at(derived.join(KEY)),
         }
     }

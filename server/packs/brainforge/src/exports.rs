@@ -59,7 +59,12 @@ pub(super) fn export(
     cx.fact(Fact::Export, facts);
     let until = now + LIFETIME;
     let url = match &cx.call().origin.url {
-        Some(endpoint) => Exports::of(shelf.library()).url(endpoint, id, until, cx.call().identity.as_ref()),
+        Some(endpoint) => Exports::new(&Shelf::derived(shelf.library())).url(
+            endpoint,
+            id,
+            until,
+            cx.call().identity.as_ref(),
+        ),
         None => Url::from_file_path(&path)
             .map(String::from)
             .map_err(|()| std::io::Error::other("its path is no URL")),

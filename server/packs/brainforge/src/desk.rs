@@ -59,7 +59,7 @@ static DECIDE: ToolSpec = ToolSpec {
 };
 
 /// What waits in a library.
-pub(crate) struct Desk {
+pub struct Desk {
     shelf: Arc<Shelf>,
     library: Arc<Library>,
     /// Where decisions are recorded, if they are.
@@ -68,34 +68,42 @@ pub(crate) struct Desk {
 
 /// Something that waits, or waited.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Waiting {
+pub struct Waiting {
     /// Id of the instance.
-    pub(crate) id: String,
-    pub(crate) note_id: String,
-    pub(crate) title: String,
-    pub(crate) state: String,
-    pub(crate) author: String,
+    pub id: String,
+    /// Id of the note.
+    pub note_id: String,
+    /// Title of the note.
+    pub title: String,
+    /// State of the instance, as the workflow names it.
+    pub state: String,
+    /// Author of the proposal.
+    pub author: String,
     /// When it was started (RFC 3339).
-    pub(crate) started_at: String,
-    pub(crate) proposed_version: u64,
+    pub started_at: String,
+    /// Number that the note's version would have.
+    pub proposed_version: u64,
     /// Content id of the instance's document, which a decision names.
-    pub(crate) revision: String,
+    pub revision: String,
     /// Whether the note has changed since.
-    pub(crate) stale: bool,
+    pub stale: bool,
     /// Why the note changes, or why the content is there.
-    pub(crate) reason: Option<String>,
+    pub reason: Option<String>,
     /// What a reviewer said last.
-    pub(crate) notes: Option<String>,
+    pub notes: Option<String>,
     /// What approving would do, if it is open and was asked for alone.
-    pub(crate) document: Option<Document>,
+    pub document: Option<Document>,
 }
 
 /// The document of a note, as it is and as it would be.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Document {
-    pub(crate) path: String,
-    pub(crate) before: Option<String>,
-    pub(crate) after: String,
+pub struct Document {
+    /// Path of the note in the library.
+    pub path: String,
+    /// Text of the file as it is; `None` if there is no file.
+    pub before: Option<String>,
+    /// Text of the file once the proposal is approved.
+    pub after: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -125,11 +133,11 @@ struct DecideResponse {
 /// Why nothing was shown or decided: a sentence for people.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct DeskError(String);
+pub struct DeskError(String);
 
 impl Desk {
     /// Opens the desk of a library. Decisions are recorded in `calls`.
-    pub(crate) fn new(library: Arc<Library>, calls: Option<Arc<dyn CallStore>>) -> Self {
+    pub fn new(library: Arc<Library>, calls: Option<Arc<dyn CallStore>>) -> Self {
         let shelf = Shelf::new(Arc::clone(&library), Box::new(Installed));
         Self {
             calls,
@@ -146,12 +154,12 @@ impl Desk {
     }
 
     /// Returns the name of the tool that decisions are recorded as.
-    pub(crate) fn decision() -> &'static str {
+    pub fn decision() -> &'static str {
         DECIDE.name
     }
 
     /// Returns the contract, whose roles reviewers have.
-    pub(crate) fn contract() -> &'static ContractSpec {
+    pub fn contract() -> &'static ContractSpec {
         &CONTRACT
     }
 
@@ -159,7 +167,7 @@ impl Desk {
     ///
     /// # Errors
     /// If there is none like that, there are several, or the library can't be read.
-    pub(crate) async fn look(&self, call: &CallContext, id: Option<&str>) -> Result<Vec<Waiting>, DeskError> {
+    pub async fn look(&self, call: &CallContext, id: Option<&str>) -> Result<Vec<Waiting>, DeskError> {
         let answer = dispatch::read(
             &LOOK,
             self,
@@ -176,7 +184,7 @@ impl Desk {
     ///
     /// # Errors
     /// If the decision is not possible, or not for the caller, or the library can't be changed.
-    pub(crate) async fn decide(
+    pub async fn decide(
         &self,
         call: &CallContext,
         id: &str,
