@@ -3,8 +3,6 @@
 //! An entry in `ALL` makes a contract available; its tools, schemas and errors come from its JSON. It is served from a library or
 //! from rows in the data folder, as its implementation says.
 
-pub(crate) mod mcb;
-
 use std::{env, path::PathBuf, sync::Arc};
 
 use tabellion_library::{Library, path::LibraryPath};
@@ -20,16 +18,9 @@ static ALL: &[&Pack] = &[
     &tabellion_documents::BRAINDRIVE_MARKDOWN,
     &tabellion_documents::LEARNING_OS,
     &tabellion_documents::SAFE_MARKDOWN_EDITOR,
-    &MCB,
+    &tabellion_mcb::PACK,
     &tabellion_brainforge::PACK,
 ];
-
-static MCB: Pack = Pack {
-    spec: &tabellion_contracts::mcb::CONTRACT,
-    implementation: Implementation::Rows(mcb::service),
-    words: Some(mcb::words),
-    downloads: None,
-};
 
 /// What contracts are served from.
 #[derive(Clone, Default)]

@@ -1,8 +1,7 @@
 //! Tabellion: a server for Markdown libraries in git that AI agents and people edit together, and for rows that agents keep.
 //!
-//! This crate names the contracts, implements them, and has the command line; [`Server`] serves contracts of anyone's own in the
-//! same way. Everything else is in these crates, lowest
-//! first:
+//! This crate lists the packs, which are contracts with their implementations, and has the command line; [`Server`] serves contracts of
+//! anyone's own in the same way. Everything else is in these crates, lowest first:
 //!
 //! | crate | is for |
 //! |---|---|
@@ -12,6 +11,7 @@
 //! | [`tabellion_records`] | rows in SQLite, their log, and its upkeep |
 //! | [`tabellion_calls`] | executions, sessions and shared limits, beside a library |
 //! | [`tabellion_gateway`] | calls of contracts, whatever protocol they come over |
+//! | [`tabellion_pack`] | the form of a pack; `tabellion_documents`, `tabellion_mcb` and `tabellion_brainforge` are packs |
 //! | [`tabellion_mcp`] | contracts over MCP: stdio, and the messages of Streamable HTTP |
 //! | [`tabellion_rest`] | contracts over REST |
 //! | [`tabellion_clients`] | configuration files of MCP clients |

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tabellion_contracts::CONTRACTS;
 
 /// The source folders of a release.
-const PRODUCT: [&str; 16] = [
+const PRODUCT: [&str; 17] = [
     "server/src",
     "server/platform/src",
     "server/sqlite/src",
@@ -26,6 +26,7 @@ const PRODUCT: [&str; 16] = [
     "server/packs/pack/src",
     "server/packs/documents/src",
     "server/packs/brainforge/src",
+    "server/packs/mcb/src",
     "server/mcp/src",
     "server/http/src",
     "server/clients/src",
@@ -292,6 +293,21 @@ fn the_servers_crates_depend_only_downwards() {
                 "tabellion-runtime",
             ],
         ),
+        (
+            "tabellion-mcb",
+            &[
+                "tabellion-code",
+                "tabellion-contracts",
+                "tabellion-meaning",
+                "tabellion-pack",
+                "tabellion-platform",
+                "tabellion-records",
+                "tabellion-retrieval",
+                "tabellion-rules",
+                "tabellion-runtime",
+                "tabellion-vcs",
+            ],
+        ),
         ("tabellion-clients", &["tabellion-platform"]),
         ("tabellion-gateway", &["tabellion-runtime"]),
         ("tabellion-mcp", &["tabellion-gateway", "tabellion-runtime"]),
@@ -416,6 +432,7 @@ fn only_the_library_writes() {
         ("server/packs/pack/src", &[]),
         ("server/packs/documents/src", &[]),
         ("server/packs/brainforge/src", &[]),
+        ("server/packs/mcb/src", &[]),
         ("server/mcp/src", &[]),
         ("server/http/src", &["keys/file.rs"]),
         ("server/clients/src", &["file.rs"]),

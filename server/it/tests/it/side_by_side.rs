@@ -12,7 +12,7 @@ const SECTION: &str = "## Side by side with the original";
 /// Groups of cases, each a file of the same name in this folder.
 const GROUPS: [&str; 2] = ["cases", "defects"];
 const OF_GROUPS: &str = "server/records/tests/mcb";
-const OF_CODE: &str = "server/src/contracts/mcb";
+const OF_CODE: &str = "server/packs/mcb/src";
 
 fn read(path: &str) -> String {
     fs::read_to_string(workspace().join(path)).unwrap_or_else(|error| panic!("`{path}`: {error}"))

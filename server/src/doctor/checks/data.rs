@@ -230,7 +230,7 @@ pub(super) fn processes(folder: &DataFolder) -> Vec<Finding> {
 /// Looks for indexes of code that no server makes any more.
 pub(super) fn code(folder: &DataFolder) -> Vec<Finding> {
     const ID: &str = "code";
-    match tabellion_code::abandoned(&folder.path.join(contracts::mcb::CODE_FILE)) {
+    match tabellion_code::abandoned(&folder.path.join(tabellion_mcb::CODE_FILE)) {
         Ok(0) => vec![],
         Ok(count) => vec![Finding::yellow(
             ID,

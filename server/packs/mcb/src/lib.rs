@@ -18,6 +18,12 @@
 //! | `repositories`, `vcs` | repositories in the workspaces, and comparisons of branches; branch and commit of the caller's repository |
 //! | `validate` | rules and metrics over files of a workspace |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
+
 mod agents;
 mod ahead;
 mod call;
@@ -49,9 +55,9 @@ mod words;
 use std::sync::{Arc, Weak};
 
 use serde_json::Value;
-use tabellion_contracts::mcb::{CallProvenance, Mcb, Service};
+use tabellion_contracts::mcb::{CONTRACT, CallProvenance, Mcb, Service};
 use tabellion_meaning::{Installed, Meaning, Models};
-use tabellion_pack::Derived;
+use tabellion_pack::{Derived, Implementation, Pack};
 use tabellion_records::Records;
 use tabellion_runtime::{
     BoxFuture, CallContext, Contract, ContractSpec, ErrorAnswer, Failure, ReadCx, Rejection, Rows, Store,
@@ -66,13 +72,21 @@ use self::{
 };
 
 /// Name of the file of the index of code, beside that of the rows.
-pub(crate) const CODE_FILE: &str = "mcb-code.db";
+pub const CODE_FILE: &str = "mcb-code.db";
 /// Name of the file of vectors.
 const VECTORS_FILE: &str = "mcb-vectors.db";
 
+/// MCB, over rows.
+pub static PACK: Pack = Pack {
+    spec: &CONTRACT,
+    implementation: Implementation::Rows(service),
+    words: Some(words),
+    downloads: None,
+};
+
 /// Puts the implementation over `records`. The indexes of words and of code are files beside them; callers can name paths in
 /// `workspaces`.
-pub(super) fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc<dyn Contract> {
+fn service(records: Arc<Records>, workspaces: Arc<Workspaces>) -> Arc<dyn Contract> {
     let parts = Parts::new(&records, &workspaces, Box::new(Installed));
     ahead::begin(&parts.words);
     parts.begin();
@@ -110,7 +124,7 @@ impl Parts {
 }
 
 /// Returns the index of words beside `records`.
-pub(super) fn words(records: Arc<Records>) -> Arc<dyn Derived> {
+fn words(records: Arc<Records>) -> Arc<dyn Derived> {
     let path = records.path().with_file_name(VECTORS_FILE);
     let meaning = Meaning::new(path, Box::new(Installed));
     Arc::new(Words::new(records, Arc::new(meaning)))
