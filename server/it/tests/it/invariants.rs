@@ -327,6 +327,44 @@ fn the_servers_crates_depend_only_downwards() {
     }
 }
 
+/// Returns the names of the crates in `server/packs`, the description of a pack left out.
+fn packs() -> BTreeSet<String> {
+    let folder = workspace().join("server/packs");
+    let is_pack = |package: &&Value| {
+        let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+        manifest.starts_with(&folder) && !manifest.starts_with(folder.join("pack"))
+    };
+    PACKAGES.iter().filter(is_pack).map(name).collect()
+}
+
+#[test]
+fn only_the_program_depends_on_packs() {
+    let packs = packs();
+    assert!(!packs.is_empty());
+    for (package, dependencies) in DEPENDENCIES.iter().filter(|(name, _)| *name != "tabellion") {
+        let used: Vec<_> = dependencies.intersection(&packs).collect();
+        assert!(used.is_empty(), "{package} depends on {used:?}");
+    }
+}
+
+#[test]
+fn packs_know_nothing_that_serves_clients() {
+    let mut above = packs();
+    above.insert("tabellion-pack".into());
+    // Also through others.
+    let mut reached: Vec<&String> = above.iter().collect();
+    let mut seen: BTreeSet<&String> = reached.iter().copied().collect();
+    while let Some(package) = reached.pop() {
+        for dependency in DEPENDENCIES.get(package).into_iter().flatten() {
+            let serves = ["tabellion-mcp", "tabellion-http", "rmcp"].contains(&dependency.as_str());
+            assert!(!serves, "{package} depends on {dependency}");
+            if seen.insert(dependency) {
+                reached.push(dependency);
+            }
+        }
+    }
+}
+
 #[test]
 fn foreign_libraries_stay_in_the_crates_that_need_them() {
     for (dependency, users) in [
