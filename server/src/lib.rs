@@ -13,7 +13,7 @@
 //! | [`tabellion_gateway`] | calls of contracts, whatever protocol they come over |
 //! | [`tabellion_pack`] | the form of a pack; `tabellion_documents`, `tabellion_mcb` and `tabellion_brainforge` are packs |
 //! | [`tabellion_mcp`] | contracts over MCP: stdio, and the messages of Streamable HTTP |
-//! | [`tabellion_rest`] | contracts over REST |
+//! | `tabellion_rest` | contracts over REST |
 //! | [`tabellion_clients`] | configuration files of MCP clients |
 //! | [`tabellion_http`] | sockets, limits, API keys, access tokens, TLS |
 
