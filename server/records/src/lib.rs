@@ -2,7 +2,7 @@
 //!
 //! [`Records`] implements the runtime's `Store` for `Rows`. One mutation is one transaction with exactly one entry in the log, the
 //! table `change`; replaying the log on an empty store gives the tables. It knows no contract: tables and SQL are made of the
-//! names in the [`RowsSpec`].
+//! names in the [`RowsSpec`](tabellion_runtime::spec::RowsSpec).
 //!
 //! | module | does |
 //! |---|---|
