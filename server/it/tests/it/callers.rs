@@ -187,7 +187,7 @@ fn the_list_of_tools_says_tags_gates_and_whether_callers_must_be_known() {
     let answer = target.request("tools/list", json!({})).expect("an answer");
     let tools = answer["result"]["tools"].as_array().expect("tools");
     let said: Vec<_> = tools.iter().map(|tool| tool["_meta"].clone()).collect();
-    let rules = |tags: Value, gates: Value| json!({ "tags": tags, "constitutional_gates": gates, "requires_auth": true });
+    let rules = |tags: Value, gates: Value| json!({ "tags": tags, "gates": gates, "requires_auth": true });
     let expected = [
         rules(json!(["notices", "reading"]), json!(["discretion"])),
         rules(json!(["notices"]), json!(["accountability", "manners"])),
