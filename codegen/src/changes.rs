@@ -7,11 +7,11 @@ use serde_json::Value;
 /// One difference between two versions of a contract.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Whether a client of the old version can fail with the new one.
+    /// True if a client of the old version can fail with the new one.
     pub breaking: bool,
     /// The tool, unless it is about the contract as a whole.
     pub tool: Option<String>,
-    /// What has changed.
+    /// The change, in a sentence.
     pub what: String,
     /// A request that is now rejected, or a response that was impossible before.
     pub example: Option<Value>,

@@ -12,7 +12,7 @@ use crate::{
 
 /// A key, or a few that make sense only together.
 pub(crate) trait Key: Sync {
-    /// Adds what is wrong with the key, whatever the schemas say.
+    /// Adds the key's faults that do not depend on schemas.
     fn lint(&self, _contract: &Contract, _problems: &mut Vec<Problem>) {}
 
     /// Adds what is wrong with the key in view of the schemas. Called only if these are sound.

@@ -39,7 +39,7 @@ pub struct Argument {
     /// Whether the prompt can't be made without it.
     #[serde(default)]
     pub required: bool,
-    /// Whether values can be offered.
+    /// True if values can be offered.
     #[serde(default)]
     pub completes: bool,
 }

@@ -25,9 +25,9 @@ use crate::{
 pub struct Variable {
     /// Name in the template.
     pub name: String,
-    /// What it is, for people.
+    /// Description for people.
     pub description: String,
-    /// Whether values can be offered.
+    /// True if values can be offered.
     #[serde(default)]
     pub completes: bool,
 }

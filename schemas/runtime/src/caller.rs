@@ -42,18 +42,18 @@ impl fmt::Debug for Waiting {
 /// A caller, as the server has authenticated it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownCaller {
-    /// Whether it is a person or a program.
+    /// The kind of caller: a person or a program.
     pub kind: CallerKind,
     /// The identity, which alone decides what the caller owns.
     pub identity: Identity,
     /// The name shown to people: a verified address, an account, or the name of a key's owner; for an agent, with the agent's name. A
     /// comparison of it can refuse a call, never permit one.
     pub name: Arc<str>,
-    /// What an agent says of itself.
+    /// The agent's own words about itself.
     pub agent: Option<Agent>,
     /// Names of its roles in the contract.
     pub roles: Vec<&'static str>,
-    /// What its key permits in the contract.
+    /// Permissions of its key in the contract.
     pub scopes: Vec<ScopeWord>,
 }
 

@@ -1,4 +1,4 @@
-//! Which calls a person must approve, and what happens to those whose client can't ask one.
+//! Calls that a person must approve, and those among them whose client can't ask one.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -10,7 +10,7 @@ const APPROVAL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// The operator's policy on approvals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalPolicy {
-    /// What to do with calls that need approval.
+    /// Treatment of calls that need approval.
     pub mode: ApprovalMode,
     /// Names of tools, and labels of operations, that need approval although their contract does not ask for it.
     pub tools: BTreeSet<String>,
@@ -28,7 +28,7 @@ impl Default for ApprovalPolicy {
     }
 }
 
-/// What to do with calls that need approval.
+/// Treatment of calls that need approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalMode {
     /// The client asks its person. If the client can't, the call is refused.

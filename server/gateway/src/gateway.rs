@@ -43,9 +43,9 @@ pub struct CallRequest<'a> {
     pub arguments: Map<String, Value>,
     /// Its caller, and where it comes from.
     pub requester: Requester<'a>,
-    /// What it has in common with other calls of its client.
+    /// The connection that it shares with other calls of its client.
     pub connection: Arc<Connection>,
-    /// Whether the connection is a session, to which the call belongs if it names none.
+    /// True if the connection is a session, to which the call belongs if it names none.
     pub in_session: bool,
     /// Set if the client waits for the call's execution rather than for its answer.
     pub awaited: Option<Awaited>,

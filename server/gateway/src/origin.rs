@@ -1,4 +1,4 @@
-//! Where requests come from: the transport's knowledge of them, beside what they say.
+//! Origins of requests: the transport's knowledge of them, beside their content.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const MADE_UP: &str = ".localhost";
 /// Maximum length of a client's name and of its version, in bytes. The longest of known clients have 40.
 const MAX_CLIENT_BYTES: usize = 256;
 
-/// What a transport over HTTP knows about a request beside its message.
+/// The origin of a request over HTTP.
 #[derive(Debug, Clone)]
 pub struct RequestOrigin {
     /// Name of the request in the log.
@@ -75,7 +75,7 @@ impl Client {
 /// The caller of a request, and where it comes from.
 #[derive(Debug, Clone)]
 pub struct Requester<'a> {
-    /// What the transport knows; `None` on standard input and output.
+    /// Its origin; `None` on standard input and output.
     pub origin: Option<&'a RequestOrigin>,
     /// The program that asks, as it says itself.
     pub client: Option<Client>,

@@ -16,7 +16,7 @@ use crate::error;
 /// A request that waits for its execution rather than for the answer.
 #[derive(Debug, Clone)]
 pub struct Awaited {
-    /// Whether the request is answered before the call begins.
+    /// True if the request is answered before the call begins.
     pub is_pending: bool,
     /// Receives the execution's id when it is recorded.
     pub begun: watch::Sender<Option<Arc<str>>>,
@@ -26,7 +26,7 @@ pub struct Awaited {
 pub(crate) struct Beginning<'a> {
     pub(crate) tool: &'static ToolSpec,
     pub(crate) arguments: &'a Value,
-    /// Whether its connection is a session, to which it belongs if it names none.
+    /// True if its connection is a session, to which it belongs if it names none.
     pub(crate) in_session: bool,
     pub(crate) awaited: Option<Awaited>,
 }

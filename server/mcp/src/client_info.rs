@@ -1,4 +1,4 @@
-//! What a session keeps of its client.
+//! The part of a client's introduction that its session keeps.
 
 use rmcp::model::{ClientCapabilities, Implementation, InitializeRequestParams};
 use tabellion_gateway::Client;

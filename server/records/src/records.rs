@@ -12,7 +12,7 @@ use tabellion_sqlite::Pool;
 
 use crate::{connection, failures::Doing, mark::Mark, usage::Usage};
 
-/// How long the end of a process waits for others that use the file.
+/// Time limit, at the end of a process, for others that use the file.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The rows of a contract in a data folder.
@@ -29,7 +29,7 @@ pub struct Records {
 /// The connection that changes the data. Other threads of this process wait for it here, other processes in `BEGIN IMMEDIATE`.
 pub(crate) type Writer = tokio::sync::Mutex<Mutex<Writing>>;
 
-/// What a change is made with.
+/// The means of a change: a connection, and the file's mark.
 #[derive(Debug)]
 pub(crate) struct Writing {
     pub(crate) connection: Connection,

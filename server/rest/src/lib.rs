@@ -4,8 +4,8 @@
 //! request → Rest::answer → Call → Gateway::call → answer → response
 //! ```
 //!
-//! Calls are those of [`Gateway`](tabellion_gateway::Gateway), as over MCP: limits, roles, gates, conditions and errors are the same. Endpoints, statuses and the form of
-//! errors are the contract's.
+//! Calls are those of [`Gateway`](tabellion_gateway::Gateway), as over MCP: limits, roles, gates, conditions and errors are the same.
+//! Endpoints, statuses and the form of errors are the contract's.
 
 mod answer;
 mod call;

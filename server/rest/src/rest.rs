@@ -41,9 +41,10 @@ pub struct Rest {
 impl Rest {
     /// Serves the contract of `gateway` that declares endpoints; `None` if none does.
     pub fn new(gateway: Arc<Gateway>, intake: Arc<Intake>, url: Option<Arc<str>>) -> Option<Self> {
-        let mut contracts = gateway.catalog().contracts();
-        let contract = contracts.find(|contract| !contract.rest.is_empty())?;
-        drop(contracts);
+        let contract = gateway
+            .catalog()
+            .contracts()
+            .find(|contract| !contract.rest.is_empty())?;
         Some(Self {
             gateway,
             intake,

@@ -1,4 +1,4 @@
-//! Which errors mean that a file is damaged.
+//! Errors that mean that a file is damaged.
 
 use rusqlite::{Connection, Error, ErrorCode, ffi::SQLITE_IOERR_SHORT_READ};
 
@@ -22,7 +22,7 @@ pub fn is_busy(error: &Error) -> bool {
     )
 }
 
-/// How an error speaks against a derived file, whose tables and rows have one author.
+/// Evidence of an error against a derived file, whose tables and rows have one author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
     /// The file has bytes or rows that its author does not write.

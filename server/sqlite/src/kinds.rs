@@ -11,11 +11,11 @@ pub struct Kind {
     pub application: i32,
     /// Version of the tables and of the meaning of their rows: `user_version`.
     pub format: i32,
-    /// How long a connection waits for another.
+    /// Time limit of a connection's wait for another.
     pub busy_timeout: Duration,
     /// Number of prepared statements that a connection keeps.
     pub(crate) statements: usize,
-    /// Whether the last connection moves the write-ahead log into the file when it is closed.
+    /// True if the last connection moves the write-ahead log into the file when it is closed.
     pub(crate) moves_log_when_closed: bool,
     pub(crate) page_size: u32,
     /// `FULL` if committed transactions survive a power failure; with `NORMAL`, the last may be lost.

@@ -38,7 +38,7 @@ impl FileError {
     }
 }
 
-/// How the version of a file compares with that of its [`Kind`].
+/// Comparison of a file's version with that of its [`Kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// The file has no tables, and no version.

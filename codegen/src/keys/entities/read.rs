@@ -22,7 +22,7 @@ pub struct Entity {
 /// An operation that follows from an entity.
 #[derive(Debug, Clone)]
 pub struct RowsOperation {
-    /// How the engine runs it.
+    /// The engine's way to run it.
     pub run: spec::RowOperation,
 }
 

@@ -1,4 +1,4 @@
-//! How gates are written, and the facts that their clauses are about.
+//! Gates as contracts write them, and the facts that their clauses judge.
 
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ pub struct Gate {
     pub clauses: Vec<Clause>,
 }
 
-/// What the facts of a call must satisfy.
+/// A rule on the facts of a call.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Clause {
     /// Stable id.
@@ -37,13 +37,13 @@ pub struct Clause {
     pub tools: Vec<String>,
     /// When it is judged.
     pub at: GateTime,
-    /// What it asks for instead of refusing the call.
+    /// The review that it asks for instead of refusing the call.
     pub asks: Option<Asks>,
-    /// How grave a violation is.
+    /// Severity of a violation.
     pub severity: Severity,
-    /// What is wrong.
+    /// The fault, for people.
     pub issue: String,
-    /// What the caller can do.
+    /// Advice to the caller.
     pub actionable: String,
     /// The schema of the facts.
     pub schema: Value,
@@ -54,11 +54,11 @@ pub struct Clause {
 /// An example of facts.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct GateExample {
-    /// What it shows.
+    /// Name of the case.
     pub name: String,
     /// The facts.
     pub facts: Value,
-    /// Whether they break the clause.
+    /// True if they break the clause.
     pub breaks: bool,
     /// Documents among which a call leads to these facts.
     pub documents: Option<IndexMap<String, String>>,

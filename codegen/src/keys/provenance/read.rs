@@ -1,4 +1,4 @@
-//! How `provenance` is written.
+//! `provenance` as contracts write it.
 
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -33,10 +33,10 @@ pub struct ProvenanceField {
     /// HTTP headers.
     #[serde(default)]
     pub headers: Vec<String>,
-    /// Where else it may come from.
+    /// Its other sources.
     #[serde(default)]
     pub from: Vec<ProvenancePlace>,
-    /// What the server may discover in place of it.
+    /// The server's own discovery in place of it.
     pub discover: Option<Discovery>,
     /// Its value if nothing else has one.
     pub default: Option<ProvenanceDefault>,
@@ -66,7 +66,7 @@ pub struct MissingProvenance {
 pub enum ProvenanceDefault {
     /// The time. Always `true`.
     Now(bool),
-    /// Whether the call has the named field.
+    /// True if the call has the named field.
     Present(String),
 }
 

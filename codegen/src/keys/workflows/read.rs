@@ -1,4 +1,4 @@
-//! How workflows are written.
+//! Workflows as contracts write them.
 
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -12,9 +12,9 @@ pub struct Workflow {
     pub name: String,
     /// Version of its states and transitions.
     pub version: u32,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// What starts an instance.
+    /// The start of an instance: a tool or a request.
     pub starts: Starts,
     /// Names of the gates that it belongs to.
     #[serde(default)]
@@ -37,7 +37,7 @@ pub struct Workflow {
 pub struct State {
     /// The task that waits in it.
     pub task: Option<Task>,
-    /// How an instance in it has ended.
+    /// Outcome of an instance in it.
     #[serde(rename = "final")]
     pub outcome: Option<Outcome>,
 }
@@ -63,7 +63,7 @@ pub struct Transition {
     pub on: String,
     /// The state that it leads to.
     pub to: String,
-    /// What else happens in the same commit.
+    /// A further effect in the same commit.
     pub effect: Option<String>,
     /// When it is not possible.
     pub unless: Option<Unless>,

@@ -10,7 +10,7 @@ use crate::{
 
 /// Name of the violations in the data of errors.
 pub const VIOLATIONS: &str = "gateViolations";
-/// What gates say of a call.
+/// The verdict of all gates on a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// The operation's gates, in its order.
@@ -19,14 +19,14 @@ pub struct Report {
     pub violations: Vec<GateViolation>,
 }
 
-/// What one gate says of a call.
+/// The verdict of one gate on a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GateOutcome {
     /// Name of the gate.
     pub gate: &'static str,
-    /// Whether no clause is violated.
+    /// True if no clause is violated.
     pub approved: bool,
-    /// Whether a clause asks for a review.
+    /// True if a clause asks for a review.
     pub requires_review: bool,
 }
 
@@ -35,11 +35,11 @@ pub struct GateOutcome {
 pub struct GateViolation {
     /// Name of the gate.
     pub principle: &'static str,
-    /// What is wrong.
+    /// The fault, for people.
     pub issue: &'static str,
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What the caller can do.
+    /// Advice to the caller.
     pub actionable: &'static str,
     /// Id of the clause.
     pub clause: &'static str,

@@ -13,7 +13,7 @@ pub const RECEIVED_AT: &str = "received_at";
 pub const DISCOVERED: &str = "discovered";
 
 vocabulary! {
-    /// Where the value of a field came from.
+    /// The source of a field's value.
     #[serde(rename_all = "lowercase")]
     pub enum ProvenanceSource {
         /// The request's `_meta`.

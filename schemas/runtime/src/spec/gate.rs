@@ -90,7 +90,7 @@ pub struct ClauseSpec {
     pub severity: Severity,
     /// What is wrong, as a short sentence.
     pub issue: &'static str,
-    /// What the caller can do.
+    /// Advice to the caller.
     pub actionable: &'static str,
     /// What the facts must satisfy.
     pub schema: &'static Schema,
@@ -108,7 +108,7 @@ impl ClauseSpec {
 /// An example of facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GateExample {
-    /// What it shows.
+    /// Name of the case.
     pub name: &'static str,
     /// The facts, as JSON.
     pub json: Text,

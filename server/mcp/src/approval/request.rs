@@ -16,7 +16,7 @@ pub(super) const QUESTION: &str = "approval";
 pub(super) struct ApprovalRequest {
     pub(super) policy: Arc<ApprovalPolicy>,
     pub(super) tool: &'static ToolSpec,
-    /// Whether the client can show a form.
+    /// True if the client can show a form.
     pub(super) can_show_forms: bool,
 }
 
