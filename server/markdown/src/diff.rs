@@ -1,4 +1,5 @@
-//! Unified diffs in git's form: `git apply` turns the old bytes into exactly the new ones.
+//! Differences of two texts: the parts that can be taken or left, changed words, and unified diffs in git's form, of which `git apply`
+//! makes exactly the new bytes.
 //!
 //! Lines are git's: a line ends at `\n`, and a `\r` is part of it. The lines that both texts start and end with are not
 //! compared further, so unchanged parts of a long file cost little. There is no time limit, so a diff depends only on its
@@ -10,6 +11,8 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, DiffTag};
 
+use super::{Flavor, Outline};
+
 /// The number of unchanged lines around a change.
 const CONTEXT_LINES: usize = 3;
 
@@ -20,12 +23,12 @@ const MAX_SEARCHED_LINES: usize = 10_000;
 /// Returns the unified diff of two versions of the file at `path`, prefixed with `a/` and `b/`; the empty string if
 /// they are equal.
 pub fn unified(path: &str, old: &str, new: &str) -> String {
-    LineDiff::between(old, new).unified(path)
+    Comparison::between(old, new).unified(path)
 }
 
 /// Like [`unified`] for a file that is created or deleted: a missing side (`None`) is `/dev/null`, as in git.
 pub fn unified_sides(path: &str, old: Option<&str>, new: Option<&str>) -> String {
-    let lines = LineDiff::between(old.unwrap_or_default(), new.unwrap_or_default());
+    let lines = Comparison::between(old.unwrap_or_default(), new.unwrap_or_default());
     let name = |side: &str, text: Option<&str>| match text {
         Some(_) => file_name(side, path),
         None => "/dev/null".into(),
@@ -35,22 +38,71 @@ pub fn unified_sides(path: &str, old: Option<&str>, new: Option<&str>) -> String
 
 /// Returns the numbers of lines that a diff of the two texts adds and removes, in this order.
 pub fn line_counts(old: &str, new: &str) -> (usize, usize) {
-    LineDiff::between(old, new).counts()
+    Comparison::between(old, new).counts()
+}
+
+/// A maximal run of changed lines. One of its ranges may be empty, and then says where the other's lines were added or removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Lines of the old text, from 0.
+    pub old: Range<usize>,
+    /// Lines of the new text, from 0.
+    pub new: Range<usize>,
 }
 
 /// The lines of two texts, and their differences.
-pub(super) struct LineDiff<'t> {
+#[derive(Debug)]
+pub struct Comparison<'t> {
     old: Vec<&'t str>,
     new: Vec<&'t str>,
     ops: Vec<DiffOp>,
 }
 
-impl<'t> LineDiff<'t> {
-    pub(super) fn between(old: &'t str, new: &'t str) -> Self {
+impl<'t> Comparison<'t> {
+    /// Compares two texts.
+    pub fn between(old: &'t str, new: &'t str) -> Self {
         let old: Vec<&str> = old.split_inclusive('\n').collect();
         let new: Vec<&str> = new.split_inclusive('\n').collect();
         let ops = compare(&old, &new);
-        LineDiff { old, new, ops }
+        Comparison { old, new, ops }
+    }
+
+    /// Returns the runs of changed lines, in their order. Between two of them is an unchanged line at least.
+    pub fn parts(&self) -> Vec<Part> {
+        let mut parts: Vec<Part> = vec![];
+        for op in self.ops.iter().filter(|op| op.tag() != DiffTag::Equal) {
+            match parts.last_mut() {
+                Some(last)
+                    if last.old.end == op.old_range().start && last.new.end == op.new_range().start =>
+                {
+                    last.old.end = op.old_range().end;
+                    last.new.end = op.new_range().end;
+                }
+                _ => parts.push(Part {
+                    old: op.old_range(),
+                    new: op.new_range(),
+                }),
+            }
+        }
+        parts
+    }
+
+    /// Returns the old text with the parts for whose index `is_taken` is true: with all of them the new text, with none the old one, byte
+    /// for byte.
+    pub fn take(&self, is_taken: impl Fn(usize) -> bool) -> String {
+        let (mut text, mut at) = (String::new(), 0);
+        for (index, part) in self.parts().into_iter().enumerate() {
+            text.extend(self.old[at..part.old.start].iter().copied());
+            let side = if is_taken(index) {
+                &self.new[part.new]
+            } else {
+                &self.old[part.old.clone()]
+            };
+            text.extend(side.iter().copied());
+            at = part.old.end;
+        }
+        text.extend(self.old[at..].iter().copied());
+        text
     }
 
     /// Returns the numbers of added and removed lines.
@@ -96,6 +148,108 @@ impl<'t> LineDiff<'t> {
             }
         }
     }
+}
+
+/// Lines with more bytes have no changed words.
+const MAX_WORDS_BYTES: usize = 4_000;
+/// Parts of two lines that are equal must be this much of both, in hundredths, for their words to be compared.
+const MIN_ALIKE: usize = 45;
+/// Equal runs of up to so many bytes join the changes beside them, if one of these is longer.
+const MAX_JOINED: usize = 6;
+
+/// Returns the byte ranges of the changed words of two lines; none if the lines have too little in common, or are equal or very long.
+pub fn words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    if old == new || old.len().max(new.len()) > MAX_WORDS_BYTES {
+        return (vec![], vec![]);
+    }
+    let (old_words, new_words) = (split_words(old), split_words(new));
+    let texts = |line: &'_ str, words: &[Range<usize>]| -> Vec<String> {
+        words.iter().map(|word| line[word.clone()].to_owned()).collect()
+    };
+    let ops =
+        similar::capture_diff_slices(Algorithm::Myers, &texts(old, &old_words), &texts(new, &new_words));
+    let bytes = |words: &[Range<usize>], range: Range<usize>, end: usize| {
+        let place = |index: usize| words.get(index).map_or(end, |word| word.start);
+        place(range.start)..place(range.end)
+    };
+    let mut runs: Vec<(bool, Range<usize>, Range<usize>)> = vec![];
+    for op in &ops {
+        let is_equal = op.tag() == DiffTag::Equal;
+        let (old, new) = (
+            bytes(&old_words, op.old_range(), old.len()),
+            bytes(&new_words, op.new_range(), new.len()),
+        );
+        match runs.last_mut() {
+            Some((last, last_old, last_new)) if *last == is_equal => {
+                last_old.end = old.end;
+                last_new.end = new.end;
+            }
+            _ => runs.push((is_equal, old, new)),
+        }
+    }
+    let equal: usize = runs.iter().filter(|run| run.0).map(|run| run.1.len()).sum();
+    if equal * 2 * 100 < (old.len() + new.len()) * MIN_ALIKE {
+        return (vec![], vec![]);
+    }
+    let longest =
+        |run: Option<&(bool, Range<usize>, Range<usize>)>| run.map_or(0, |run| run.1.len().max(run.2.len()));
+    let joins: Vec<bool> = (0..runs.len())
+        .map(|index| {
+            let (is_equal, old, _) = &runs[index];
+            let beside = longest(index.checked_sub(1).and_then(|before| runs.get(before)))
+                .max(longest(runs.get(index + 1)));
+            let is_between = index > 0 && index + 1 < runs.len();
+            !is_equal || is_between && old.len() <= MAX_JOINED && old.len() < beside
+        })
+        .collect();
+    let (mut old_ranges, mut new_ranges): (Vec<Range<usize>>, Vec<Range<usize>>) = (vec![], vec![]);
+    let add = |ranges: &mut Vec<Range<usize>>, range: &Range<usize>| match ranges.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ if range.is_empty() => {}
+        _ => ranges.push(range.clone()),
+    };
+    for (_, (_, old, new)) in joins.iter().zip(&runs).filter(|(joins, _)| **joins) {
+        add(&mut old_ranges, old);
+        add(&mut new_ranges, new);
+    }
+    (old_ranges, new_ranges)
+}
+
+/// Splits a line into words, and signs that are no part of one.
+fn split_words(line: &str) -> Vec<Range<usize>> {
+    let mut words: Vec<Range<usize>> = vec![];
+    let mut in_word = false;
+    for (start, sign) in line.char_indices() {
+        let end = start + sign.len_utf8();
+        let is_part = sign.is_alphanumeric() || sign == '_';
+        match words.last_mut() {
+            Some(last) if is_part && in_word => last.end = end,
+            _ => words.push(start..end),
+        }
+        in_word = is_part;
+    }
+    words
+}
+
+/// Returns the lines of each section of a new text, in their order; together they are all of it. Front matter is a section, and so is the
+/// text before the first heading.
+pub fn sections(text: &str) -> Vec<Range<usize>> {
+    let outline = Outline::parse(text, Flavor::CommonMark);
+    let line_of = |byte: usize| text[..byte].matches('\n').count();
+    let lines = text.split_inclusive('\n').count();
+    let starts = outline
+        .sections()
+        .iter()
+        .map(|section| line_of(section.heading.start));
+    let mut starts: Vec<_> = [0, line_of(outline.front_matter().end)]
+        .into_iter()
+        .chain(starts)
+        .collect();
+    starts.sort_unstable();
+    starts.dedup();
+    starts.push(lines);
+    let ranges = starts.windows(2).map(|pair| pair[0]..pair[1]);
+    ranges.filter(|range| !range.is_empty()).collect()
 }
 
 /// Returns equal and different runs of lines, in their order.

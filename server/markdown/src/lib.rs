@@ -15,7 +15,7 @@
 //! | [`merge()`] | two changes of one text, merged |
 //! | [`lineage`] | section ids across the versions of a document, and the undo and redo stacks |
 //! | [`mod@preview`] | diff, summary and risk of a plan |
-//! | [`diff`] | unified diffs that `git apply` turns into exactly the new bytes |
+//! | [`diff`] | parts that can be taken or left, changed words, unified diffs that `git apply` turns into exactly the new bytes |
 //!
 //! Left to others: files and paths (the library), commits, search.
 

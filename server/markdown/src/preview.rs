@@ -1,6 +1,6 @@
 //! Previews of a plan: diff, one-line summary, and risk.
 
-use super::diff::LineDiff;
+use super::diff::Comparison;
 use super::display;
 use super::edit::{Edit, Plan};
 
@@ -31,7 +31,7 @@ pub enum Risk {
 
 /// Returns the preview of a plan that `edit` made of `old`, the file at `path`.
 pub fn preview(path: &str, old: &str, edit: &Edit<'_>, plan: &Plan) -> Preview {
-    let diff = LineDiff::between(old, &plan.text);
+    let diff = Comparison::between(old, &plan.text);
     let counts = diff.counts();
     Preview {
         diff: diff.unified(path),
@@ -43,7 +43,7 @@ pub fn preview(path: &str, old: &str, edit: &Edit<'_>, plan: &Plan) -> Preview {
 /// Returns a one-line summary of an edit of `old`, for example `replace_section "## Scope": +3 -12 lines`, with the number
 /// of headings outside its range that vanish or appear, if any.
 pub fn summarize(old: &str, edit: &Edit<'_>, plan: &Plan) -> String {
-    summary(edit, plan, LineDiff::between(old, &plan.text).counts())
+    summary(edit, plan, Comparison::between(old, &plan.text).counts())
 }
 
 fn summary(edit: &Edit<'_>, plan: &Plan, (added, removed): (usize, usize)) -> String {

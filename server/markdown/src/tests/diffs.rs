@@ -1,6 +1,8 @@
 //! Diffs: their form, and that `git apply` accepts them.
 
-use super::super::diff::{line_counts, unified, unified_sides};
+use proptest::prelude::*;
+
+use super::super::diff::{Comparison, line_counts, sections, unified, unified_sides, words};
 use super::git;
 
 #[track_caller]
@@ -111,4 +113,90 @@ fn a_diff_of_too_many_lines_replaces_them_all() {
     let (old, new) = (format!("same\n{old}same\n"), format!("same\n{new}same\n"));
     assert_eq!(line_counts(&old, &new), (9_000, 9_000));
     applies("n.md", &old, &new);
+}
+
+/// Lines that are often equal, with every kind of ending.
+fn text() -> impl Strategy<Value = String> {
+    let line = prop::sample::select(vec![
+        "a\n", "b\n", "b\r\n", "\n", "# h\n", "c", "\u{feff}", "---\n",
+    ]);
+    prop::collection::vec(line, 0..12).prop_map(|lines| lines.concat())
+}
+
+proptest! {
+    #[test]
+    fn parts_are_taken_or_left_byte_for_byte(old in text(), new in text(), choice in any::<u16>()) {
+        let compared = Comparison::between(&old, &new);
+        prop_assert_eq!(compared.take(|_| true), new.clone());
+        prop_assert_eq!(compared.take(|_| false), old.clone());
+        let parts = compared.parts();
+        for pair in parts.windows(2) {
+            prop_assert!(pair[0].old.end < pair[1].old.start && pair[0].new.end < pair[1].new.start);
+        }
+        // The parts that were left are still to take.
+        let is_taken = |index: usize| choice >> (index % 16) & 1 == 1;
+        let taken = compared.take(is_taken);
+        let left = (0..parts.len()).filter(|index| !is_taken(*index)).count();
+        prop_assert!(Comparison::between(&taken, &new).parts().len() <= left);
+        prop_assert_eq!(Comparison::between(&taken, &new).take(|_| true), new);
+    }
+
+    #[test]
+    fn changed_words_are_the_whole_difference(old in "[ab é🎉,.]{0,30}", new in "[ab é🎉,.]{0,30}") {
+        let (old_words, new_words) = words(&old, &new);
+        let without = |line: &str, words: &[std::ops::Range<usize>]| {
+            let mut rest = line.to_owned();
+            words.iter().rev().for_each(|word| rest.replace_range(word.clone(), ""));
+            rest
+        };
+        if !old_words.is_empty() || !new_words.is_empty() {
+            prop_assert_eq!(without(&old, &old_words), without(&new, &new_words));
+        }
+    }
+
+    #[test]
+    fn sections_are_the_whole_text(text in text()) {
+        let lines: Vec<_> = text.split_inclusive('\n').collect();
+        let all: Vec<_> = sections(&text).into_iter().flatten().collect();
+        prop_assert_eq!(all, (0..lines.len()).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn changed_words_are_marked() {
+    for (old, new, expected) in [
+        (
+            "The database is dumped every night at 02:00 and kept for a week.",
+            "The database is dumped every hour, on the hour, and kept for 35 days.",
+            (
+                &["night at 02:00", "a week"][..],
+                &["hour, on the hour,", "35 days"][..],
+            ),
+        ),
+        ("one two three", "four five six", (&[], &[])),
+        ("a word", "a word", (&[], &[])),
+        ("same line here", "same line there", (&["here"], &["there"])),
+        ("", "new", (&[], &[])),
+    ] {
+        let (old_words, new_words) = words(old, new);
+        let texts = |line: &str, words: Vec<std::ops::Range<usize>>| -> Vec<String> {
+            words.into_iter().map(|word| line[word].to_owned()).collect()
+        };
+        assert_eq!(
+            (texts(old, old_words), texts(new, new_words)),
+            (
+                expected.0.iter().map(|it| (*it).into()).collect(),
+                expected.1.iter().map(|it| (*it).into()).collect()
+            ),
+            "{old}"
+        );
+    }
+}
+
+#[test]
+fn a_new_text_has_its_sections_as_parts() {
+    let text = "---\na: 1\n---\n# One\n\ntext\n\n## Two\n\n```\n# no heading\n```\nend";
+    assert_eq!(sections(text), [0..3, 3..7, 7..13]);
+    assert_eq!(sections("text\n# One\n"), [0..1, 1..2]);
+    assert_eq!(sections(""), []);
 }
