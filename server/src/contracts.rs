@@ -76,6 +76,13 @@ pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|pack| pack.spec.id).collect()
 }
 
+/// Returns the contracts over documents.
+pub(crate) fn over_documents() -> impl Iterator<Item = &'static ContractSpec> {
+    ALL.iter()
+        .map(|pack| pack.spec)
+        .filter(|spec| spec.rows.is_none())
+}
+
 /// Returns the names of the contracts over rows.
 pub fn names_over_rows() -> Vec<&'static str> {
     let over_rows = ALL.iter().filter(|pack| pack.spec.rows.is_some());

@@ -13,6 +13,7 @@
 //! | [`tabellion_gateway`] | calls of contracts, whatever protocol they come over |
 //! | [`tabellion_pack`] | the form of a pack; `tabellion_documents`, `tabellion_mcb` and `tabellion_brainforge` are packs |
 //! | [`tabellion_mcp`] | contracts over MCP: stdio, and the messages of Streamable HTTP |
+//! | [`tabellion_page`] | a page in the browser |
 //! | `tabellion_rest` | contracts over REST |
 //! | [`tabellion_clients`] | configuration files of MCP clients |
 //! | [`tabellion_http`] | sockets, limits, API keys, access tokens, TLS |
@@ -32,10 +33,13 @@ pub mod contracts;
 mod data;
 mod demo;
 mod doctor;
+mod folder;
 mod handshake;
 mod home;
+mod page;
 mod provenance;
 mod serve;
 mod terminal;
+mod undo;
 
 pub use serve::{Server, ServerError};

@@ -1,24 +1,18 @@
-//! `tabellion undo`: takes an entry's change back, in a new commit.
+//! Undoing: takes an entry's change back, in a new commit.
 //!
 //! It is a tool of its own that no client sees: the runtime dispatches it like every other, so that it is one transaction, one
 //! commit and one entry.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use tabellion_library::{DocumentChange, Library};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tabellion_library::{DocumentChange, EntryChange, Library, LogEntry};
 use tabellion_markdown::{MergeConflict, diff, merge};
 use tabellion_runtime::{
     Annotations, CallContext, Change, Content, ContractError, Edit, ErrorAnswer, Failure, FailureKind,
-    Rejection, Schema, Staged, ToolSpec, WriteCx, dispatch,
-};
-
-use super::{
-    Output, Page, TerminalError,
-    log::short,
-    open,
-    page::{self, TITLE},
+    Rejection, Schema, Snapshot, Staged, ToolSpec, WriteCx, dispatch,
 };
 
 static INPUT: Schema = Schema::plain(
@@ -46,45 +40,13 @@ static TOOL: ToolSpec = ToolSpec {
     ..ToolSpec::new(&INPUT, &OUTPUT)
 };
 
-/// Undoes the entry, or only shows what that would change.
-pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Result<(), TerminalError> {
-    let library = open(folder)?;
-    let entry = library.find_entry(id)?;
-    let change = library.change_of(&entry)?;
-    if change.outside > 0 {
-        return Err(TerminalError::new(format_args!(
-            "`{}` also changed documents outside of this folder",
-            short(&entry.commit)
-        ))
-        .hint("undo it in the folder of the library that it was made in"));
-    }
-    let undo = Undo {
-        summary: format!("revert {}: {}", short(&entry.commit), entry.summary),
-        documents: change.documents,
-    };
-    if dry_run {
-        return undo.preview(&library, output);
-    }
-    let commit = undo.run(&library, &entry.commit)?;
-    let made = library.find_entry(&commit)?;
-    if output.json {
-        return Ok(page::json(
-            &json!({ "undone": entry.commit, "commit": commit, "paths": made.paths }),
-        )?);
-    }
-    let mut page = Page::new(output);
-    page.put(TITLE, &format!("undone in {}", short(&commit)));
-    page.line(&format!(": {}", made.summary));
-    for document in &library.change_of(&made)?.documents {
-        page.diff(&super::log::difference(document));
-    }
-    Ok(page.show()?)
-}
-
 /// An entry's change that is to be taken back.
-struct Undo {
+pub(crate) struct Undo {
+    entry: String,
     summary: String,
     documents: Vec<DocumentChange>,
+    /// The changes that were shown; if there are others, nothing is changed.
+    shown: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -118,33 +80,71 @@ impl ContractError for UndoError {
 }
 
 impl Undo {
+    /// Takes back `change`, that of `entry`.
+    ///
+    /// # Errors
+    /// If it was also of documents outside of the library.
+    pub(crate) fn of(entry: &LogEntry, change: EntryChange) -> Result<Self, Failure> {
+        let short = entry.commit.get(..10).unwrap_or(&entry.commit);
+        if change.outside > 0 {
+            let message = format!(
+                "`{short}` also changed documents outside of this folder: undo it in the folder of the library that it was made in"
+            );
+            return Err(Failure::new(FailureKind::Invalid, message));
+        }
+        Ok(Self {
+            entry: entry.commit.clone(),
+            summary: format!("revert {short}: {}", entry.summary),
+            documents: change.documents,
+            shown: None,
+        })
+    }
+
+    /// Refuses to change anything but what [`Undo::changes`] returned when its [`digest`] was this.
+    pub(crate) fn only_as_shown(self, digest: &str) -> Self {
+        Self {
+            shown: Some(digest.to_owned()),
+            ..self
+        }
+    }
+
     /// Makes the change; returns its commit.
-    fn run(&self, library: &Arc<Library>, entry: &str) -> Result<String, TerminalError> {
-        let call = CallContext {
-            client: Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into()),
-            identity: Some(crate::serve::local_caller(None).identity()),
-            ..CallContext::default()
-        };
-        let runtime = crate::serve::runtime()?;
-        let answer = runtime.block_on(dispatch::mutate(
+    ///
+    /// # Errors
+    /// Those of [`Undo::changes`], with the conflicts as [`CONFLICTS`]; and if the library can't be changed.
+    pub(crate) async fn run(&self, library: &Arc<Library>, call: &CallContext) -> Result<String, Failure> {
+        let answer = dispatch::mutate(
             &TOOL,
             self,
             &**library,
-            &call,
-            json!({ "entry": entry }),
-            |undo: &Undo, cx: &WriteCx<'_>, _: Request| Box::pin(async move { undo.stage(cx) }),
-        ));
-        match answer {
+            call,
+            json!({ "entry": self.entry }),
+            |undo: &Self, cx: &WriteCx<'_>, _: Request| Box::pin(async move { undo.stage(cx) }),
+        );
+        match answer.await {
             Ok(answer) => Ok(answer.response["commit"].as_str().unwrap_or_default().to_owned()),
-            Err(Rejection::Declared(error)) => Err(refusal(&error.message, &error.data)),
-            Err(other) => Err(TerminalError::new(format_args!(
-                "a defect of this program: {other:?}"
-            ))),
+            Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => Err(Failure {
+                data,
+                ..Failure::new(FailureKind::Conflict, message)
+            }),
+            Err(other) => {
+                let message = format!("a defect of this program: {other:?}");
+                Err(Failure::new(FailureKind::Io, message))
+            }
         }
     }
 
     fn stage(&self, cx: &WriteCx<'_>) -> Result<Staged<Response>, UndoError> {
-        let edits = self.edits(|path| Ok(cx.read(path)?.map(|document| document.bytes)))?;
+        let read = |path: &str| Ok(cx.read(path)?.map(|document| document.bytes));
+        let edits = self.edits(read)?;
+        if let Some(shown) = &self.shown
+            && digest(&changes(&edits, read)?) != *shown
+        {
+            let message = "the documents have changed since the preview, so nothing was undone: look at what it would change now";
+            return Err(Failure::new(FailureKind::Conflict, message)
+                .with(MOVED, true)
+                .into());
+        }
         let change = Change::new(edits, "revert", self.summary.clone());
         let change = change.map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
         Ok(cx.stage(change, |receipt| Response {
@@ -152,27 +152,14 @@ impl Undo {
         }))
     }
 
-    /// Shows what undoing would change now.
-    fn preview(&self, library: &Library, output: Output) -> Result<(), TerminalError> {
-        let read =
-            |path: &str| Ok(tabellion_runtime::Snapshot::read(library, path)?.map(|document| document.bytes));
-        let edits = self
-            .edits(read)
-            .map_err(|failure| refusal(&failure.message, &failure.data))?;
-        let mut page = Page::new(output);
-        for Edit { path, content } in &edits {
-            let change = DocumentChange {
-                before: read(path)?,
-                after: content.bytes().map(<[u8]>::to_vec),
-                path: path.clone(),
-            };
-            if output.json {
-                page::json(&super::log::change_as_json(&change))?;
-            } else {
-                page.diff(&super::log::difference(&change));
-            }
-        }
-        Ok(page.show()?)
+    /// Returns the documents that undoing would change now.
+    ///
+    /// # Errors
+    /// If a later change is in the way, with all conflicts, or if there is nothing to take back.
+    pub(crate) fn changes(&self, library: &Library) -> Result<Vec<DocumentChange>, Failure> {
+        let read = |path: &str| Ok(Snapshot::read(library, path)?.map(|document| document.bytes));
+        let edits = self.edits(read)?;
+        changes(&edits, read)
     }
 
     /// Returns the edits that take the change back.
@@ -204,16 +191,38 @@ impl Undo {
 }
 
 /// Key of a refusal's details: the conflicts, for people.
-const CONFLICTS: &str = "conflicts";
+pub(crate) const CONFLICTS: &str = "conflicts";
+/// Key of a refusal's details: that something changed since the preview.
+pub(crate) const MOVED: &str = "moved";
 
-/// Returns the error for a refusal, with its conflicts.
-fn refusal(message: &str, data: &Map<String, Value>) -> TerminalError {
-    let Some(conflicts) = data.get(CONFLICTS).and_then(Value::as_array) else {
-        return TerminalError::new(message);
+/// Returns the documents that edits change, as they are and as they would be.
+fn changes(
+    edits: &[Edit],
+    read: impl Fn(&str) -> Result<Option<Vec<u8>>, Failure>,
+) -> Result<Vec<DocumentChange>, Failure> {
+    let change = |edit: &Edit| {
+        Ok(DocumentChange {
+            before: read(&edit.path)?,
+            after: edit.content.bytes().map(<[u8]>::to_vec),
+            path: edit.path.clone(),
+        })
     };
-    let shown: Vec<_> = conflicts.iter().filter_map(Value::as_str).collect();
-    TerminalError::new(format_args!("{message}\n\n{}", page::visible(&shown.join("\n"))))
-        .hint("undo the later changes first (`tabellion log PATH` lists them), or edit the document by hand")
+    edits.iter().map(change).collect()
+}
+
+/// Returns the digest of changes, which names what was shown.
+pub(crate) fn digest(changes: &[DocumentChange]) -> String {
+    let sides = changes
+        .iter()
+        .map(|change| (&change.path, &change.before, &change.after));
+    let mut digest = Sha256::new();
+    for (path, before, after) in sides {
+        for part in [Some(path.as_bytes()), before.as_deref(), after.as_deref()] {
+            digest.update(part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
+            digest.update(part.unwrap_or_default());
+        }
+    }
+    data_encoding::HEXLOWER.encode(&digest.finalize())
 }
 
 /// Returns what becomes of a document that is `now` when `change` is taken back; `None` if nothing does.

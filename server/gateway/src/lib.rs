@@ -29,5 +29,5 @@ pub use catalog::{Catalog, FoundResource, Kind, NameClash, Offer, Route, rules};
 pub use error::{CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
 pub use gateway::{CallRequest, Gateway, MakeApprover, connection};
 pub use intake::{Intake, Permits, Slot, WeakSlot};
-pub use origin::{Client, RequestOrigin, Requester};
+pub use origin::{Client, RequestOrigin, Requester, holder};
 pub use recording::Awaited;

@@ -16,7 +16,7 @@ use hyper::{
     },
 };
 
-use super::{credentials::Caller, response::ErrorResponse, site::Site, unread::Unread};
+use super::{credentials::Caller, rates, response::ErrorResponse, site::Site, unread::Unread};
 use tabellion_mcp::streamable::{Refusal, Why};
 
 /// The header that holds a request's id. A client may choose the id.
@@ -120,6 +120,23 @@ pub(super) async fn authenticate(
         response.extensions_mut().insert(caller);
     }
     Ok(response)
+}
+
+/// Receives the body of a form, within the limits that all bodies have, and says where it comes from.
+pub(super) async fn receive(
+    State(site): State<Arc<Site>>,
+    Extension(ClientAddress(address)): Extension<ClientAddress>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ErrorResponse> {
+    let (mut head, body) = request.into_parts();
+    head.extensions.insert(address);
+    if head.method != Method::POST {
+        return Ok(next.run(Request::from_parts(head, body)).await);
+    }
+    // The permit is held until the request is answered.
+    let (body, _permit) = site.uploads.receive(body, &rates::address(address)).await?;
+    Ok(next.run(Request::from_parts(head, body.into())).await)
 }
 
 /// Gives refusals the form that the errors of a contract have over REST: of the library that is mounted at `path`.

@@ -43,7 +43,7 @@ pub use connection::{listen, serve};
 pub use credentials::{Credentials, OAuth};
 pub use guard::{Guard, GuardError};
 pub use metrics::LibraryCounts;
-pub use site::{Mount, Site};
+pub use site::{Mount, Page, Site};
 
 /// A server's limits and timeouts.
 #[derive(Debug, Clone, Copy)]

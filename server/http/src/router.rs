@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! log ─┬─ /healthz, /readyz
-//!      └─ guard ─┬─ /.well-known/oauth-protected-resource…
+//!      └─ guard ─┬─ /page
+//!                ├─ /.well-known/oauth-protected-resource…
 //!                ├─ /mcp/exports/ID, /mcp/NAME/exports/ID
 //!                ├─ REST's description
 //!                └─ authenticate ─┬─ /metrics
@@ -59,7 +60,7 @@ const METRICS: &str = "/metrics";
 pub(super) fn router(site: Arc<Site>) -> Router {
     let guard = from_fn_with_state(site.clone(), layers::guard);
     let log = from_fn_with_state(site.clone(), layers::log);
-    let open = unauthenticated(&site).merge(downloads(&site));
+    let open = unauthenticated(&site).merge(downloads(&site)).merge(page(&site));
     let guarded = open.merge(authenticated(&site)).layer(guard);
     let mut router = Router::new()
         .route(ALIVE, any(alive))
@@ -106,6 +107,13 @@ fn downloads(site: &Arc<Site>) -> Router<Arc<Site>> {
         router = router.route(&format!("{path}{place}"), any(download).layer(refusals));
     }
     router
+}
+
+/// Routes of the page in the browser, which has credentials of its own.
+fn page(site: &Arc<Site>) -> Router<Arc<Site>> {
+    let page = site.page.as_ref().map(|page| page.router.clone());
+    let receive = from_fn_with_state(site.clone(), layers::receive);
+    page.unwrap_or_default().layer(receive).with_state(())
 }
 
 /// Routes of the contract over REST that is mounted at `path`. What is refused on the way has the form of the contract's errors.

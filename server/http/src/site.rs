@@ -51,12 +51,21 @@ impl Mount {
     }
 }
 
+/// A page in the browser, beside what is mounted.
+pub struct Page {
+    /// Its routes. A request has its client's [`IpAddr`] among its extensions, and its `Host` and `Origin` are allowed.
+    pub router: axum::Router,
+    /// Ends its streams, when the server shuts down.
+    pub end: Box<dyn Fn() + Send + Sync>,
+}
+
 /// Everything that one server serves: the state of its router.
 pub struct Site {
     pub(super) guard: Guard,
     pub(super) credentials: Credentials,
     /// By path.
     pub(super) mounts: BTreeMap<String, Mount>,
+    pub(super) page: Option<Page>,
     /// The headers that pages of allowed origins may send.
     pub(super) allowed_headers: HeaderValue,
     pub(super) uploads: Uploads,
@@ -75,7 +84,7 @@ impl Site {
             self.credentials
                 .keys
                 .as_ref()
-                .is_some_and(|keys| keys.has_id(key))
+                .is_some_and(|keys| keys.by_id(key).is_some())
         })
     }
 
@@ -97,6 +106,7 @@ impl Site {
                     .flat_map(|mount| mount.endpoint.gateway().catalog().headers()),
             ),
             mounts,
+            page: None,
             uploads: Uploads::new(limits),
             rates: Arc::new(Rates::new(limits.reads, limits.writes)),
             failures: Failures::new(limits.failures),
@@ -105,8 +115,17 @@ impl Site {
         }
     }
 
+    /// Adds a page in the browser.
+    #[must_use]
+    pub fn with_page(self, page: Option<Page>) -> Self {
+        Self { page, ..self }
+    }
+
     /// Rejects calls from now on.
     pub(super) fn end(&self) {
+        if let Some(page) = &self.page {
+            (page.end)();
+        }
         self.mounts
             .values()
             .for_each(|mount| mount.endpoint.intake().close());

@@ -129,9 +129,16 @@ pub(super) enum Command {
         show: Show,
     },
     /// Decide on what agents have written, for libraries with reviews (`--contract brainforge`)
+    #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
     Review {
+        /// Decide in the browser: serve a page on this machine, at the proposal with this id or at the list, until Ctrl-C or an idle
+        /// hour. It also shows the log of any library, and undoes
+        #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+        web: Option<String>,
+        #[command(flatten)]
+        library: Library,
         #[command(subcommand)]
-        what: Review,
+        what: Option<Review>,
     },
     /// Show where the next change goes, and which documents are not committed
     Status {
@@ -166,7 +173,15 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
             show,
         } => terminal::undo(&library.folder, entry, *dry_run, show.into()),
         Command::Audit { calls, library, show } => calls.run(&library.folder, show.into()),
-        Command::Review { what } => what.run(),
+        Command::Review { what: Some(what), .. } => what.run(),
+        Command::Review {
+            web,
+            library,
+            what: None,
+        } => {
+            let id = web.as_deref().filter(|id| !id.is_empty());
+            terminal::web(&library.folder, id)
+        }
         Command::Status { library, show } => terminal::status(&library.folder, show.into()),
     }
 }

@@ -122,6 +122,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "[ADDR:]PORT", value_parser = address)]
     http: Option<SocketAddr>,
 
+    /// With --http: also serve a page for people's browsers, at `/page`, where they see, decide and undo. They sign in with their keys
+    /// (--keys); without keys, by the link that is printed
+    #[arg(long, requires = "http")]
+    page: bool,
+
     /// With --http: also serve standard input and output, and stop when that client disconnects
     #[arg(long, requires = "http")]
     stdio: bool,
@@ -240,6 +245,7 @@ impl TryFrom<Arguments> for Options {
         let http = arguments.http.map(|address| HttpOptions {
             address,
             stdio: arguments.stdio,
+            page: arguments.page,
             keys: arguments.keys,
             oauth,
             tls: arguments.tls_cert.zip(arguments.tls_key),

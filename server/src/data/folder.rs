@@ -8,7 +8,7 @@ use std::{
 use tabellion_clients::{Machine, System};
 use tabellion_library::{CreateFolders, OpenError, folder};
 
-use crate::{contracts, home, serve};
+use crate::{contracts, folder as own_folder, home};
 
 /// Environment variable with the data folder, for when the command line gives none.
 const VARIABLE: &str = "TABELLION_DATA";
@@ -72,7 +72,7 @@ impl DataFolder {
         if self.path.as_os_str().is_empty() {
             return Err("the data folder has no name; name it with `--data DIR`".into());
         }
-        if let Some(wrong) = serve::folder::mistake(&self.path) {
+        if let Some(wrong) = own_folder::mistake(&self.path) {
             return Err(format!("`{}` {wrong}; {ADVICE}", self.path.display()));
         }
         let create = match create {

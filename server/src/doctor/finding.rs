@@ -6,7 +6,7 @@ use tabellion_library::HeldLock;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Status {
+pub(crate) enum Status {
     /// All is well.
     Green,
     /// It works, and could go wrong.
@@ -28,14 +28,14 @@ impl Status {
 
 /// What a check finds about one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Finding {
+pub(crate) struct Finding {
     /// Stable name of the thing, for programs.
-    pub(super) id: &'static str,
-    pub(super) status: Status,
+    pub(crate) id: &'static str,
+    pub(crate) status: Status,
     /// What is so.
-    pub(super) message: String,
+    pub(crate) message: String,
     /// What to do about it.
-    pub(super) mend: Option<String>,
+    pub(crate) mend: Option<String>,
     /// What `--fix` does about it.
     pub(super) fix: Option<Fix>,
 }

@@ -47,7 +47,7 @@ fn question(folder: &Path, fix: &Fix) -> String {
 fn mend(folder: &Path, fix: &Fix) -> Result<(), TerminalError> {
     match fix {
         Fix::Init => {
-            crate::serve::folder::check(folder).map_err(TerminalError::new)?;
+            crate::folder::check(folder).map_err(TerminalError::new)?;
             let options = library::Options {
                 create: CreateFolders::Last,
                 ..library::Options::default()

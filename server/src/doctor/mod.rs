@@ -18,7 +18,7 @@ use std::{
 use tabellion_library::{Agreement, Library, OpenError};
 use tabellion_runtime::Failure;
 
-use self::finding::{Finding, Status};
+pub(crate) use self::finding::{Finding, Status};
 use crate::{
     data::DataFolder,
     terminal::{Output, TerminalError},
@@ -101,6 +101,17 @@ fn library(folder: &Path, options: &Options) -> Result<bool, TerminalError> {
         return Ok(is_well(&findings));
     }
     Ok(is_well(&examine(&Subject::at(folder))))
+}
+
+/// Returns what the checks find about what is in `place`.
+pub(crate) fn findings(place: &Place) -> Result<Vec<Finding>, String> {
+    match place {
+        Place::Library(folder) => Ok(examine(&Subject::at(folder))),
+        Place::Data(folder) => {
+            let folder = DataFolder::choose(folder.as_deref())?;
+            Ok(checks::OF_DATA.iter().flat_map(|check| check(&folder)).collect())
+        }
+    }
 }
 
 fn examine(subject: &Subject) -> Vec<Finding> {

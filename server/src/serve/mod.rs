@@ -2,7 +2,6 @@
 //! output, to any number of clients over HTTP, or to both.
 
 mod callers;
-pub(crate) mod folder;
 mod grounds;
 pub(crate) mod libraries;
 mod options;
@@ -35,6 +34,7 @@ use crate::{
     console::say,
     contracts::{self, Grounds, ServiceError},
     data::DataFolder,
+    folder,
     provenance::{self, ServerEnvironment},
 };
 use tabellion_gateway::ApprovalPolicy;

@@ -51,6 +51,8 @@ pub(crate) struct HttpOptions {
     pub(crate) address: SocketAddr,
     /// Whether to serve standard input and output as well.
     pub(crate) stdio: bool,
+    /// Whether to serve a page for people's browsers.
+    pub(crate) page: bool,
     /// File of the API keys that are accepted.
     pub(crate) keys: Option<PathBuf>,
     /// The accepted access tokens.
@@ -75,6 +77,7 @@ impl HttpOptions {
         Self {
             address,
             stdio: false,
+            page: false,
             keys: None,
             oauth: None,
             tls: None,

@@ -3,10 +3,13 @@
 use std::{collections::BTreeMap, convert::Infallible, error::Error, net::SocketAddr, sync::Arc};
 
 use futures_util::FutureExt as _;
-use tokio::sync::oneshot;
+use tokio::{runtime::Handle, sync::oneshot};
 
 use super::{HttpOptions, Opened, libraries};
-use crate::console::say;
+use crate::{
+    console::say,
+    page::{self, Door, LibrarySource, RowsSource},
+};
 use tabellion_http::{
     self as http, Credentials, Guard, LibraryCounts, Mount, OAuth, Site,
     keys::{KeyFile, KeyRing},
@@ -16,6 +19,7 @@ use tabellion_http::{
 };
 use tabellion_library::Counts;
 use tabellion_mcp::{self as mcp, streamable};
+use tabellion_page::{self as browser, Page};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
 
@@ -66,12 +70,32 @@ pub(super) async fn serve(
     let beside = opened.first().filter(|_| options.stdio);
     let beside = beside.map(|opened| opened.adapter.for_another());
     let base = base(options, scheme, address);
+    let page = options.page.then(|| {
+        page(
+            &opened,
+            &credentials,
+            scheme == "https" || base.starts_with("https"),
+        )
+    });
+    let page = page.transpose()?;
     let mounts = opened.into_iter().map(|opened| mount(opened, &base));
     let mounts: BTreeMap<_, _> = mounts.collect();
     for path in mounts.keys() {
         say(format_args!("listening on {scheme}://{address}{path}"));
     }
-    let site = Site::new(guard, credentials, mounts, limits);
+    if let Some(page) = &page {
+        say(match credentials.keys {
+            Some(_) => format!("people sign in at {base}{}", browser::BASE),
+            None => format!(
+                "people sign in by a link that holds once: {base}{}",
+                page.link(
+                    Door::new(None, super::local_caller(None), None).local(),
+                    browser::BASE
+                )
+            ),
+        });
+    }
+    let site = Site::new(guard, credentials, mounts, limits).with_page(page.as_ref().map(page::mounted));
     let (running, gone) = oneshot::channel::<Infallible>();
     let ending = ending.shared();
     let until = async {
@@ -174,6 +198,50 @@ fn check_address(address: SocketAddr) -> Result<(), String> {
         "`--http {address}` can be reached from other machines, and would let them change what is served. Require \
          keys (`--keys FILE`) or access tokens (`--oauth-issuer URL`), or listen on 127.0.0.1"
     ))
+}
+
+/// Returns the page over what is `opened`.
+fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result<Arc<Page>, Box<dyn Error>> {
+    if credentials.keys.is_none() && credentials.oauth.is_some() {
+        return Err(
+            "`--page` lets people in by keys: add `--keys FILE`, which `tabellion key create` writes".into(),
+        );
+    }
+    let library = opened.iter().find_map(|opened| opened.library.clone());
+    let door = Door::new(credentials.keys.clone(), super::local_caller(None), library);
+    let mut sources: Vec<Arc<dyn browser::data::Source>> = vec![];
+    for opened in opened {
+        let gateway = opened.adapter.gateway();
+        let (over_rows, over_documents): (Vec<_>, Vec<_>) = gateway
+            .catalog()
+            .contracts()
+            .partition(|spec| spec.rows.is_some());
+        let runtime = Handle::current();
+        if let (Some(library), Some(folder)) = (&opened.library, opened.folders.first()) {
+            let (name, calls) = (opened.name.clone(), gateway.call_store().cloned());
+            let (folder, library) = (folder.clone(), Arc::clone(library));
+            sources.push(Arc::new(LibrarySource::new(
+                name,
+                folder,
+                library,
+                over_documents,
+                calls,
+                door.clone(),
+                runtime.clone(),
+            )));
+        }
+        let rows = over_rows.iter().find(|spec| spec.id == RowsSource::CONTRACT);
+        let contract = rows.and_then(|spec| gateway.catalog().contract(spec.id));
+        if let (Some(contract), Some(folder)) = (contract, opened.folders.last()) {
+            sources.push(Arc::new(RowsSource::new(
+                folder.clone(),
+                Arc::clone(contract),
+                door.clone(),
+                runtime,
+            )?));
+        }
+    }
+    Ok(Page::new(sources, door, is_secure))
 }
 
 /// Returns what is served at a path. Clients know the server as `base`.

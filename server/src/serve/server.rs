@@ -16,10 +16,10 @@ use tabellion_platform::parent::Parent;
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, spec::RowsSpec};
 
-use crate::{calls, provenance::ServerEnvironment};
+use crate::{calls, folder, provenance::ServerEnvironment};
 
 use super::{
-    HttpOptions, Opened, callers, folder, instructions, on_stdio,
+    HttpOptions, Opened, callers, instructions, on_stdio,
     over_http::{self, Access},
     prepare_process, runtime, settle,
 };

@@ -5,7 +5,7 @@ use std::path::{self, Path};
 use tabellion_library::{self as library, CreateFolders, Created, Library, OpenError};
 
 use super::{Output, Page, TerminalError, page};
-use crate::serve::folder;
+use crate::folder;
 
 /// What became of the folder.
 enum Done {

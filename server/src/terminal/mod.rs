@@ -14,6 +14,7 @@ mod pager;
 pub(crate) mod review;
 mod status;
 mod undo;
+mod web;
 
 use std::{path::Path, sync::Arc};
 
@@ -27,6 +28,7 @@ pub(crate) use self::{
     page::{Output, Page, When},
     status::status,
     undo::undo,
+    web::web,
 };
 
 /// Opens the library in `folder`, which must be one already.

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use serde_json::json;
 use tabellion_brainforge::desk::{Desk, Waiting};
 use tabellion_markdown::diff;
-use tabellion_runtime::{Agent, CallContext, Identity, calls::CallStore};
+use tabellion_runtime::{Agent, CallContext, calls::CallStore};
 
 use super::{
     Output, Page, TerminalError, counted,
@@ -13,7 +13,7 @@ use super::{
     open,
     page::{self, FAINT, NAME, STRONG, TITLE, WARNING},
 };
-use crate::{calls, serve};
+use crate::{calls, page::shown, serve};
 
 /// Characters of an id that tell reviews apart.
 const SHORT_ID: usize = 8;
@@ -118,13 +118,6 @@ fn look(folder: &Path, id: Option<&str>) -> Result<Vec<Waiting>, TerminalError> 
     let runtime = serve::runtime()?;
     let waiting = runtime.block_on(desk.look(&call()?, id));
     waiting.map_err(|error| refusal(&error))
-}
-
-/// Returns the name of the text that remembers the revision that the person at the terminal was shown last.
-fn shown(call: &CallContext, id: &str) -> String {
-    let whose = call.identity.as_ref().map(Identity::to_string);
-    let whose = whose.unwrap_or_default().replace([':', '/', '|'], "-");
-    format!("shown-{id}-{whose}")
 }
 
 fn refusal(error: &impl std::fmt::Display) -> TerminalError {

@@ -46,9 +46,9 @@ impl KeyRing {
             .is_some_and(|known| *known.principal == *principal)
     }
 
-    /// Returns whether the key with this id is there.
-    pub fn has_id(&self, id: &str) -> bool {
-        self.keys().contains_key(id)
+    /// Returns who the key with this id belongs to; `None` if it is not there.
+    pub fn by_id(&self, id: &str) -> Option<Arc<Principal>> {
+        self.keys().get(id).map(|known| known.principal.clone())
     }
 
     fn keys(&self) -> Arc<Keys> {

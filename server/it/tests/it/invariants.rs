@@ -136,6 +136,8 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
         ("server/notes/src", "\"agent\""),
         ("server/http/src", "\"agent\""),
         ("server/rest/src", "\"agent\""),
+        // A path.
+        ("server/page/src", "\"memory\""),
         // A body in a test.
         ("server/retrieval/embed/src", "\"hello\""),
     ];
@@ -389,7 +391,11 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
         ),
         ("rust-stemmers", &["tabellion-retrieval"]),
         ("ureq", &["tabellion-embed", "tabellion-lab"]),
-        ("pulldown-cmark", &["tabellion-markdown", "tabellion-reference"]),
+        (
+            "pulldown-cmark",
+            &["tabellion-markdown", "tabellion-page", "tabellion-reference"],
+        ),
+        ("maud", &["tabellion-page"]),
         ("markdown", &["tabellion-conformance", "tabellion-markdown"]),
         ("ring", &["tabellion-http"]),
         ("jsonc-parser", &["tabellion-clients"]),

@@ -14,6 +14,7 @@
 //! | `meaning` | which rows and chunks want vectors |
 //! | `ahead` | brings that index up to date before it is asked |
 //! | `code` | indexes of code, and searching them |
+//! | [`cards`] | rows as people look at them |
 //! | `state` | what the tools are implemented on. The implementation of each stands in its file: `sessions`, `agents`, `search`, `validate`, `repositories`, `code::tool`, and `memory`, whose resources have files of their own |
 //! | `repositories`, `vcs` | repositories in the workspaces, and comparisons of branches; branch and commit of the caller's repository |
 //! | `validate` | rules and metrics over files of a workspace |
@@ -27,6 +28,7 @@
 mod agents;
 mod ahead;
 mod call;
+pub mod cards;
 mod code;
 mod entries;
 mod index;

@@ -11,7 +11,7 @@ use super::super::{
     finding::{Finding, Fix},
     mounts,
 };
-use crate::serve::folder;
+use crate::folder;
 
 /// Opens the library.
 pub(super) fn library(subject: &Subject) -> Vec<Finding> {

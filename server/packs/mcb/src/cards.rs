@@ -1,0 +1,169 @@
+//! What people look at: the newest rows, or those around the best match, as cards, read by the contract's own tools.
+
+use serde_json::{Value, json};
+use tabellion_runtime::{CallContext, Contract, ErrorAnswer, Rejection};
+
+/// Number of cards at most.
+const LIMIT: usize = 100;
+/// Observations before and after the best match.
+const AROUND: usize = 12;
+
+/// The rows that cards are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// Observations, by time.
+    Observations,
+    /// Sessions with their summaries.
+    Sessions,
+    /// Issues of all projects.
+    Issues,
+    /// Indexes of code.
+    Collections,
+}
+
+/// A row, as people look at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Card {
+    /// Title, or the first line of the text.
+    pub title: String,
+    /// The rest of the text.
+    pub text: String,
+    /// State or type, as the contract names it; empty if it has none.
+    pub state: String,
+    /// Seconds since 1970, if it has a time.
+    pub seconds: Option<i64>,
+    /// Further facts, short.
+    pub facts: Vec<String>,
+    /// Whether it is the best match.
+    pub best: bool,
+}
+
+/// Returns cards of the rows that `call` may see: the newest, or observations around the best match of `query`.
+///
+/// # Errors
+/// The message of the tool's error.
+pub async fn cards(
+    contract: &dyn Contract,
+    call: &CallContext,
+    rows: Rows,
+    query: Option<&str>,
+) -> Result<Vec<Card>, String> {
+    let read = async |tool: &str, arguments: Value| match contract.call(call, tool, arguments).await {
+        Ok(answer) => Ok(answer.response),
+        Err(Rejection::Declared(ErrorAnswer { message, .. })) => Err(message),
+        Err(other) => Err(format!("a defect of this program: {other:?}")),
+    };
+    match (rows, query) {
+        (Rows::Observations, None) => {
+            let newest = json!({ "action": "list", "resource": "observation", "limit": LIMIT });
+            let found = read("memory", newest).await?;
+            Ok(list(&found, "results")
+                .map(|it| card(it, "content_preview", "observation_type"))
+                .collect())
+        }
+        (Rows::Observations, Some(query)) => {
+            let around = json!({
+                "action": "timeline", "resource": "observation", "query": query, "depth_before": AROUND, "depth_after": AROUND
+            });
+            let found = read("memory", around).await?;
+            let best = &found["anchor_id"];
+            let cards = list(&found, "timeline").map(|it| Card {
+                best: it["observation_id"] == *best,
+                ..card(it, "content", "observation_type")
+            });
+            Ok(cards.collect())
+        }
+        (Rows::Sessions, _) => {
+            let found = read("session", json!({ "action": "list", "limit": LIMIT })).await?;
+            Ok(list(&found, "sessions")
+                .map(|it| card(it, "session_summary", "status"))
+                .collect())
+        }
+        (Rows::Issues, _) => {
+            let projects = read("entity", json!({ "action": "list", "resource": "project" })).await?;
+            let mut cards = vec![];
+            for project in items(&projects) {
+                let Some(id) = project["id"].as_str() else {
+                    continue;
+                };
+                let name = project["name"].as_str().unwrap_or(id);
+                let issues = json!({ "action": "list", "resource": "issue", "project_id": id });
+                let issues = read("entity", issues).await?;
+                cards.extend(items(&issues).map(|issue| {
+                    let mut card = card(issue, "description", "status");
+                    card.facts.insert(0, name.to_owned());
+                    card
+                }));
+            }
+            Ok(cards)
+        }
+        (Rows::Collections, _) => {
+            let found = read("index", json!({ "action": "status" })).await?;
+            Ok(list(&found, "collections")
+                .map(|it| card(it, "error", "status"))
+                .collect())
+        }
+    }
+}
+
+/// Returns the list that an answer has under this name.
+fn list<'v>(answer: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    answer[name].as_array().into_iter().flatten()
+}
+
+/// Returns the only list of an answer.
+fn items(answer: &Value) -> impl Iterator<Item = &Value> {
+    let lists = answer
+        .as_object()
+        .into_iter()
+        .flat_map(|members| members.values());
+    let own = answer.as_array();
+    own.or_else(|| lists.filter_map(Value::as_array).next())
+        .into_iter()
+        .flatten()
+}
+
+/// Returns the card of a row.
+fn card(row: &Value, text: &str, state: &str) -> Card {
+    let string = |name: &str| row[name].as_str().map(str::to_owned);
+    let text = string(text).unwrap_or_default();
+    let first = text.lines().next().unwrap_or_default().to_owned();
+    let names = ["title", "name", "collection", "topic", "agent_type"];
+    let title = names.iter().find_map(|name| string(name));
+    let time = ["created_at", "started_at", "updated_at", "last_indexed_at"];
+    let time = time.iter().find_map(|name| row[*name].as_i64());
+    let tags = row["tags"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned);
+    let shown = [
+        "session_id",
+        "file_path",
+        "priority",
+        "issue_type",
+        "model",
+        "files_indexed",
+        "files_total",
+        "chunks",
+        "vectors_done",
+    ];
+    let facts = shown.iter().filter_map(|name| match &row[*name] {
+        Value::String(text) if !text.is_empty() => Some(format!("{}: {text}", name.replace('_', " "))),
+        Value::Number(number) => Some(format!("{}: {number}", name.replace('_', " "))),
+        _ => None,
+    });
+    Card {
+        text: if title.is_some() {
+            text
+        } else {
+            text.get(first.len()..).unwrap_or_default().trim().to_owned()
+        },
+        title: title.unwrap_or(first),
+        state: string(state).unwrap_or_default(),
+        seconds: time,
+        facts: tags.chain(facts).collect(),
+        best: false,
+    }
+}

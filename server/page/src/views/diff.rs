@@ -1,0 +1,283 @@
+//! Changes drawn as tables of lines: a sign beside each, changed words marked, remarks below their lines.
+
+use std::ops::Range;
+
+use maud::{Markup, html};
+use tabellion_markdown::diff::{self, Comparison};
+
+use crate::{
+    data::{Change, Part},
+    reading::controls::visible,
+};
+
+/// Unchanged lines around a change.
+pub(crate) const CONTEXT: usize = 3;
+/// Changed lines, or bytes of both texts together, above which no words are marked and parts are closed.
+const MAX_OPEN_LINES: usize = 2_000;
+const MAX_OPEN_BYTES: usize = 256 << 10;
+
+/// Two texts, in lines.
+pub(crate) struct Sides<'t> {
+    pub(crate) old: Vec<&'t str>,
+    pub(crate) new: Vec<&'t str>,
+    /// Whether words are marked.
+    pub(crate) is_short: bool,
+}
+
+/// Changes that are shown as one: those with few lines between them.
+pub(crate) struct Hunk {
+    /// Indexes of its parts.
+    pub(crate) parts: Range<usize>,
+    /// Lines of the old and the new text that are shown.
+    pub(crate) old: Range<usize>,
+    pub(crate) new: Range<usize>,
+}
+
+/// Gives what stands below a line: the side's letter, `o` or `n`, and the line's number from 1.
+pub(crate) type Below<'a> = &'a dyn Fn(char, usize) -> Option<Markup>;
+
+impl<'t> Sides<'t> {
+    pub(crate) fn new(old: &'t str, new: &'t str, parts: &[Part]) -> Self {
+        let changed: usize = parts.iter().map(|part| part.old.len() + part.new.len()).sum();
+        Self {
+            old: lines(old),
+            new: lines(new),
+            is_short: changed <= MAX_OPEN_LINES && old.len() + new.len() <= MAX_OPEN_BYTES,
+        }
+    }
+
+    /// Gathers parts with at most `gap` unchanged lines between them; `None` gathers none.
+    pub(crate) fn hunks(&self, parts: &[Part], gap: Option<usize>) -> Vec<Hunk> {
+        let mut hunks: Vec<Hunk> = vec![];
+        for (index, part) in parts.iter().enumerate() {
+            let last = hunks.last_mut();
+            let joins = |hunk: &&mut Hunk| {
+                let before = &parts[hunk.parts.end - 1];
+                let is_near = gap.is_some_and(|gap| part.new.start.saturating_sub(before.new.end) <= gap);
+                is_near && !before.front_matter && !part.front_matter
+            };
+            match last.filter(joins) {
+                Some(hunk) => {
+                    hunk.parts.end = index + 1;
+                    hunk.old.end = part.old.end;
+                    hunk.new.end = part.new.end;
+                }
+                None => hunks.push(Hunk {
+                    parts: index..index + 1,
+                    old: part.old.clone(),
+                    new: part.new.clone(),
+                }),
+            }
+        }
+        // The lines between two hunks are shown once.
+        for index in 0..hunks.len() {
+            let before = index.checked_sub(1).map_or(0, |before| hunks[before].new.end);
+            let room = CONTEXT
+                .min(hunks[index].new.start.saturating_sub(before))
+                .min(hunks[index].old.start);
+            hunks[index].old.start -= room;
+            hunks[index].new.start -= room;
+            let next = parts.get(hunks[index].parts.end);
+            let end = next.map_or(self.new.len(), |part| part.new.start);
+            let left = self.old.len().saturating_sub(hunks[index].old.end);
+            let room = CONTEXT.min(end.saturating_sub(hunks[index].new.end)).min(left);
+            hunks[index].old.end += room;
+            hunks[index].new.end += room;
+        }
+        hunks
+    }
+
+    /// Draws a hunk.
+    pub(crate) fn table(
+        &self,
+        caption: &str,
+        hunk: &Hunk,
+        parts: &[Part],
+        linked: bool,
+        below: Below<'_>,
+    ) -> Markup {
+        let mut rows = vec![];
+        let (mut old, mut new) = (hunk.old.start, hunk.new.start);
+        for part in &parts[hunk.parts.clone()] {
+            while new < part.new.start && old < part.old.start {
+                rows.push(self.same(old, new, linked, below));
+                (old, new) = (old + 1, new + 1);
+            }
+            rows.extend(self.changed(part, linked, below));
+            (old, new) = (part.old.end, part.new.end);
+        }
+        while new < hunk.new.end && old < hunk.old.end {
+            rows.push(self.same(old, new, linked, below));
+            (old, new) = (old + 1, new + 1);
+        }
+        html! {
+            table.diff {
+                caption.vh { (caption) }
+                thead { tr {
+                    th.w.old scope="col" { span.vh { "Old line" } } th.w scope="col" { span.vh { "New line" } }
+                    th.sg scope="col" { span.vh { "Change" } } th scope="col" { span.vh { "Text" } }
+                } }
+                tbody { @for row in &rows { (row) } }
+            }
+        }
+    }
+
+    fn same(&self, old: usize, new: usize, linked: bool, below: Below<'_>) -> Markup {
+        html! {
+            tr id={ "n" (new + 1) } {
+                td.n.old { (old + 1) } (number('n', new, linked)) td.s {} td.t { (visible(bare(self.new[new]))) }
+            }
+            (talk(below('n', new + 1)))
+        }
+    }
+
+    fn changed(&self, part: &Part, linked: bool, below: Below<'_>) -> Vec<Markup> {
+        let (old, new) = (&self.old[part.old.clone()], &self.new[part.new.clone()]);
+        let pairs = old.iter().zip(new).map(|(old, new)| {
+            if self.is_short {
+                diff::words(bare(old), bare(new))
+            } else {
+                (vec![], vec![])
+            }
+        });
+        let pairs: Vec<_> = pairs.collect();
+        let removed = |index: usize| {
+            let (number_of, words) = (
+                part.old.start + index,
+                pairs.get(index).map_or(&[][..], |pair| &pair.0),
+            );
+            html! {
+                tr.d id={ "o" (number_of + 1) } {
+                    td.n.old { @if linked { a href={ "?remark=o" (number_of + 1) "#o" (number_of + 1) } aria-label={ "Remark on old line " (number_of + 1) } { (number_of + 1) } } @else { (number_of + 1) } }
+                    td.n {} td.s { "−" } td.t { del { (marked(bare(old[index]), words)) } }
+                }
+                (talk(below('o', number_of + 1)))
+            }
+        };
+        let added = |index: usize| {
+            let (number_of, words) = (
+                part.new.start + index,
+                pairs.get(index).map_or(&[][..], |pair| &pair.1),
+            );
+            html! {
+                tr.a id={ "n" (number_of + 1) } {
+                    td.n.old {} (number('n', number_of, linked)) td.s { "+" } td.t { ins { (marked(bare(new[index]), words)) } }
+                }
+                (talk(below('n', number_of + 1)))
+            }
+        };
+        let are_alike =
+            old.len() == new.len() && pairs.iter().all(|(old, new)| !old.is_empty() || !new.is_empty());
+        if are_alike {
+            return (0..old.len())
+                .flat_map(|index| [removed(index), added(index)])
+                .collect();
+        }
+        (0..old.len())
+            .map(removed)
+            .chain((0..new.len()).map(added))
+            .collect()
+    }
+}
+
+/// Draws the change of a document that is only looked at.
+pub(crate) fn change(change: &Change) -> Markup {
+    let sides =
+        [&change.before, &change.after].map(|side| str::from_utf8(side.as_deref().unwrap_or_default()));
+    let [Ok(old), Ok(new)] = sides else {
+        return html! { p.quiet { "It is not UTF-8 text, so that it can't be shown: "
+        ((change.before.as_ref().map_or(0, Vec::len))) " bytes before, " (change.after.as_ref().map_or(0, Vec::len)) " after." } };
+    };
+    texts(old, new)
+}
+
+/// Draws the differences of two texts.
+pub(crate) fn texts(old: &str, new: &str) -> Markup {
+    let parts = parts_of(old, new);
+    let sides = Sides::new(old, new, &parts);
+    html! {
+        @if parts.is_empty() { p.quiet { "No line differs." } }
+        @for hunk in sides.hunks(&parts, Some(2 * CONTEXT)) {
+            div.hunk { (sides.table("Changed lines", &hunk, &parts, false, &|_, _| None)) }
+        }
+    }
+}
+
+/// Returns the changed runs of lines of two texts as parts.
+pub(crate) fn parts_of(old: &str, new: &str) -> Vec<Part> {
+    let part = |diff::Part { old, new }| Part {
+        old,
+        new,
+        front_matter: false,
+    };
+    Comparison::between(old, new)
+        .parts()
+        .into_iter()
+        .map(part)
+        .collect()
+}
+
+fn number(side: char, index: usize, linked: bool) -> Markup {
+    let line = index + 1;
+    html! { td.n { @if linked { a href={ "?remark=" (side) (line) "#" (side) (line) } aria-label={ "Remark on line " (line) } { (line) } } @else { (line) } } }
+}
+
+fn talk(content: Option<Markup>) -> Markup {
+    html! { @if let Some(content) = content { tr.talk { td colspan="4" { (content) } } } }
+}
+
+/// Returns a line with its changed words marked.
+fn marked(line: &str, words: &[Range<usize>]) -> Markup {
+    let mut at = 0;
+    let pieces = words.iter().map(|word| {
+        let piece = (&line[at..word.start], &line[word.clone()]);
+        at = word.end;
+        piece
+    });
+    let pieces: Vec<_> = pieces.collect();
+    html! { @for (plain, word) in pieces { (visible(plain)) mark { (visible(word)) } } (visible(&line[at..])) }
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// Returns a line without its end.
+fn bare(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hunks_show_each_line_once() {
+        let old: String = (1..=40).map(|line| format!("line {line}\n")).collect();
+        let changed = [3, 5, 12, 30];
+        let new: String = (1..=40)
+            .map(|line| {
+                if changed.contains(&line) {
+                    format!("other {line}\n")
+                } else {
+                    format!("line {line}\n")
+                }
+            })
+            .collect();
+        let parts = parts_of(&old, &new);
+        let sides = Sides::new(&old, &new, &parts);
+        let shown = |gap| -> Vec<_> {
+            let hunks = sides.hunks(&parts, gap);
+            hunks
+                .iter()
+                .map(|hunk| (hunk.parts.clone(), hunk.new.clone()))
+                .collect()
+        };
+        assert_eq!(shown(Some(3)), [(0..2, 0..8), (2..3, 8..15), (3..4, 26..33)]);
+        assert_eq!(
+            shown(None),
+            [(0..1, 0..4), (1..2, 4..8), (2..3, 8..15), (3..4, 26..33)]
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! Signing in: people with keys, or the person whose account the server runs under.
+
+use std::{net::IpAddr, sync::Arc};
+
+use tabellion_gateway::{Access, Grant as _, LocalCaller};
+use tabellion_http::{
+    Limits,
+    keys::{KeyRing, Principal, Validity},
+    rates::Failures,
+};
+use tabellion_library::Library;
+use tabellion_page::data::{Doorkeeper, May, Person};
+use tabellion_runtime::{Agent, CallContext, ContractSpec, KnownCaller};
+
+use super::CLIENT;
+
+/// Id of the person whose account the server runs under.
+const LOCAL: &str = "local";
+/// Name under which a library keeps the sign-ins.
+const SIGN_INS: &str = "page-sign-ins";
+/// The role that decides on proposals, and the one that changes documents.
+const REVIEWER: &str = "reviewer";
+const OWNER: &str = "owner";
+
+/// Lets people in.
+pub(crate) struct Door {
+    keys: Option<Arc<KeyRing>>,
+    failures: Failures,
+    /// The person whose account the server runs under.
+    local: LocalCaller,
+    /// The library beside which sign-ins outlive a restart.
+    library: Option<Arc<Library>>,
+}
+
+impl Door {
+    /// Lets people with keys in; without a ring, the person whose account the server runs under.
+    pub(crate) fn new(
+        keys: Option<Arc<KeyRing>>,
+        local: LocalCaller,
+        library: Option<Arc<Library>>,
+    ) -> Arc<Self> {
+        let failures = Failures::new(Limits::default().failures);
+        Arc::new(Self {
+            keys,
+            failures,
+            local,
+            library,
+        })
+    }
+
+    /// Returns the person whose account the server runs under.
+    pub(crate) fn local(&self) -> Person {
+        Person {
+            id: LOCAL.into(),
+            name: self.local.user.clone(),
+        }
+    }
+
+    fn principal(&self, who: &Person) -> Option<Arc<Principal>> {
+        self.keys.as_ref()?.by_id(&who.id)
+    }
+
+    /// Returns what a person may do with `contracts` over the library of this name.
+    pub(crate) fn may(&self, who: &Person, library: &str, contracts: &[&'static ContractSpec]) -> May {
+        if who.id == LOCAL && self.keys.is_none() {
+            return May {
+                see: true,
+                decide: true,
+                undo: true,
+                role: REVIEWER,
+            };
+        }
+        let (Some(principal), Some(ring)) = (self.principal(who), &self.keys) else {
+            return May::default();
+        };
+        let Some(grant) = principal.grant_at(library, Validity::WhileKeyExists(ring.clone())) else {
+            return May::default();
+        };
+        let has = |role: &str, access: Access| {
+            let of = |contract: &&&ContractSpec| match contract.auth {
+                Some(auth) => {
+                    let scopes = grant.scopes(contract.id);
+                    let caller = KnownCaller::human(auth, grant.identity().clone(), &who.name, scopes);
+                    caller.roles.contains(&role)
+                }
+                None => role == OWNER && grant.allows(contract.id, access),
+            };
+            contracts.iter().any(|contract| of(&contract))
+        };
+        let sees = contracts
+            .iter()
+            .any(|contract| grant.allows(contract.id, Access::Read) || !grant.scopes(contract.id).is_empty());
+        let (decide, undo) = (has(REVIEWER, Access::Write), has(OWNER, Access::Write));
+        May {
+            see: sees,
+            decide,
+            undo,
+            role: if decide {
+                REVIEWER
+            } else if undo {
+                OWNER
+            } else {
+                "reader"
+            },
+        }
+    }
+
+    /// Returns the context of a call of `contract` by a person; `None` if the person may not call it.
+    pub(crate) fn call(
+        &self,
+        who: &Person,
+        library: &str,
+        contract: &'static ContractSpec,
+    ) -> Option<CallContext> {
+        let call = CallContext {
+            client: Some(CLIENT.into()),
+            ..CallContext::default()
+        };
+        if who.id == LOCAL && self.keys.is_none() {
+            let local = LocalCaller {
+                role: contract.auth.map(|_| REVIEWER.into()),
+                ..self.local.clone()
+            };
+            return Some(local.makes(call, contract, Agent::default()));
+        }
+        let ring = self.keys.clone()?;
+        let grant = self
+            .principal(who)?
+            .grant_at(library, Validity::WhileKeyExists(ring))?;
+        let caller = contract.auth.map(|auth| {
+            let scopes = grant.scopes(contract.id);
+            Arc::new(KnownCaller::human(
+                auth,
+                grant.identity().clone(),
+                &tabellion_gateway::holder(&grant),
+                scopes,
+            ))
+        });
+        Some(CallContext {
+            author: Some(grant.author()),
+            caller,
+            identity: Some(grant.identity().clone()),
+            org: grant.org().map(Arc::from),
+            user: grant.user().map(Arc::from),
+            ..call
+        })
+    }
+}
+
+impl Doorkeeper for Door {
+    fn by_key(&self, key: &str, address: IpAddr) -> Result<Person, String> {
+        if self.failures.allow(address).is_err() {
+            return Err("Too many wrong keys came from your address; wait a minute.".into());
+        }
+        let principal = self.keys.as_ref().and_then(|keys| keys.principal(key));
+        let Some(principal) = principal else {
+            self.failures.count(address);
+            return Err("This key is wrong, or was revoked.".into());
+        };
+        if principal.bound.agent.is_some() {
+            return Err("This is an agent's key; people sign in with their own.".into());
+        }
+        Ok(person(&principal))
+    }
+
+    fn by_id(&self, id: &str) -> Option<Person> {
+        match &self.keys {
+            Some(keys) => keys.by_id(id).map(|principal| person(&principal)),
+            None => Some(self.local()).filter(|local| local.id == id),
+        }
+    }
+
+    fn has_keys(&self) -> bool {
+        self.keys.is_some()
+    }
+
+    fn load(&self) -> Option<String> {
+        self.library.as_ref()?.kept_aside(SIGN_INS)
+    }
+
+    fn store(&self, text: &str) {
+        if let Some(library) = &self.library
+            && let Err(error) = library.keep_aside(SIGN_INS, text)
+        {
+            tracing::warn!(%error, "sign-ins will not outlive this server");
+        }
+    }
+}
+
+fn person(principal: &Principal) -> Person {
+    Person {
+        id: principal.identity.subject().to_owned(),
+        name: principal.name.clone(),
+    }
+}

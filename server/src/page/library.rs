@@ -1,0 +1,446 @@
+//! The pages of a library: proposals, the log, documents, its state.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use chrono::{DateTime, Days, Utc};
+use tabellion_brainforge::desk::{Desk, Waiting};
+use tabellion_library::{
+    DocumentChange, Library, LogEntry,
+    path::{LibraryDir, LibraryPath},
+    search,
+};
+use tabellion_page::data::{
+    Change, Decision, Done, Entry, EntryChange, Hit, Kind, ListFilter, Log, LogFilter, May, Note, Pages,
+    Part, Person, Preview, Problem, Proposal, ProposalRow, Proposals, Seen, Source, StatusLine, Which,
+};
+use tabellion_runtime::{CallContext, ContractSpec, FailureKind, Identity, calls::CallStore};
+use tokio::runtime::Handle;
+
+use super::{Door, failed};
+use crate::{
+    doctor::Place,
+    undo::{self, CONFLICTS, MOVED, Undo},
+};
+
+/// Days that the picture of activity has: 13 weeks.
+const DAYS: u64 = 91;
+/// Lines that a search shows.
+const HITS: usize = 200;
+/// Entries of a document that are shown.
+const VERSIONS: usize = 50;
+
+/// A library, as the page shows it.
+pub(crate) struct LibrarySource {
+    name: Option<String>,
+    title: String,
+    folder: PathBuf,
+    library: Arc<Library>,
+    contracts: Vec<&'static ContractSpec>,
+    desk: Option<Desk>,
+    door: Arc<Door>,
+    /// Where decisions of people are made.
+    runtime: Handle,
+}
+
+impl LibrarySource {
+    /// Shows a library, over which `contracts` are served. Decisions are recorded in `calls`.
+    pub(crate) fn new(
+        name: Option<String>,
+        folder: PathBuf,
+        library: Arc<Library>,
+        contracts: Vec<&'static ContractSpec>,
+        calls: Option<Arc<dyn CallStore>>,
+        door: Arc<Door>,
+        runtime: Handle,
+    ) -> Self {
+        let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
+        let last = absolute
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        let has_desk = contracts
+            .iter()
+            .any(|contract| contract.id == Desk::contract().id);
+        Self {
+            title: name.clone().or(last).unwrap_or_else(|| "library".into()),
+            desk: has_desk.then(|| Desk::new(Arc::clone(&library), calls)),
+            name,
+            folder,
+            library,
+            contracts,
+            door,
+            runtime,
+        }
+    }
+
+    fn desk(&self) -> Result<&Desk, Problem> {
+        let none = || Problem::NotFound("Nothing is reviewed in this library.".into());
+        self.desk.as_ref().ok_or_else(none)
+    }
+
+    fn call(&self, who: &Person, contract: &'static ContractSpec) -> Result<CallContext, Problem> {
+        let name = self.name.as_deref().unwrap_or_default();
+        let call = self.door.call(who, name, contract);
+        call.ok_or_else(|| Problem::Forbidden("Your key does not permit this any more.".into()))
+    }
+
+    fn entries(&self) -> Result<Vec<LogEntry>, Problem> {
+        let mut entries = self.library.activity(usize::MAX).map_err(failed)?.entries;
+        entries.reverse();
+        Ok(entries)
+    }
+
+    fn seen(&self, call: &CallContext, row: &Waiting) -> Seen {
+        match self.library.kept_aside(&shown(call, &row.id)) {
+            None => Seen::Never,
+            Some(revision) if revision == row.revision => Seen::Current,
+            Some(_) => Seen::Earlier,
+        }
+    }
+
+    fn row(&self, call: &CallContext, waiting: &Waiting) -> ProposalRow {
+        ProposalRow {
+            id: waiting.id.clone(),
+            title: waiting.title.clone(),
+            path: waiting.document.as_ref().map(|document| document.path.clone()),
+            author: waiting.author.clone(),
+            reason: waiting.reason.clone(),
+            state: waiting.state.clone(),
+            changed_at: time(&waiting.started_at),
+            lines: None,
+            stale: waiting.stale,
+            new_note: waiting
+                .document
+                .as_ref()
+                .is_some_and(|document| document.before.is_none()),
+            seen: self.seen(call, waiting),
+        }
+    }
+}
+
+/// Returns the name of the text that remembers the revision that the caller was shown last.
+pub(crate) fn shown(call: &CallContext, id: &str) -> String {
+    let whose = call.identity.as_ref().map(Identity::to_string);
+    let whose = whose.unwrap_or_default().replace([':', '/', '|'], "-");
+    format!("shown-{id}-{whose}")
+}
+
+fn time(text: &str) -> DateTime<Utc> {
+    text.parse().unwrap_or_default()
+}
+
+fn kind(entry: &LogEntry) -> Kind {
+    if entry.tool == Desk::decision() {
+        Kind::Decision
+    } else if entry.operation == "revert" {
+        Kind::Undo
+    } else {
+        Kind::Agent
+    }
+}
+
+fn entry(entry: &LogEntry) -> Entry {
+    Entry {
+        commit: entry.commit.clone(),
+        time: entry.time,
+        kind: kind(entry),
+        tool: entry.tool.clone(),
+        client: entry.client.clone(),
+        caller: entry.caller.clone(),
+        paths: entry.paths.clone(),
+        summary: entry.summary.clone(),
+    }
+}
+
+fn changes(documents: Vec<DocumentChange>) -> Vec<Change> {
+    let change = |document: DocumentChange| Change {
+        path: document.path,
+        before: document.before,
+        after: document.after,
+    };
+    documents.into_iter().map(change).collect()
+}
+
+fn is_about(entry: &LogEntry, wanted: &str) -> bool {
+    let is_at = |path: &String| {
+        let rest = path.strip_prefix(wanted.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    entry.paths.iter().any(is_at)
+}
+
+impl Source for LibrarySource {
+    fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn pages(&self) -> Pages {
+        Pages {
+            review: self.desk.is_some(),
+            log: true,
+            memory: false,
+        }
+    }
+
+    fn may(&self, who: &Person) -> May {
+        self.door
+            .may(who, self.name.as_deref().unwrap_or_default(), &self.contracts)
+    }
+
+    fn state(&self) -> String {
+        self.library.head().ok().flatten().unwrap_or_default()
+    }
+
+    fn waiting(&self, who: &Person) -> Result<usize, Problem> {
+        let filter = ListFilter::default();
+        Ok(self.proposals(who, &filter)?.counts[0])
+    }
+
+    fn proposals(&self, who: &Person, filter: &ListFilter) -> Result<Proposals, Problem> {
+        let call = self.call(who, Desk::contract())?;
+        let all = self
+            .runtime
+            .block_on(self.desk()?.look(&call, None))
+            .map_err(failed)?;
+        let of = |which: Which| {
+            let state = match which {
+                Which::Waiting => "human_review",
+                Which::WithAgents => "needs_revision",
+                Which::Decided => "",
+            };
+            all.iter().filter(move |row| row.state == state)
+        };
+        let rows = of(filter.which).filter(|row| {
+            filter
+                .agent
+                .as_deref()
+                .is_none_or(|agent| row.author.contains(agent))
+        });
+        let rows: Vec<_> = rows.collect();
+        Ok(Proposals {
+            total: rows.len(),
+            rows: rows
+                .into_iter()
+                .skip(filter.offset)
+                .take(filter.limit)
+                .map(|row| self.row(&call, row))
+                .collect(),
+            counts: [of(Which::Waiting).count(), of(Which::WithAgents).count(), 0],
+        })
+    }
+
+    fn proposal(&self, who: &Person, id: &str) -> Result<Proposal, Problem> {
+        let call = self.call(who, Desk::contract())?;
+        let found = self.runtime.block_on(self.desk()?.look(&call, Some(id)));
+        let found = found.map_err(|error| Problem::NotFound(error.to_string()))?.pop();
+        let found = found.ok_or_else(|| Problem::NotFound("There is no such proposal.".into()))?;
+        let row = self.row(&call, &found);
+        // Where nothing can be written, the proposal stays new.
+        let _ = self.library.keep_aside(&shown(&call, &found.id), &found.revision);
+        let document = found.document.as_ref();
+        let before = document.and_then(|document| document.before.clone());
+        let after = document.map(|document| document.after.clone());
+        let parts = tabellion_markdown::diff::Comparison::between(
+            before.as_deref().unwrap_or_default(),
+            after.as_deref().unwrap_or_default(),
+        );
+        let parts = parts
+            .parts()
+            .into_iter()
+            .map(|part| Part {
+                old: part.old,
+                new: part.new,
+                front_matter: false,
+            })
+            .collect();
+        Ok(Proposal {
+            shown: format!("{} {} {}", found.revision, found.state, found.stale),
+            earlier: None,
+            revision: found.revision.clone(),
+            over: None,
+            note_id: found.note_id.clone(),
+            version: found.proposed_version,
+            open: row.state == "human_review",
+            before,
+            after,
+            parts,
+            notes: found.notes.clone(),
+            remarks: vec![],
+            course: vec![],
+            facts: vec![],
+            neighbours: [None, None],
+            row,
+        })
+    }
+
+    fn revision(&self, who: &Person, id: &str) -> Result<String, Problem> {
+        let call = self.call(who, Desk::contract())?;
+        let found = self.runtime.block_on(self.desk()?.look(&call, Some(id)));
+        let found = found.map_err(|error| Problem::NotFound(error.to_string()))?.pop();
+        let found = found.ok_or_else(|| Problem::NotFound("There is no such proposal.".into()))?;
+        Ok(format!("{} {} {}", found.revision, found.state, found.stale))
+    }
+
+    fn preview(&self, _: &Person, _: &Decision) -> Result<Preview, Problem> {
+        Err(Problem::Refused("not yet".into()))
+    }
+
+    fn decide(&self, who: &Person, decision: &Decision) -> Result<Done, Problem> {
+        let call = self.call(who, Desk::contract())?;
+        let made = self.desk()?.decide(
+            &call,
+            &decision.id,
+            &decision.on,
+            decision.notes.as_deref(),
+            Some(&decision.revision),
+        );
+        let made = self.runtime.block_on(made);
+        made.map(|commit| Done { commit })
+            .map_err(|error| Problem::Refused(error.to_string()))
+    }
+
+    fn log(&self, filter: &LogFilter) -> Result<Log, Problem> {
+        let all = self.entries()?;
+        let today = Utc::now().date_naive();
+        let first = today.checked_sub_days(Days::new(DAYS - 1)).unwrap_or(today);
+        let mut counts: BTreeMap<_, [usize; 3]> = first
+            .iter_days()
+            .take(DAYS as usize)
+            .map(|day| (day, [0; 3]))
+            .collect();
+        for entry in &all {
+            if let Some(counts) = counts.get_mut(&entry.time.date_naive()) {
+                counts[kind(entry) as usize] += 1;
+            }
+        }
+        let wanted = all.iter().filter(|entry| {
+            filter.path.as_deref().is_none_or(|path| is_about(entry, path))
+                && filter.kind.is_none_or(|wanted| kind(entry) == wanted)
+        });
+        let wanted: Vec<_> = wanted.collect();
+        Ok(Log {
+            total: wanted.len(),
+            entries: wanted
+                .into_iter()
+                .skip(filter.offset)
+                .take(filter.limit)
+                .map(entry)
+                .collect(),
+            days: counts.into_iter().collect(),
+        })
+    }
+
+    fn entry(&self, commit: &str) -> Result<EntryChange, Problem> {
+        let found = self
+            .library
+            .find_entry(commit)
+            .map_err(|error| Problem::NotFound(error.to_string()))?;
+        let change = self.library.change_of(&found).map_err(failed)?;
+        let documents = changes(change.documents.clone());
+        let undo = Undo::of(&found, change).and_then(|undo| undo.changes(&self.library));
+        let (undo, over) = match undo {
+            Ok(documents) => {
+                let over = undo::digest(&documents);
+                (Ok(changes(documents)), over)
+            }
+            Err(failure) => {
+                let conflicts = failure
+                    .data
+                    .get(CONFLICTS)
+                    .and_then(|all| all.as_array())
+                    .cloned()
+                    .unwrap_or_default();
+                let conflicts: Vec<_> = conflicts.iter().filter_map(|text| text.as_str()).collect();
+                (
+                    Err(format!("{}\n\n{}", failure.message, conflicts.join("\n"))
+                        .trim_end()
+                        .to_owned()),
+                    String::new(),
+                )
+            }
+        };
+        Ok(EntryChange {
+            entry: entry(&found),
+            changes: documents,
+            undo,
+            over,
+        })
+    }
+
+    fn undo(&self, who: &Person, commit: &str, over: &str) -> Result<Done, Problem> {
+        if !self.may(who).undo {
+            return Err(Problem::Forbidden(
+                "Your key may not change documents; nothing was undone.".into(),
+            ));
+        }
+        let Some(contract) = self.contracts.first() else {
+            return Err(Problem::NotFound("Nothing is served over this library.".into()));
+        };
+        let call = CallContext {
+            caller: None,
+            ..self.call(who, contract)?
+        };
+        let found = self
+            .library
+            .find_entry(commit)
+            .map_err(|error| Problem::NotFound(error.to_string()))?;
+        let change = self.library.change_of(&found).map_err(failed)?;
+        let undo = Undo::of(&found, change).map_err(|failure| Problem::Refused(failure.message))?;
+        let made = self
+            .runtime
+            .block_on(undo.only_as_shown(over).run(&self.library, &call));
+        made.map(|commit| Done { commit }).map_err(|failure| {
+            if failure.data.contains_key(MOVED) {
+                Problem::Moved(failure.message)
+            } else {
+                Problem::Refused(failure.message)
+            }
+        })
+    }
+
+    fn note(&self, path: &str) -> Result<Note, Problem> {
+        let none = |error: &dyn std::fmt::Display| {
+            Problem::NotFound(format!("There is no document `{path}`: {error}"))
+        };
+        let parsed = LibraryPath::parse(path).map_err(|error| none(&error))?;
+        let found = self.library.read(&parsed).map_err(|failure| match failure.kind {
+            FailureKind::NotFound | FailureKind::Invalid => none(&failure),
+            _ => failed(failure),
+        })?;
+        let found = found.ok_or_else(|| none(&"it may have been renamed or deleted"))?;
+        let text = String::from_utf8(found.bytes).ok();
+        let entries = self.entries()?;
+        let about = entries.iter().filter(|entry| is_about(entry, path));
+        Ok(Note {
+            title: text
+                .as_deref()
+                .map_or_else(|| path.to_owned(), tabellion_notes::title_of),
+            text,
+            entries: about.take(VERSIONS).map(entry).collect(),
+            path: path.to_owned(),
+        })
+    }
+
+    fn search(&self, query: &str) -> Result<Vec<Hit>, Problem> {
+        let limits = search::Limits {
+            lines: HITS,
+            ..search::Limits::default()
+        };
+        let goes_on = |_| std::ops::ControlFlow::Continue(());
+        let found = self.library.search(&LibraryDir::ROOT, query, limits, &goes_on);
+        let found = found.map_err(|error| Problem::Refused(error.to_string()))?;
+        let hit = |found: search::LineMatch| Hit {
+            path: found.path.as_str().to_owned(),
+            line: found.line as usize,
+            text: found.snippet,
+        };
+        Ok(found.matches.into_iter().map(hit).collect())
+    }
+
+    fn status(&self) -> Result<Vec<StatusLine>, Problem> {
+        super::status(&Place::Library(self.folder.clone()))
+    }
+}

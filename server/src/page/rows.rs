@@ -1,0 +1,112 @@
+//! The pages of agents' memory, read through the contract's own tools, as the person who looks.
+
+use std::{path::PathBuf, sync::Arc};
+
+use chrono::DateTime;
+use tabellion_mcb::cards::{Rows, cards};
+use tabellion_page::data::{Card, May, Memory, Pages, Person, Problem, Source, StatusLine};
+use tabellion_runtime::{CallContext, CallOrigin, Contract, ContractSpec};
+use tokio::runtime::Handle;
+
+use super::Door;
+use crate::{doctor::Place, provenance::ServerEnvironment};
+
+/// The rows of `mcb`, as the page shows them.
+pub(crate) struct RowsSource {
+    folder: PathBuf,
+    contract: Arc<dyn Contract>,
+    origin: CallOrigin,
+    door: Arc<Door>,
+    runtime: Handle,
+}
+
+impl RowsSource {
+    /// Name of the contract that these pages are of.
+    pub(crate) const CONTRACT: &str = "mcb";
+
+    /// Shows the rows in `folder`, which `contract` serves.
+    ///
+    /// # Errors
+    /// If the configuration of provenance can't be read.
+    pub(crate) fn new(
+        folder: PathBuf,
+        contract: Arc<dyn Contract>,
+        door: Arc<Door>,
+        runtime: Handle,
+    ) -> Result<Self, crate::provenance::ConfigError> {
+        let environment = ServerEnvironment::new(
+            &Default::default(),
+            &[contract.spec()],
+            std::slice::from_ref(&folder),
+        )?;
+        let origin = environment.into_origin();
+        Ok(Self {
+            folder,
+            contract,
+            origin,
+            door,
+            runtime,
+        })
+    }
+
+    fn spec(&self) -> &'static ContractSpec {
+        self.contract.spec()
+    }
+}
+
+impl Source for RowsSource {
+    fn name(&self) -> Option<&str> {
+        Some("rows")
+    }
+
+    fn title(&self) -> &str {
+        "memory of agents"
+    }
+
+    fn pages(&self) -> Pages {
+        Pages {
+            memory: true,
+            ..Pages::default()
+        }
+    }
+
+    fn may(&self, who: &Person) -> May {
+        self.door.may(who, "", &[self.spec()])
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+
+    fn status(&self) -> Result<Vec<StatusLine>, Problem> {
+        super::status(&Place::Data(Some(self.folder.clone())))
+    }
+
+    fn memory(&self, who: &Person, page: Memory, query: Option<&str>) -> Result<Vec<Card>, Problem> {
+        let call = self.door.call(who, "", self.spec());
+        let call =
+            call.ok_or_else(|| Problem::Forbidden("Your key does not permit this any more.".into()))?;
+        let call = CallContext {
+            origin: self.origin.clone(),
+            ..call
+        };
+        let rows = match page {
+            Memory::Observations => Rows::Observations,
+            Memory::Sessions => Rows::Sessions,
+            Memory::Board => Rows::Issues,
+            Memory::Code => Rows::Collections,
+        };
+        let found = self.runtime.block_on(cards(&*self.contract, &call, rows, query));
+        let card = |card: tabellion_mcb::cards::Card| Card {
+            title: card.title,
+            text: card.text,
+            state: card.state,
+            time: card
+                .seconds
+                .and_then(|seconds| DateTime::from_timestamp(seconds, 0)),
+            facts: card.facts,
+            best: card.best,
+        };
+        Ok(found.map_err(Problem::Refused)?.into_iter().map(card).collect())
+    }
+}

@@ -1,0 +1,70 @@
+//! `tabellion undo`: takes an entry's change back, in a new commit.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tabellion_library::Library;
+use tabellion_runtime::{CallContext, Failure};
+
+use super::{
+    Output, Page, TerminalError,
+    log::{change_as_json, difference, short},
+    open,
+    page::{self, TITLE},
+};
+use crate::undo::{CONFLICTS, Undo};
+
+/// Undoes the entry, or only shows what that would change.
+pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let entry = library.find_entry(id)?;
+    let change = library.change_of(&entry)?;
+    let undo = Undo::of(&entry, change).map_err(|failure| refusal(&failure))?;
+    if dry_run {
+        return preview(&undo, &library, output);
+    }
+    let call = CallContext {
+        client: Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into()),
+        identity: Some(crate::serve::local_caller(None).identity()),
+        ..CallContext::default()
+    };
+    let commit = crate::serve::runtime()?.block_on(undo.run(&library, &call));
+    let commit = commit.map_err(|failure| refusal(&failure))?;
+    let made = library.find_entry(&commit)?;
+    if output.json {
+        return Ok(page::json(
+            &json!({ "undone": entry.commit, "commit": commit, "paths": made.paths }),
+        )?);
+    }
+    let mut page = Page::new(output);
+    page.put(TITLE, &format!("undone in {}", short(&commit)));
+    page.line(&format!(": {}", made.summary));
+    for document in &library.change_of(&made)?.documents {
+        page.diff(&difference(document));
+    }
+    Ok(page.show()?)
+}
+
+/// Shows what undoing would change now.
+fn preview(undo: &Undo, library: &Library, output: Output) -> Result<(), TerminalError> {
+    let mut page = Page::new(output);
+    for change in undo.changes(library).map_err(|failure| refusal(&failure))? {
+        if output.json {
+            page::json(&change_as_json(&change))?;
+        } else {
+            page.diff(&difference(&change));
+        }
+    }
+    Ok(page.show()?)
+}
+
+/// Returns the error for a refusal, with its conflicts.
+fn refusal(failure: &Failure) -> TerminalError {
+    let message = &failure.message;
+    let Some(conflicts) = failure.data.get(CONFLICTS).and_then(Value::as_array) else {
+        return TerminalError::new(message);
+    };
+    let shown: Vec<_> = conflicts.iter().filter_map(Value::as_str).collect();
+    TerminalError::new(format_args!("{message}\n\n{}", page::visible(&shown.join("\n"))))
+        .hint("undo the later changes first (`tabellion log PATH` lists them), or edit the document by hand")
+}

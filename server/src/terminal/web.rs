@@ -1,0 +1,104 @@
+//! `tabellion review --web`: a page over one library, on this machine alone.
+
+use std::{net::ToSocketAddrs as _, path::Path, sync::Arc, time::Duration};
+
+use tabellion_http::{self as http, Credentials, Guard, Limits, Site};
+use tabellion_library::Library;
+use tabellion_page::{self as browser, BASE, data::Source as _};
+use tabellion_platform as platform;
+
+use super::{TerminalError, open};
+use crate::{calls, console::say, contracts, page, serve};
+
+/// Time without a request after which the page ends.
+const IDLE_TIME: Duration = Duration::from_secs(60 * 60);
+
+/// Serves a page over one library on a free loopback port, for the person whose account this is: `tabellion review --web`. Ends when
+/// the process is asked to, or after an idle hour.
+pub(crate) fn web(folder: &Path, proposal: Option<&str>) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let runtime = serve::runtime()?;
+    let specs: Vec<_> = contracts::over_documents().collect();
+    let specs = if has_reviews(&library, folder) {
+        specs
+    } else {
+        specs.into_iter().filter(|spec| spec.auth.is_none()).collect()
+    };
+    let calls = calls::open(&library, specs.iter())?;
+    let door = page::Door::new(None, serve::local_caller(None), Some(Arc::clone(&library)));
+    let calls = calls.map(|calls| calls as _);
+    let source = page::LibrarySource::new(
+        None,
+        folder.to_owned(),
+        library,
+        specs,
+        calls,
+        door.clone(),
+        runtime.handle().clone(),
+    );
+    let name = host_name(source.title());
+    let local = door.local();
+    let page = browser::Page::new(vec![Arc::new(source)], door, false);
+    runtime.block_on(async {
+        let ending = platform::asked_to_end()?;
+        let listener = http::listen(([127, 0, 0, 1], 0).into()).await?;
+        let address = listener.local_addr()?;
+        let guard = Guard::new(address, std::slice::from_ref(&name), &[]).map_err(TerminalError::new)?;
+        let site = Site::new(
+            guard,
+            Credentials::default(),
+            Default::default(),
+            Limits::default(),
+        );
+        let site = site.with_page(Some(page::mounted(&page)));
+        let to = proposal.map_or_else(|| BASE.to_owned(), |id| format!("{BASE}/review/{id}"));
+        let resolves = (name.as_str(), address.port())
+            .to_socket_addrs()
+            .is_ok_and(|mut all| all.any(|found| found == address));
+        let host = if resolves {
+            format!("{name}:{}", address.port())
+        } else {
+            address.to_string()
+        };
+        say(format_args!("open http://{host}{}", page.link(local, &to)));
+        say("the link holds once, for two minutes; Ctrl-C ends the page, and so does an idle hour");
+        let until = async {
+            tokio::select! {
+                () = ending => {}
+                () = idle(&page) => {}
+            }
+        };
+        http::serve(listener, site.into(), None, until).await;
+        Ok(())
+    })
+}
+
+/// Waits until the page was not used for [`IDLE_TIME`].
+async fn idle(page: &browser::Page) {
+    while let Some(left) = IDLE_TIME.checked_sub(page.idle_for()) {
+        tokio::time::sleep(left.max(Duration::from_secs(1))).await;
+    }
+}
+
+/// Returns whether proposals wait, or waited, in a library.
+fn has_reviews(library: &Library, folder: &Path) -> bool {
+    calls::are_kept(library) || folder.join("workflows").is_dir()
+}
+
+/// Returns a host of this machine alone, whose cookies other ports' pages under other names don't get.
+fn host_name(title: &str) -> String {
+    let fit = |sign: char| {
+        if sign.is_ascii_alphanumeric() {
+            sign.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    let name: String = title.chars().map(fit).take(40).collect();
+    format!(
+        "{}.localhost",
+        Some(name.trim_matches('-'))
+            .filter(|name| !name.is_empty())
+            .unwrap_or("library")
+    )
+}
