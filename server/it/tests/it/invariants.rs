@@ -136,13 +136,14 @@ fn the_server_names_no_tool_no_resource_and_no_prompt() {
         ("server/notes/src", "\"agent\""),
         ("server/http/src", "\"agent\""),
         ("server/rest/src", "\"agent\""),
-        // A path.
-        ("server/page/src", "\"memory\""),
+        // A kind of row.
+        ("server/packs/mcb/src", "\"project\""),
         // A body in a test.
         ("server/retrieval/embed/src", "\"hello\""),
     ];
     let of_git = workspace().join("server/src/doctor");
-    for folder in &*PRODUCT {
+    // The page's paths and words are people's; it can reach no contract.
+    for folder in PRODUCT.iter().filter(|folder| *folder != "server/page/src") {
         let is_ours = |literal: &&str| !of_others.contains(&(folder.as_str(), *literal));
         let literals: Vec<&str> = literals.iter().map(String::as_str).filter(is_ours).collect();
         let exempt = |file: &Path| is_test(file) || file.starts_with(&of_git);

@@ -1,6 +1,7 @@
 //! What people look at: the newest rows, or those around the best match, as cards, read by the contract's own tools.
 
 use serde_json::{Value, json};
+use tabellion_contracts::mcb::tool;
 use tabellion_runtime::{CallContext, Contract, ErrorAnswer, Rejection};
 
 /// Number of cards at most.
@@ -48,7 +49,7 @@ pub async fn cards(
     rows: Rows,
     query: Option<&str>,
 ) -> Result<Vec<Card>, String> {
-    let read = async |tool: &str, arguments: Value| match contract.call(call, tool, arguments).await {
+    let read = async |name: &str, arguments: Value| match contract.call(call, name, arguments).await {
         Ok(answer) => Ok(answer.response),
         Err(Rejection::Declared(ErrorAnswer { message, .. })) => Err(message),
         Err(other) => Err(format!("a defect of this program: {other:?}")),
@@ -56,7 +57,7 @@ pub async fn cards(
     match (rows, query) {
         (Rows::Observations, None) => {
             let newest = json!({ "action": "list", "resource": "observation", "limit": LIMIT });
-            let found = read("memory", newest).await?;
+            let found = read(tool::MEMORY, newest).await?;
             Ok(list(&found, "results")
                 .map(|it| card(it, "content_preview", "observation_type"))
                 .collect())
@@ -65,7 +66,7 @@ pub async fn cards(
             let around = json!({
                 "action": "timeline", "resource": "observation", "query": query, "depth_before": AROUND, "depth_after": AROUND
             });
-            let found = read("memory", around).await?;
+            let found = read(tool::MEMORY, around).await?;
             let best = &found["anchor_id"];
             let cards = list(&found, "timeline").map(|it| Card {
                 best: it["observation_id"] == *best,
@@ -74,13 +75,13 @@ pub async fn cards(
             Ok(cards.collect())
         }
         (Rows::Sessions, _) => {
-            let found = read("session", json!({ "action": "list", "limit": LIMIT })).await?;
+            let found = read(tool::SESSION, json!({ "action": "list", "limit": LIMIT })).await?;
             Ok(list(&found, "sessions")
                 .map(|it| card(it, "session_summary", "status"))
                 .collect())
         }
         (Rows::Issues, _) => {
-            let projects = read("entity", json!({ "action": "list", "resource": "project" })).await?;
+            let projects = read(tool::ENTITY, json!({ "action": "list", "resource": "project" })).await?;
             let mut cards = vec![];
             for project in items(&projects) {
                 let Some(id) = project["id"].as_str() else {
@@ -88,7 +89,7 @@ pub async fn cards(
                 };
                 let name = project["name"].as_str().unwrap_or(id);
                 let issues = json!({ "action": "list", "resource": "issue", "project_id": id });
-                let issues = read("entity", issues).await?;
+                let issues = read(tool::ENTITY, issues).await?;
                 cards.extend(items(&issues).map(|issue| {
                     let mut card = card(issue, "description", "status");
                     card.facts.insert(0, name.to_owned());
@@ -98,7 +99,7 @@ pub async fn cards(
             Ok(cards)
         }
         (Rows::Collections, _) => {
-            let found = read("index", json!({ "action": "status" })).await?;
+            let found = read(tool::INDEX, json!({ "action": "status" })).await?;
             Ok(list(&found, "collections")
                 .map(|it| card(it, "error", "status"))
                 .collect())
