@@ -68,7 +68,8 @@ pub(crate) fn at_introduction(path: &str) -> Outcome<Option<FirstVersion>> {
         return Ok(None);
     };
     let text = run::git(&["show", &format!("{commit}:{path}")])?;
-    let renamed = run::git(&["diff", "-M", "--diff-filter=R", "--name-status", &commit])?;
+    // A file that moved is the same file also when most of it has changed since.
+    let renamed = run::git(&["diff", "-M20%", "--diff-filter=R", "--name-status", &commit])?;
     let moved = renamed.lines().filter_map(|line| {
         let mut columns = line.split('\t').skip(1);
         Some((columns.next()?.to_owned(), columns.next()?.to_owned()))
