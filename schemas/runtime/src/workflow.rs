@@ -133,6 +133,12 @@ pub enum Refusal {
         /// What is missing or blank.
         missing: Vec<&'static str>,
     },
+    /// The decision is on something that was different when it was shown.
+    #[error("`{on}` is on what was shown, and that has changed since: look at it again, and decide then")]
+    Moved {
+        /// The event.
+        on: &'static str,
+    },
     /// What the instance is about has changed since.
     #[error("`{on}` is not possible any more: what it is about has changed since; revise it, or reject it")]
     Stale {
@@ -151,6 +157,7 @@ impl Refusal {
             Self::Author { .. } => "own",
             Self::Needs { .. } => "needs",
             Self::Stale { .. } => "stale",
+            Self::Moved { .. } => "moved",
         }
     }
 }
@@ -161,7 +168,8 @@ impl From<Refusal> for Failure {
             Refusal::Unknown { .. }
             | Refusal::Ended { .. }
             | Refusal::NotReady { .. }
-            | Refusal::Stale { .. } => FailureKind::Conflict,
+            | Refusal::Stale { .. }
+            | Refusal::Moved { .. } => FailureKind::Conflict,
             Refusal::Role { .. } | Refusal::Author { .. } => FailureKind::Unauthenticated,
             Refusal::ByTool { .. } | Refusal::ByDecision { .. } | Refusal::Needs { .. } => {
                 FailureKind::Invalid
@@ -299,9 +307,14 @@ pub fn transition(
     if !missing.is_empty() {
         return Err(Refusal::Needs { on, missing });
     }
-    match transition.unless {
-        Some(condition @ Unless::Stale) if event.holds.contains(&condition) => Err(Refusal::Stale { on }),
-        _ => Ok(transition),
+    let hindrance = transition
+        .unless
+        .iter()
+        .find(|condition| event.holds.contains(condition));
+    match hindrance {
+        Some(Unless::Stale) => Err(Refusal::Stale { on }),
+        Some(Unless::Moved) => Err(Refusal::Moved { on }),
+        None => Ok(transition),
     }
 }
 

@@ -268,11 +268,7 @@ impl StartWorkflow {
             };
         };
         if let Err(violations) = schema.check(&parameters) {
-            let placed = violations.into_iter().map(|violation| Violation {
-                pointer: pointer::push("", "parameters") + &violation.pointer,
-                ..violation
-            });
-            return Err(Failure::violations(&placed.collect::<Vec<_>>()));
+            return Err(placed("parameters", violations));
         }
         fill_defaults(&schema.wire(), &mut parameters);
         match parameters {
@@ -282,8 +278,17 @@ impl StartWorkflow {
     }
 }
 
+/// Returns the failure of violations within a member.
+fn placed(member: &str, violations: Vec<Violation>) -> Failure {
+    let placed = violations.into_iter().map(|violation| Violation {
+        pointer: pointer::push("", member) + &violation.pointer,
+        ..violation
+    });
+    Failure::violations(&placed.collect::<Vec<_>>())
+}
+
 impl CompleteTask {
-    /// Checks that the task is the one that waits, and that the decision is one of the workflow.
+    /// Checks that the task is the one that waits, that the decision is one of the workflow, and that its data are what the workflow takes.
     ///
     /// # Errors
     /// If it is not.
@@ -306,6 +311,10 @@ impl CompleteTask {
                 known.join(", ")
             );
             return Err(Failure::new(FailureKind::Invalid, message).with(REASON, "decision"));
+        }
+        let data = self.data.as_ref().zip(workflow.takes);
+        if let Some(Err(violations)) = data.map(|(data, schema)| schema.check(&Value::Object(data.clone()))) {
+            return Err(placed("data", violations));
         }
         if self.task_id == instance.state {
             return Ok(());

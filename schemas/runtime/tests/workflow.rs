@@ -35,7 +35,7 @@ const fn on(from: &'static [&'static str], on: &'static str, to: &'static str) -
         on,
         to,
         effect: None,
-        unless: None,
+        unless: &[],
         needs: &[],
         by: None,
         roles: &[],
@@ -50,6 +50,7 @@ static REVIEW: WorkflowSpec = WorkflowSpec {
     starts: Starts::Tool,
     gates: &[],
     parameters: None,
+    takes: None,
     initial: "human_review",
     states: &[
         task("human_review", &["reviewer"], true),
@@ -61,7 +62,7 @@ static REVIEW: WorkflowSpec = WorkflowSpec {
     transitions: &[
         TransitionSpec {
             effect: Some("publish"),
-            unless: Some(Unless::Stale),
+            unless: &[Unless::Stale],
             ..on(&["human_review"], "approve", "approved")
         },
         TransitionSpec {

@@ -33,7 +33,7 @@ const fn on(from: &'static [&'static str], on: &'static str, to: &'static str) -
         on,
         to,
         effect: None,
-        unless: None,
+        unless: &[],
         needs: &[],
         by: None,
         roles: &[],
@@ -52,6 +52,7 @@ static LOOP: WorkflowSpec = WorkflowSpec {
     starts: Starts::Request,
     gates: &[],
     parameters: Some(&PARAMETERS),
+    takes: None,
     initial: "look",
     states: &[
         task("look", &["owner", "agent"]),
@@ -76,12 +77,14 @@ static LOOP: WorkflowSpec = WorkflowSpec {
 static BARE: WorkflowSpec = WorkflowSpec {
     id: "bare",
     parameters: None,
+    takes: None,
     ..LOOP
 };
 static BY_TOOL: WorkflowSpec = WorkflowSpec {
     id: "by_tool",
     starts: Starts::Tool,
     parameters: None,
+    takes: None,
     ..LOOP
 };
 static CONTRACT: ContractSpec = ContractSpec {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
+use tabellion_brainforge::desk::{Decide, Shown};
 use tabellion_runtime::calls::{ExecutionFilter, ExecutionStatus};
 
 use crate::terminal::{self, Output, TerminalError, When, audit, review};
@@ -292,8 +293,11 @@ pub(super) enum Review {
         #[command(flatten)]
         show: Show,
     },
-    /// Make a proposal part of the library
+    /// Make a proposal part of the library, or some parts of it
     Approve {
+        /// Take only the part with this number, as `show` lists them; may be repeated. The others go back to the author
+        #[arg(long = "part", value_name = "NUMBER")]
+        parts: Vec<usize>,
         #[command(flatten)]
         decision: Decision,
     },
@@ -346,18 +350,27 @@ impl Review {
         match self {
             Self::List { library, show } => review::list(&library.folder, show.into()),
             Self::Show { id, library, show } => review::show(&library.folder, id, show.into()),
-            Self::Approve { decision } => decision.make("approve"),
-            Self::Reject { decision } => decision.make("reject"),
-            Self::Revise { decision } => decision.make("needs_revision"),
-            Self::Withdraw { decision } => decision.make("withdraw"),
+            Self::Approve { parts, decision } if !parts.is_empty() => decision.make("approve_part", parts),
+            Self::Approve { decision, .. } => decision.make("approve", &[]),
+            Self::Reject { decision } => decision.make("reject", &[]),
+            Self::Revise { decision } => decision.make("needs_revision", &[]),
+            Self::Withdraw { decision } => decision.make("withdraw", &[]),
         }
     }
 }
 
 impl Decision {
-    fn make(&self, on: &str) -> Result<(), TerminalError> {
-        let show = (&self.show).into();
-        let (notes, revision) = (self.notes.as_deref(), self.revision.as_deref());
-        review::decide(&self.library.folder, &self.id, on, notes, revision, show)
+    fn make(&self, on: &str, parts: &[usize]) -> Result<(), TerminalError> {
+        let decide = Decide {
+            id: self.id.clone(),
+            on: on.into(),
+            notes: self.notes.clone(),
+            shown: Shown {
+                revision: self.revision.clone(),
+                parts: parts.to_vec(),
+                ..Shown::default()
+            },
+        };
+        review::decide(&self.library.folder, decide, (&self.show).into())
     }
 }

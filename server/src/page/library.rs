@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use chrono::{DateTime, Days, Utc};
-use tabellion_brainforge::desk::{Desk, Waiting};
+use tabellion_brainforge::desk::{self, Decide, Desk, DeskError, Over, Shown, Side, Waiting};
 use tabellion_library::{
     DocumentChange, Library, LogEntry,
     path::{LibraryDir, LibraryPath},
@@ -11,9 +11,10 @@ use tabellion_library::{
 };
 use tabellion_page::data::{
     Change, Decision, Done, Entry, EntryChange, Hit, Kind, ListFilter, Log, LogFilter, May, Note, Pages,
-    Part, Person, Preview, Problem, Proposal, ProposalRow, Proposals, Seen, Source, StatusLine, Which,
+    Part, Person, Preview, Problem, Proposal, ProposalRow, Proposals, Remark, Seen, Source, StatusLine,
+    Which,
 };
-use tabellion_runtime::{CallContext, ContractSpec, FailureKind, Identity, calls::CallStore};
+use tabellion_runtime::{CallContext, ContractSpec, FailureKind, IdempotencyKey, Identity, calls::CallStore};
 use tokio::runtime::Handle;
 
 use super::{Door, failed};
@@ -117,6 +118,42 @@ impl LibrarySource {
     }
 }
 
+/// Returns a text that changes with a proposal, its state or its note.
+fn state_of(waiting: &Waiting) -> String {
+    format!(
+        "{} {} {:?} {}",
+        waiting.revision, waiting.state, waiting.over, waiting.stale
+    )
+}
+
+fn decide(decision: &Decision) -> Decide {
+    let remark = |remark: &Remark| desk::Remark {
+        side: if remark.old { Side::Old } else { Side::New },
+        line: remark.line,
+        quote: remark.quote.clone(),
+        text: remark.text.clone(),
+    };
+    Decide {
+        id: decision.id.clone(),
+        on: decision.on.clone(),
+        notes: decision.notes.clone(),
+        shown: Shown {
+            revision: Some(decision.revision.clone()),
+            over: decision.over.clone().map_or(Over::Nothing, Over::Note),
+            parts: decision.parts.clone(),
+            remarks: decision.remarks.iter().map(remark).collect(),
+        },
+    }
+}
+
+fn problem(error: DeskError) -> Problem {
+    match error.reason() {
+        Some("moved" | "revision" | "not_ready") => Problem::Moved(error.to_string()),
+        Some("not_found") => Problem::NotFound(error.to_string()),
+        _ => Problem::Refused(error.to_string()),
+    }
+}
+
 /// Returns the name of the text that remembers the revision that the caller was shown last.
 pub(crate) fn shown(call: &CallContext, id: &str) -> String {
     let whose = call.identity.as_ref().map(Identity::to_string);
@@ -129,7 +166,7 @@ fn time(text: &str) -> DateTime<Utc> {
 }
 
 fn kind(entry: &LogEntry) -> Kind {
-    if entry.tool == Desk::decision() {
+    if entry.tool == Desk::decision_tool() {
         Kind::Decision
     } else if entry.operation == "revert" {
         Kind::Undo
@@ -241,26 +278,38 @@ impl Source for LibrarySource {
         // Where nothing can be written, the proposal stays new.
         let _ = self.library.keep_aside(&shown(&call, &found.id), &found.revision);
         let document = found.document.as_ref();
-        let before = document.and_then(|document| document.before.clone());
-        let after = document.map(|document| document.after.clone());
-        let parts = tabellion_markdown::diff::Comparison::between(
-            before.as_deref().unwrap_or_default(),
-            after.as_deref().unwrap_or_default(),
-        );
-        let parts = parts
-            .parts()
+        let part = |part: &desk::Part| Part {
+            old: part.old.clone(),
+            new: part.new.clone(),
+            front_matter: part.front_matter,
+        };
+        let parts: Vec<_> = document
             .into_iter()
-            .map(|part| Part {
-                old: part.old,
-                new: part.new,
-                front_matter: false,
-            })
+            .flat_map(|document| &document.parts)
+            .map(part)
             .collect();
+        let sum = |side: fn(&Part) -> usize| parts.iter().map(side).sum();
+        let row = ProposalRow {
+            lines: document.map(|_| (sum(|part| part.new.len()), sum(|part| part.old.len()))),
+            ..row
+        };
+        let before = document.map(|document| document.base.clone());
+        let after = document.map(|document| document.after.clone());
+        let remark = |remark: &desk::Remark| Remark {
+            old: remark.side == Side::Old,
+            line: remark.line,
+            quote: remark.quote.clone(),
+            text: remark.text.clone(),
+        };
+        let course = found.history.iter().map(|passage| {
+            let sentence = format!("{} by {}", passage.on.replace('_', " "), passage.by);
+            (sentence, Some(time(&passage.at)))
+        });
         Ok(Proposal {
-            shown: format!("{} {} {}", found.revision, found.state, found.stale),
+            shown: state_of(&found),
             earlier: None,
             revision: found.revision.clone(),
-            over: None,
+            over: found.over.clone(),
             note_id: found.note_id.clone(),
             version: found.proposed_version,
             open: row.state == "human_review",
@@ -268,8 +317,8 @@ impl Source for LibrarySource {
             after,
             parts,
             notes: found.notes.clone(),
-            remarks: vec![],
-            course: vec![],
+            remarks: found.remarks.iter().map(remark).collect(),
+            course: course.collect(),
             facts: vec![],
             neighbours: [None, None],
             row,
@@ -281,25 +330,46 @@ impl Source for LibrarySource {
         let found = self.runtime.block_on(self.desk()?.look(&call, Some(id)));
         let found = found.map_err(|error| Problem::NotFound(error.to_string()))?.pop();
         let found = found.ok_or_else(|| Problem::NotFound("There is no such proposal.".into()))?;
-        Ok(format!("{} {} {}", found.revision, found.state, found.stale))
+        Ok(state_of(&found))
     }
 
-    fn preview(&self, _: &Person, _: &Decision) -> Result<Preview, Problem> {
-        Err(Problem::Refused("not yet".into()))
+    fn preview(&self, who: &Person, decision: &Decision) -> Result<Preview, Problem> {
+        let call = self.call(who, Desk::contract())?;
+        let desk = self.desk()?;
+        let outcome = self
+            .runtime
+            .block_on(desk.preview(&call, &decide(decision)))
+            .map_err(problem)?;
+        let path = outcome
+            .note
+            .as_ref()
+            .map(|(path, _)| LibraryPath::parse(path))
+            .transpose()
+            .map_err(failed)?;
+        let before = path
+            .map(|path| self.library.read(&path))
+            .transpose()
+            .map_err(failed)?
+            .flatten();
+        let details = serde_json::to_string_pretty(&outcome.details).map_err(failed)?;
+        Ok(Preview {
+            before: before.and_then(|before| String::from_utf8(before.bytes).ok()),
+            after: outcome.note.map(|(_, text)| text),
+            message: format!("{}\n\n{details}", outcome.summary),
+            answer: outcome.message.unwrap_or_default(),
+        })
     }
 
     fn decide(&self, who: &Person, decision: &Decision) -> Result<Done, Problem> {
-        let call = self.call(who, Desk::contract())?;
-        let made = self.desk()?.decide(
-            &call,
-            &decision.id,
-            &decision.on,
-            decision.notes.as_deref(),
-            Some(&decision.revision),
-        );
-        let made = self.runtime.block_on(made);
-        made.map(|commit| Done { commit })
-            .map_err(|error| Problem::Refused(error.to_string()))
+        let key = IdempotencyKey::parse(&decision.key).ok();
+        let call = CallContext {
+            idempotency_key: key,
+            ..self.call(who, Desk::contract())?
+        };
+        let made = self
+            .runtime
+            .block_on(self.desk()?.decide(&call, &decide(decision)));
+        made.map(|commit| Done { commit }).map_err(problem)
     }
 
     fn log(&self, filter: &LogFilter) -> Result<Log, Problem> {

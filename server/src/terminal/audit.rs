@@ -125,7 +125,7 @@ impl Audit {
             .flat_map(|spec| spec.operations().chain(spec.calls))
             .filter(|tool| tool.mutating)
             .map(|tool| tool.label())
-            .chain([Desk::decision()])
+            .chain([Desk::decision_tool()])
             .collect();
         let since = checked_since(calls, specs)?;
         let mut problems = vec![];

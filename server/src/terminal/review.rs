@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use serde_json::json;
-use tabellion_brainforge::desk::{Desk, Waiting};
+use tabellion_brainforge::desk::{Decide, Desk, Document, Waiting};
 use tabellion_markdown::diff;
 use tabellion_runtime::{Agent, CallContext, calls::CallStore};
 
@@ -65,6 +65,19 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
         if let Some(document) = &review.document {
             let (path, before, after) = (&document.path, document.before.as_deref(), &document.after);
             page.diff(&diff::unified_sides(path, before, Some(after)));
+            parts(&mut page, document);
+            let revision = short(&review.revision);
+            page.put(
+                FAINT,
+                &format!(
+                    "`tabellion review approve {} --revision {revision}` approves this",
+                    short_id(&review.id)
+                ),
+            );
+            if document.parts.len() > 1 {
+                page.put(FAINT, "; with `--part NUMBER`, only such parts");
+            }
+            page.line("");
         }
         if review.stale {
             page.put(WARNING, "stale")
@@ -74,15 +87,9 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
     Ok(page.show()?)
 }
 
-/// Decides on a proposal: `on` is the workflow's event. `revision`, or its beginning, names the revision; the default is the one shown last.
-pub(crate) fn decide(
-    folder: &Path,
-    id: &str,
-    on: &str,
-    notes: Option<&str>,
-    revision: Option<&str>,
-    output: Output,
-) -> Result<(), TerminalError> {
+/// Decides on a proposal. If the decision names no revision, it is on the one shown last.
+pub(crate) fn decide(folder: &Path, mut decide: Decide, output: Output) -> Result<(), TerminalError> {
+    let id = &decide.id.clone();
     let (library, call) = (open(folder)?, call()?);
     let name = look(folder, Some(id))?
         .pop()
@@ -93,8 +100,9 @@ pub(crate) fn decide(
         Arc::clone(&library),
         calls.map(|calls| calls as Arc<dyn CallStore>),
     );
+    decide.shown.revision = decide.shown.revision.or(last);
     let runtime = serve::runtime()?;
-    let decided = runtime.block_on(desk.decide(&call, id, on, notes, revision.or(last.as_deref())));
+    let decided = runtime.block_on(desk.decide(&call, &decide));
     let commit = decided.map_err(|error| refusal(&error))?;
     if let Some(name) = name {
         library.forget_aside(&name);
@@ -137,10 +145,33 @@ fn call() -> Result<CallContext, TerminalError> {
     }
 }
 
+/// Lists the parts that can be taken or left.
+fn parts(page: &mut Page, document: &Document) {
+    for (index, part) in document
+        .parts
+        .iter()
+        .enumerate()
+        .filter(|_| document.parts.len() > 1)
+    {
+        let place = if part.front_matter {
+            "front matter".to_owned()
+        } else if part.new.is_empty() {
+            format!("without old lines {} to {}", part.old.start + 1, part.old.end)
+        } else {
+            format!("lines {} to {}", part.new.start + 1, part.new.end)
+        };
+        page.put(STRONG, &format!("part {}", index + 1))
+            .line(&format!("  {place}"));
+    }
+}
+
+fn short_id(id: &str) -> &str {
+    id.get(..SHORT_ID).unwrap_or(id)
+}
+
 /// Adds one line: id, state, title, author and time.
 fn title(page: &mut Page, review: &Waiting) {
-    let id: String = review.id.chars().take(SHORT_ID).collect();
-    page.put(TITLE, &id);
+    page.put(TITLE, short_id(&review.id));
     page.put(NAME, &format!("  {}", page::visible(&review.title)));
     page.put(
         FAINT,

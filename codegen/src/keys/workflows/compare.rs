@@ -29,6 +29,9 @@ fn workflow(changes: &mut Changes<'_>, id: &str, old: &Workflow, new: &Workflow)
     if old.parameters != new.parameters {
         changes.breaking(format!("workflow `{id}` takes other parameters"));
     }
+    if old.takes != new.takes {
+        changes.breaking(format!("decisions of workflow `{id}` take other data"));
+    }
     for (name, before) in &old.about {
         if new.about.get(name) != Some(before) {
             changes.breaking(format!(
@@ -101,10 +104,11 @@ fn transition(
     if was.by != is.by {
         changes.breaking(format!("{words} happens otherwise"));
     }
-    match (was.unless, is.unless) {
-        (Some(_), None) => changes.compatible(format!("{words} is always possible")),
-        (before, after) if before != after => changes.breaking(format!("{words} is not always possible")),
-        _ => {}
+    let (hindered, hinders) = (was.hindrances(), is.hindrances());
+    if hinders.iter().any(|condition| !hindered.contains(condition)) {
+        changes.breaking(format!("{words} is not always possible"));
+    } else if hinders.len() < hindered.len() {
+        changes.compatible(format!("{words} is possible more often"));
     }
     for need in is.needs.iter().filter(|need| !was.needs.contains(need)) {
         changes.breaking(format!("{words} needs `{need}`"));

@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
+use serde_json::Value;
 use tabellion_runtime::{schema::Schema, spec};
 
 use super::read::{OneOrMore, State, Transition, Workflow};
@@ -18,9 +19,24 @@ fn constant(id: &str) -> Ident {
     format_ident!("WORKFLOW_{}", names::constant(id))
 }
 
-/// Returns the static of a workflow's parameters.
-fn parameters(id: &str) -> Ident {
-    format_ident!("{}_PARAMETERS", names::constant(id))
+/// Returns the static of one of a workflow's schemas, and a reference to it.
+fn schema(
+    id: &str,
+    what: &str,
+    documentation: &str,
+    schema: Option<&Value>,
+    texts: &mut Texts,
+) -> (Option<TokenStream>, TokenStream) {
+    let name = format_ident!("{}_{what}", names::constant(id));
+    let declared = schema.map(|schema| {
+        let schema = texts.keep(name.to_string().to_lowercase(), schema.clone());
+        quote! {
+            #[doc = #documentation]
+            static #name: Schema = Schema::exact(#schema);
+        }
+    });
+    let reference = text::optional(declared.as_ref().map(|_| quote!(&#name)));
+    (declared, reference)
 }
 
 pub(super) fn contract(workflows: &IndexMap<String, Workflow>) -> Emitted {
@@ -61,22 +77,25 @@ fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream 
     );
     let version = Literal::u32_unsuffixed(*version);
     let starts = text::variant(workflow.starts);
-    let schema = workflow.parameters.as_ref().map(|schema| {
-        let name = parameters(id);
-        let schema = texts.keep(name.to_string().to_lowercase(), schema.clone());
-        quote! {
-            /// Schema of the parameters of a request that starts one.
-            static #name: Schema = Schema::exact(#schema);
-        }
-    });
-    let parameters = text::optional(schema.as_ref().map(|_| {
-        let name = parameters(id);
-        quote!(&#name)
-    }));
+    let (parameters_schema, parameters) = schema(
+        id,
+        "PARAMETERS",
+        " Schema of the parameters of a request that starts one.",
+        workflow.parameters.as_ref(),
+        texts,
+    );
+    let (takes_schema, takes) = schema(
+        id,
+        "TAKES",
+        " Schema of the data that a decision may have.",
+        workflow.takes.as_ref(),
+        texts,
+    );
     let states = states.iter().map(|(name, state)| self::state(name, state));
     let transitions = transitions.iter().map(transition);
     quote! {
-        #schema
+        #parameters_schema
+        #takes_schema
         #docs
         pub static #constant: spec::WorkflowSpec = spec::WorkflowSpec {
             id: #id,
@@ -86,6 +105,7 @@ fn declaration(id: &str, workflow: &Workflow, texts: &mut Texts) -> TokenStream 
             starts: spec::Starts::#starts,
             gates: &[#(#gates),*],
             parameters: #parameters,
+            takes: #takes,
             initial: #initial,
             states: &[#(#states),*],
             transitions: &[#(#transitions),*],
@@ -144,15 +164,14 @@ fn transition(transition: &Transition) -> TokenStream {
     let from = transition.from.names();
     let roles = transition.role.iter().flat_map(OneOrMore::names);
     let [effect, by] = [&transition.effect, &transition.by].map(|name| text::optional(name.as_ref()));
-    let unless = transition.unless.map(text::variant);
-    let unless = text::optional(unless.map(|unless| quote!(spec::Unless::#unless)));
+    let unless = transition.hindrances().iter().copied().map(text::variant);
     quote! {
         spec::TransitionSpec {
             from: &[#(#from),*],
             on: #on,
             to: #to,
             effect: #effect,
-            unless: #unless,
+            unless: &[#(spec::Unless::#unless),*],
             needs: &[#(#needs),*],
             by: #by,
             roles: &[#(#roles),*],
@@ -230,7 +249,7 @@ pub(super) fn fill(workflows: &IndexMap<String, Workflow>, table: &mut spec::Con
                 on: leaked(&transition.on),
                 to: leaked(&transition.to),
                 effect: transition.effect.as_deref().map(leaked),
-                unless: transition.unless,
+                unless: list(transition.hindrances().iter().copied()),
                 needs: texts(&transition.needs),
                 by: transition.by.as_deref().map(leaked),
                 roles: transition.role.as_ref().map_or(&[], |role| texts(role.names())),
@@ -243,6 +262,10 @@ pub(super) fn fill(workflows: &IndexMap<String, Workflow>, table: &mut spec::Con
             starts: workflow.starts,
             gates: texts(&workflow.gates),
             parameters: workflow.parameters.as_ref().map(|schema| {
+                let schema = Schema::exact(written(schema));
+                &*Box::leak(Box::new(schema))
+            }),
+            takes: workflow.takes.as_ref().map(|schema| {
                 let schema = Schema::exact(written(schema));
                 &*Box::leak(Box::new(schema))
             }),

@@ -21,6 +21,8 @@ pub struct Workflow {
     pub gates: Vec<String>,
     /// Schema of the parameters of a request that starts one.
     pub parameters: Option<Value>,
+    /// Schema of the data that a decision may have.
+    pub takes: Option<Value>,
     /// Schemas of what its instances say they are about, by member.
     #[serde(default)]
     pub about: IndexMap<String, Value>,
@@ -66,7 +68,7 @@ pub struct Transition {
     /// A further effect in the same commit.
     pub effect: Option<String>,
     /// When it is not possible.
-    pub unless: Option<Unless>,
+    pub unless: Option<OneOrMore<Unless>>,
     /// Members that the event must have.
     #[serde(default)]
     pub needs: Vec<String>,
@@ -79,20 +81,27 @@ pub struct Transition {
 /// A name or a list of names.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub enum OneOrMore {
-    /// One name.
-    One(String),
-    /// Several names.
-    More(Vec<String>),
+pub enum OneOrMore<T = String> {
+    /// One.
+    One(T),
+    /// Several.
+    More(Vec<T>),
 }
 
-impl OneOrMore {
-    /// Returns the names.
-    pub fn names(&self) -> &[String] {
+impl<T> OneOrMore<T> {
+    /// Returns all of them.
+    pub fn names(&self) -> &[T] {
         match self {
             Self::One(name) => std::slice::from_ref(name),
             Self::More(names) => names,
         }
+    }
+}
+
+impl Transition {
+    /// Returns the conditions under which it is not possible.
+    pub(super) fn hindrances(&self) -> &[Unless] {
+        self.unless.as_ref().map_or(&[], OneOrMore::names)
     }
 }
 

@@ -30,6 +30,8 @@ vocabulary! {
     pub enum Unless {
         /// What the instance is about has changed since.
         Stale,
+        /// The instance, or what it is about, is not what the decision says that it was shown.
+        Moved,
     }
 }
 
@@ -53,6 +55,8 @@ pub struct WorkflowSpec {
     pub gates: &'static [&'static str],
     /// Schema of the parameters of a request that starts one.
     pub parameters: Option<&'static Schema>,
+    /// Schema of the data that a decision may have; `None` permits any.
+    pub takes: Option<&'static Schema>,
     /// The first state.
     pub initial: &'static str,
     /// The states.
@@ -102,7 +106,7 @@ pub struct TransitionSpec {
     /// What else happens in the same commit.
     pub effect: Option<&'static str>,
     /// When it is not possible.
-    pub unless: Option<Unless>,
+    pub unless: &'static [Unless],
     /// Members that the event must have, other than null and blank texts.
     pub needs: &'static [&'static str],
     /// The tool whose call is the event; who may call it, the tool says. `None` for a decision on the task.

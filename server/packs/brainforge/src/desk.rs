@@ -7,7 +7,7 @@ use std::{future::Future, sync::Arc};
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError};
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
@@ -17,16 +17,22 @@ use tabellion_runtime::{
     calls::{CallStore, NewExecution, RecordedCall},
     dispatch,
     spec::ContractSpec,
+    workflow::Passage,
 };
 use uuid::Uuid;
 
 use super::{
     caller,
-    review::{self, Decision, Review},
+    review::{self, Decided, Decision, Review},
     shelf::Shelf,
 };
 
 static ANY: Schema = Schema::plain(r#"{ "type": "object" }"#);
+
+pub use super::{
+    parts::Part,
+    review::{Over, Remark, Shown, Side},
+};
 
 /// A decision fails as a call of the contract's tools does.
 const ERRORS: &[&str] = CONTRACT.tools[0].errors;
@@ -43,6 +49,14 @@ const fn annotations(read_only: bool) -> Annotations {
 static LOOK: ToolSpec = ToolSpec {
     name: "tabellion review list",
     description: "What waits for a reviewer.",
+    annotations: annotations(true),
+    errors: ERRORS,
+    ..ToolSpec::new(&ANY, &ANY)
+};
+
+static PREVIEW: ToolSpec = ToolSpec {
+    name: "tabellion review preview",
+    description: "What a decision would do.",
     annotations: annotations(true),
     errors: ERRORS,
     ..ToolSpec::new(&ANY, &ANY)
@@ -89,8 +103,14 @@ pub struct Waiting {
     pub stale: bool,
     /// Why the note changes, or why the content is there.
     pub reason: Option<String>,
-    /// What a reviewer said last.
+    /// The reviewer's last message.
     pub notes: Option<String>,
+    /// The reviewer's last remarks.
+    pub remarks: Vec<Remark>,
+    /// Content id of the note that it would change; `None` for a new one.
+    pub over: Option<String>,
+    /// Events, oldest first.
+    pub history: Vec<Passage>,
     /// What approving would do, if it is open and was asked for alone.
     pub document: Option<Document>,
 }
@@ -104,6 +124,37 @@ pub struct Document {
     pub before: Option<String>,
     /// Text of the file once the proposal is approved.
     pub after: String,
+    /// The text that parts are compared with: the file as it is, but for what each approval sets; empty for a new note.
+    pub base: String,
+    /// The parts that can be taken or left, in the order of their numbers.
+    pub parts: Vec<Part>,
+}
+
+/// What a decision would make, before it is made.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Path and text of the note, if something is published.
+    pub note: Option<(String, String)>,
+    /// The commit's summary, and the details that it keeps.
+    pub summary: String,
+    /// Details that the commit keeps.
+    pub details: Map<String, Value>,
+    /// The message to the author.
+    pub message: Option<String>,
+}
+
+/// A decision of a person.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Decide {
+    /// Id of the instance, or its beginning.
+    pub id: String,
+    /// Name of the event.
+    pub on: String,
+    /// A word to the author.
+    pub notes: Option<String>,
+    /// What comes with it.
+    #[serde(flatten)]
+    pub shown: Shown,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -116,15 +167,6 @@ struct LookResponse {
     waiting: Vec<Waiting>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct DecideRequest {
-    id: String,
-    on: String,
-    notes: Option<String>,
-    /// The revision that was shown, or its beginning.
-    revision: Option<String>,
-}
-
 #[derive(Debug, Serialize)]
 struct DecideResponse {
     commit: String,
@@ -132,8 +174,18 @@ struct DecideResponse {
 
 /// Why nothing was shown or decided: a sentence for people.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct DeskError(String);
+#[error("{message}")]
+pub struct DeskError {
+    message: String,
+    reason: Option<String>,
+}
+
+impl DeskError {
+    /// Returns the reason in one word, as the contract's errors have it, such as `moved`.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+}
 
 impl Desk {
     /// Opens the desk of a library. Decisions are recorded in `calls`.
@@ -154,7 +206,7 @@ impl Desk {
     }
 
     /// Returns the name of the tool that decisions are recorded as.
-    pub fn decision() -> &'static str {
+    pub fn decision_tool() -> &'static str {
         DECIDE.name
     }
 
@@ -180,20 +232,28 @@ impl Desk {
         Ok(response.waiting)
     }
 
-    /// Decides on what waits, as it was shown in this revision; returns the commit.
+    /// Returns what a decision would make. Nothing is changed.
+    ///
+    /// # Errors
+    /// Those of the decision.
+    pub async fn preview(&self, call: &CallContext, decide: &Decide) -> Result<Outcome, DeskError> {
+        let answer = dispatch::read(
+            &PREVIEW,
+            self,
+            &*self.library,
+            call,
+            json!(decide),
+            |desk, cx, request: Decide| Box::pin(async move { desk.outcome(cx, request) }),
+        );
+        answered(answer).await
+    }
+
+    /// Decides on what waits, as it was shown; returns the commit.
     ///
     /// # Errors
     /// If the decision is not possible, or not for the caller, or the library can't be changed.
-    pub async fn decide(
-        &self,
-        call: &CallContext,
-        id: &str,
-        on: &str,
-        notes: Option<&str>,
-        revision: Option<&str>,
-    ) -> Result<String, DeskError> {
-        let request = json!({ "id": id, "on": on, "notes": notes, "revision": revision });
-        let answer = self.call(call, DECIDE.name, request);
+    pub async fn decide(&self, call: &CallContext, decide: &Decide) -> Result<String, DeskError> {
+        let answer = self.call(call, DECIDE.name, json!(decide));
         let response: Value = answered(answer).await?;
         Ok(response["commit"].as_str().unwrap_or_default().to_owned())
     }
@@ -249,12 +309,14 @@ impl Desk {
         let current = review::current(&self.shelf, cx, review.note_id)?;
         let is_stale = review.is_open() && review.is_stale(current.as_ref());
         let document = if with_document && review.is_open() && !is_stale {
-            let (path, after) = review::published(&self.shelf, cx, review, caller(cx)?)?;
-            let before = cx.read(&path)?;
+            let parted = review::parted(&self.shelf, cx, review, caller(cx)?)?;
+            let before = cx.read(&parted.path)?;
             Some(Document {
                 before: before.map(|document| String::from_utf8_lossy(&document.bytes).into_owned()),
-                path,
-                after,
+                path: parted.path,
+                after: parted.after,
+                base: parted.base,
+                parts: parted.parts,
             })
         } else {
             None
@@ -275,20 +337,39 @@ impl Desk {
             stale: is_stale,
             reason: review.reason.clone().or_else(|| justification.map(String::from)),
             notes: review.notes.clone(),
+            remarks: review.remarks.clone(),
+            over: review::note_id(&self.shelf, cx, review.note_id)?,
+            history: review.instance.history.clone(),
             document,
         })
     }
 
-    fn staged(&self, cx: &WriteCx<'_>, request: DecideRequest) -> Result<Staged<DecideResponse>, ToolError> {
+    fn decision(&self, request: Decide) -> Result<Decision, ToolError> {
         let all = self.shelf.reviews()?;
-        let decision = Decision {
+        Ok(Decision {
             id: chosen(&all, &request.id)?,
             on: request.on,
             notes: request.notes,
             at: Utc::now(),
-            revision: request.revision,
-        };
-        let (change, review) = review::decide(&self.shelf, cx, &decision)?;
+            shown: request.shown,
+        })
+    }
+
+    fn outcome(&self, cx: &ReadCx<'_>, request: Decide) -> Result<Outcome, ToolError> {
+        self.shelf.follow()?;
+        let decision = self.decision(request)?;
+        let decided = review::decide(&self.shelf, cx, &decision)?;
+        Ok(Outcome {
+            summary: decided.change.summary,
+            details: decision.details(&decided.review),
+            message: decided.review.notes,
+            note: decided.note,
+        })
+    }
+
+    fn staged(&self, cx: &WriteCx<'_>, request: Decide) -> Result<Staged<DecideResponse>, ToolError> {
+        let decision = self.decision(request)?;
+        let Decided { change, review, .. } = review::decide(&self.shelf, cx, &decision)?;
         let staged = cx.stage(change, |receipt| DecideResponse {
             commit: receipt.commit().to_string(),
         });
@@ -344,10 +425,16 @@ fn chosen(all: &[Arc<Review>], text: &str) -> Result<Uuid, ToolError> {
 async fn answered<T: for<'d> Deserialize<'d>>(
     answer: impl Future<Output = Result<tabellion_runtime::Answer, Rejection>>,
 ) -> Result<T, DeskError> {
-    let defect = |what: String| DeskError(format!("a defect of this program: {what}"));
+    let defect = |what: String| DeskError {
+        message: format!("a defect of this program: {what}"),
+        reason: None,
+    };
     match answer.await {
         Ok(answer) => serde_json::from_value(answer.response).map_err(|error| defect(error.to_string())),
-        Err(Rejection::Declared(ErrorAnswer { message, .. })) => Err(DeskError(message)),
+        Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => Err(DeskError {
+            reason: data.get("reason").and_then(Value::as_str).map(str::to_owned),
+            message,
+        }),
         Err(other) => Err(defect(format!("{other:?}"))),
     }
 }

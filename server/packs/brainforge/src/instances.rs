@@ -22,7 +22,7 @@ use super::{
     caller, invalid,
     moments::Moment,
     requested::Requested,
-    review::{self, Decision, Review},
+    review::{self, Decision, Review, Shown},
     shelf::Shelf,
 };
 
@@ -145,6 +145,9 @@ fn proposal(
     }
     if let Some(notes) = &review.notes {
         put("notes", notes.as_str().into());
+    }
+    if !review.remarks.is_empty() {
+        put("remarks", json!(review.remarks));
     }
     if review.is_open() {
         let title = match shelf.known(review.note_id)? {
@@ -306,21 +309,20 @@ pub(super) fn complete(
     let time = call.instant(shelf.library(), &review::path_of(id))?;
     let (change, next, mut details) = match &kept {
         Kept::Review(_) => {
-            if request.data.as_ref().is_some_and(|data| !data.is_empty()) {
-                let message = "a review keeps no data: say in `notes` what there is to say";
-                return Err(invalid("data", message));
+            let data = Value::Object(request.data.clone().unwrap_or_default());
+            let mut shown: Shown = serde_json::from_value(data)
+                .map_err(|error| invalid("data", format!("`data` of a decision: {error}")))?;
+            if let Some(Precondition::Has(id)) = &cx.call().if_base {
+                shown.revision.get_or_insert_with(|| id.to_string());
             }
             let decision = Decision {
                 id,
                 on: request.decision.clone(),
                 notes: request.notes.clone(),
                 at: time,
-                revision: match &cx.call().if_base {
-                    Some(Precondition::Has(id)) => Some(id.to_string()),
-                    _ => None,
-                },
+                shown,
             };
-            let (change, review) = review::decide(shelf, cx, &decision)?;
+            let review::Decided { change, review, .. } = review::decide(shelf, cx, &decision)?;
             let details = decision.details(&review);
             (change, Kept::Review(Arc::new(review)), details)
         }

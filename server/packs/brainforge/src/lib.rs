@@ -32,6 +32,7 @@ mod exports;
 mod instances;
 mod moments;
 mod offers;
+mod parts;
 mod requested;
 mod review;
 mod rounds;

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{AgentNoteReviewEffect, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_markdown::{FrontMatter, diff};
@@ -13,13 +14,14 @@ use tabellion_notes::{Metadata, Note};
 use tabellion_runtime::{
     Change, Content, Edit, Failure, FailureKind, KnownCaller, ReadCx, Until,
     spec::Unless,
-    workflow::{self, Event, Instance},
+    workflow::{self, Event, Instance, Refusal},
 };
 use uuid::Uuid;
 
 use super::{
     invalid,
     moments::digest,
+    parts::Parted,
     shelf::Shelf,
     versions::{self, REASON},
 };
@@ -41,13 +43,17 @@ pub(super) struct Base {
 
 impl Base {
     fn of(cx: &ReadCx<'_>, note: &Note) -> Result<Self, Failure> {
+        Ok(Self::at(versions::current(cx, note)?, note))
+    }
+
+    fn at(version: u64, note: &Note) -> Self {
         let mut members = note.metadata.members();
         members.retain(|key, _| !APART.contains(&key.as_str()));
-        let said = format!("{}\n{}", Value::Object(members), note.content());
-        Ok(Self {
-            version: versions::current(cx, note)?,
-            digest: digest(&said).to_string(),
-        })
+        let text = format!("{}\n{}", Value::Object(members), note.content());
+        Self {
+            version,
+            digest: digest(&text).to_string(),
+        }
     }
 }
 
@@ -68,8 +74,10 @@ pub(super) struct Review {
     pub(super) metadata: Map<String, Value>,
     /// Why the note changes.
     pub(super) reason: Option<String>,
-    /// What the reviewer said last.
+    /// The reviewer's last message.
     pub(super) notes: Option<String>,
+    /// The reviewer's last remarks.
+    pub(super) remarks: Vec<Remark>,
     /// The proposed content; empty once it was decided on.
     pub(super) content: String,
 }
@@ -91,6 +99,7 @@ impl Review {
             metadata: Map::new(),
             reason: None,
             notes: None,
+            remarks: vec![],
             content: String::new(),
         }
     }
@@ -118,6 +127,10 @@ impl Review {
             },
             reason: text(members.remove("reason")),
             notes: text(members.remove("notes")),
+            remarks: members
+                .remove("remarks")
+                .and_then(|all| serde_json::from_value(all).ok())
+                .unwrap_or_default(),
             content,
         })
     }
@@ -140,6 +153,10 @@ impl Review {
             ("base_digest", base.map(|base| json!(base.digest))),
             ("reason", self.reason.as_ref().map(|reason| json!(reason))),
             ("notes", self.notes.as_ref().map(|notes| json!(notes))),
+            (
+                "remarks",
+                Some(json!(self.remarks)).filter(|_| !self.remarks.is_empty()),
+            ),
             (
                 "metadata",
                 Some(json!(self.metadata)).filter(|_| !self.metadata.is_empty()),
@@ -281,6 +298,80 @@ pub(super) fn current(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<O
     Base::of(cx, &Note::parse(&entry.path, &document.bytes)).map(Some)
 }
 
+/// A remark of a reviewer on a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remark {
+    /// The text that has the line.
+    #[serde(default)]
+    pub side: Side,
+    /// Number of the line in the file, from 1.
+    pub line: usize,
+    /// Text of the line.
+    #[serde(default)]
+    pub quote: String,
+    /// The remark, in Markdown.
+    pub text: String,
+}
+
+/// The text that a remark is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The note as it is.
+    Old,
+    /// The note as it is proposed.
+    #[default]
+    New,
+}
+
+/// What comes with a decision: what it was shown, and what it takes and remarks. In a request, it is the decision's `data`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shown {
+    /// The revision that was shown: the content id of the instance's document, or its beginning. `None` if the caller named none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// The note that was shown.
+    #[serde(default, skip_serializing_if = "Over::is_unnamed")]
+    pub over: Over,
+    /// Numbers of the parts that are taken, from 1; none where all are meant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<usize>,
+    /// Remarks on lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Remark>,
+}
+
+/// The note over which a proposal was shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Over {
+    /// The content id of its file.
+    Note(String),
+    /// There was none: the proposal makes a new note.
+    Nothing,
+    /// The caller does not say.
+    #[default]
+    #[serde(skip)]
+    Unnamed,
+}
+
+impl Over {
+    fn is_unnamed(&self) -> bool {
+        *self == Self::Unnamed
+    }
+
+    /// Returns whether the note is a different one by now.
+    fn has_moved(&self, now: Option<&str>) -> bool {
+        match self {
+            Self::Note(shown) => now != Some(shown),
+            Self::Nothing => now.is_some(),
+            Self::Unnamed => false,
+        }
+    }
+}
+
 /// A decision on what waits.
 #[derive(Debug, Clone)]
 pub(super) struct Decision {
@@ -292,8 +383,8 @@ pub(super) struct Decision {
     pub(super) notes: Option<String>,
     /// When it is made.
     pub(super) at: DateTime<Utc>,
-    /// The revision that was decided on: the content id of the instance's document, or its beginning. `None` if the caller named none.
-    pub(super) revision: Option<String>,
+    /// What comes with it.
+    pub(super) shown: Shown,
 }
 
 impl Decision {
@@ -304,55 +395,104 @@ impl Decision {
             ("decision", Some(self.on.clone())),
             (REASON, review.reason.clone()),
         ];
-        let said = details
+        let mut said: Map<String, Value> = details
             .into_iter()
-            .filter_map(|(key, value)| Some((key.to_owned(), value?.into())));
-        said.collect()
+            .filter_map(|(key, value)| Some((key.to_owned(), value?.into())))
+            .collect();
+        if !self.shown.parts.is_empty() {
+            said.insert("parts".into(), json!(self.shown.parts));
+        }
+        said
     }
 }
 
-/// Returns the change that a decision makes, of what waits and, if it is approved, of the note; and what waits afterwards.
-pub(super) fn decide(
-    shelf: &Shelf,
-    cx: &ReadCx<'_>,
-    decision: &Decision,
-) -> Result<(Change, Review), ToolError> {
+/// The changes that a decision makes, before they are made.
+pub(super) struct Decided {
+    /// The change of the instance's document and, if something is published, of the note.
+    pub(super) change: Change,
+    /// The instance afterwards.
+    pub(super) review: Review,
+    /// Path and text of the note, if something is published.
+    pub(super) note: Option<(String, String)>,
+}
+
+/// Returns the changes that a decision makes.
+pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Result<Decided, ToolError> {
     let actor = super::caller(cx)?;
     let (mut review, revision) = read(cx, decision.id)?;
     shelf.follow_for(&[review.note_id])?;
     let current = current(shelf, cx, review.note_id)?;
-    let mut given = Map::new();
-    if let Some(notes) = &decision.notes {
-        given.insert("notes".into(), json!(notes));
-    }
-    let stale = [Unless::Stale];
+    let over = note_id(shelf, cx, review.note_id)?;
+    let shown = &decision.shown;
+    let is_other_revision = shown
+        .revision
+        .as_deref()
+        .is_some_and(|shown| !revision.starts_with(shown));
+    let is_other_note = shown.over.has_moved(over.as_deref());
+    let holds: Vec<_> = [
+        (Unless::Stale, review.is_stale(current.as_ref())),
+        (Unless::Moved, is_other_revision || is_other_note),
+    ]
+    .into_iter()
+    .filter_map(|(condition, holds)| holds.then_some(condition))
+    .collect();
+    let parts = Some(&shown.parts).filter(|parts| !parts.is_empty());
+    let given = [
+        ("notes", json!(decision.notes)),
+        ("revision", json!(shown.revision)),
+        ("parts", json!(parts)),
+    ];
+    let given: Map<String, Value> = given
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect();
     let event = Event {
         on: &decision.on,
         tool: None,
         given: &given,
-        holds: if review.is_stale(current.as_ref()) {
-            &stale
-        } else {
-            &[]
-        },
+        holds: &holds,
         at: decision.at,
     };
-    let transition = workflow::transition(&WORKFLOW_AGENT_NOTE_REVIEW, &review.instance, &event, actor);
-    let transition = transition.map_err(Failure::from)?;
-    let effect = transition.effect.and_then(AgentNoteReviewEffect::parse);
-    match &decision.revision {
-        Some(shown) if !revision.starts_with(shown.as_str()) => {
-            return Err(overtaken(cx, &review, &revision, shown));
+    let transition = match workflow::transition(&WORKFLOW_AGENT_NOTE_REVIEW, &review.instance, &event, actor)
+    {
+        Err(Refusal::Moved { .. }) if is_other_revision => {
+            return Err(overtaken(
+                cx,
+                &review,
+                &revision,
+                shown.revision.as_deref().unwrap_or_default(),
+            ));
         }
-        None if effect.is_some() && was_changed(cx, &review)? => return Err(unnamed(&revision)),
-        _ => {}
+        Err(Refusal::Moved { .. }) => return Err(moved(&shown.over, over)),
+        other => other.map_err(Failure::from)?,
+    };
+    let effect = transition.effect.and_then(AgentNoteReviewEffect::parse);
+    if shown.revision.is_none() && effect.is_some() && was_changed(cx, &review)? {
+        return Err(unnamed(&revision));
+    }
+    if effect != Some(AgentNoteReviewEffect::PublishPart) && !shown.parts.is_empty() {
+        let message = format!(
+            "`{}` is about all parts: leave `parts` out, or decide `approve_part`",
+            decision.on
+        );
+        return Err(invalid("parts", message));
     }
     review.step(&event, actor)?;
-    review.notes = decision.notes.clone().or(review.notes);
-    let note = match effect {
-        Some(AgentNoteReviewEffect::Publish) => Some(published(shelf, cx, &review, actor)?),
-        None => None,
+    let (note, left) = match effect {
+        Some(AgentNoteReviewEffect::Publish) => (Some(published(shelf, cx, &review, actor)?), vec![]),
+        Some(AgentNoteReviewEffect::PublishPart) => {
+            let parted = parted(shelf, cx, &review, actor)?;
+            let taken = parted
+                .take(&shown.parts)
+                .map_err(|message| invalid("parts", message))?;
+            let left = parted.left(&shown.parts);
+            review.goes_on_after(&parted, &taken);
+            (Some((parted.path, taken)), left)
+        }
+        None => (None, vec![]),
     };
+    review.notes = message(decision, &left, &review).or(review.notes);
+    review.remarks.clone_from(&shown.remarks);
     if !review.is_open() {
         review.content.clear();
     }
@@ -361,12 +501,108 @@ pub(super) fn decide(
         content: Content::Write(text.into_bytes()),
     };
     // The commit's subject names the first.
-    let mut edits: Vec<Edit> = note.map(|(path, text)| write(path, text)).into_iter().collect();
+    let mut edits: Vec<Edit> = note
+        .clone()
+        .map(|(path, text)| write(path, text))
+        .into_iter()
+        .collect();
     edits.push(write(review.path(), review.to_text()?));
     let summary = format!("{} {} of {}", decision.on, review.id, review.note_id);
     let change = Change::new(edits, transition.on, summary);
     let change = change.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
-    Ok((change.compared_with(&review.path()), review))
+    let change = change.compared_with(&review.path());
+    Ok(Decided { change, review, note })
+}
+
+/// Returns the content id of a note's file; `None` if there is none. The catalogue has followed it in this call.
+pub(super) fn note_id(shelf: &Shelf, cx: &ReadCx<'_>, id: Uuid) -> Result<Option<String>, Failure> {
+    let entry = shelf.known(id)?;
+    let document = entry.map(|entry| cx.read(&entry.path)).transpose()?.flatten();
+    Ok(document.map(|document| document.id.to_string()))
+}
+
+/// Returns the message to the author: the reviewer's word, the parts that were left, and the remarks.
+fn message(decision: &Decision, left: &[String], review: &Review) -> Option<String> {
+    let mut message = decision.notes.clone().unwrap_or_default();
+    let mut add = |paragraph: &str| {
+        if !message.is_empty() {
+            message.push_str("\n\n");
+        }
+        message.push_str(paragraph);
+    };
+    if !left.is_empty() {
+        add(&format!(
+            "The other parts are in the note. These were left; revise them with `update_note`, `version` {}:",
+            review.proposed_version
+        ));
+        left.iter().for_each(|part| add(part));
+    }
+    for remark in &decision.shown.remarks {
+        let side = if remark.side == Side::Old {
+            "old line"
+        } else {
+            "line"
+        };
+        let quote = if remark.quote.is_empty() {
+            String::new()
+        } else {
+            format!(" (`{}`)", remark.quote.replace('`', "'"))
+        };
+        add(&format!("**{side} {}**{quote}: {}", remark.line, remark.text));
+    }
+    Some(message).filter(|message| !message.is_empty())
+}
+
+/// Returns an open proposal in parts, as `reviewer` would approve them.
+pub(super) fn parted(
+    shelf: &Shelf,
+    cx: &ReadCx<'_>,
+    review: &Review,
+    reviewer: &KnownCaller,
+) -> Result<Parted, ToolError> {
+    let (path, after) = published(shelf, cx, review, reviewer)?;
+    if review.base.is_none() {
+        return Ok(Parted::of_new(path, after));
+    }
+    // The note as it is, but for what an approval sets, which is no part.
+    let same = Review {
+        metadata: Map::new(),
+        content: current_content(cx, &path)?,
+        ..review.clone()
+    };
+    let (_, base) = published(shelf, cx, &same, reviewer)?;
+    Ok(Parted::between(path, base, after))
+}
+
+/// Returns the content of the note at `path`.
+fn current_content(cx: &ReadCx<'_>, path: &str) -> Result<String, ToolError> {
+    let document = cx.read(path)?;
+    let note = document.map(|document| Note::parse(path, &document.bytes));
+    Ok(note.map(|note| note.content().to_owned()).unwrap_or_default())
+}
+
+impl Review {
+    /// Goes on over the note that has a part of it: what was left is proposed again.
+    fn goes_on_after(&mut self, parted: &Parted, text: &str) {
+        let note = Note::parse(&parted.path, text.as_bytes());
+        self.base = Some(Base::at(self.proposed_version, &note));
+        self.proposed_version += 1;
+        if parted.is_new {
+            self.metadata.clear();
+        }
+    }
+}
+
+/// Returns the refusal of a decision on a note that has changed.
+fn moved(shown: &Over, now: Option<String>) -> ToolError {
+    let message =
+        "the note has changed since you were shown the proposal over it: look at it again, and decide then";
+    Failure::new(FailureKind::Conflict, message)
+        .with("reason", "moved")
+        .with("expected", json!(shown))
+        .with("found", json!(now))
+        .with("changed", vec!["note"])
+        .into()
 }
 
 /// Returns whether a proposal was changed after it was made.
@@ -408,7 +644,7 @@ fn overtaken(cx: &ReadCx<'_>, now: &Review, revision: &str, shown: &str) -> Tool
     let message =
         format!("the proposal has changed since you were shown it{what}: read it again, and decide then");
     Failure::new(FailureKind::Conflict, message)
-        .with("reason", "stale")
+        .with("reason", "moved")
         .with("expected", shown)
         .with("found", revision)
         .with("changed", changed.unwrap_or_default())

@@ -22,7 +22,12 @@ use tabellion_runtime::{
 };
 use tempfile::TempDir;
 
-use super::{Forge, desk::Desk, moments::digest, shelf::Shelf};
+use super::{
+    Forge,
+    desk::{Decide, Desk, Shown},
+    moments::digest,
+    shelf::Shelf,
+};
 use tabellion_meaning::NoModel;
 
 /// The contract over a library that goes with it.
@@ -140,9 +145,16 @@ impl Bench {
 
     /// Decides on a revision of a proposal.
     fn decide_on(&self, by: By, id: &str, on: &str, revision: Option<&str>) -> Result<String, String> {
-        let decided = run(self
-            .desk
-            .decide(&by.context(), id, on, Some("a remark"), revision));
+        let decide = Decide {
+            id: id.into(),
+            on: on.into(),
+            notes: Some("a remark".into()),
+            shown: Shown {
+                revision: revision.map(str::to_owned),
+                ..Shown::default()
+            },
+        };
+        let decided = run(self.desk.decide(&by.context(), &decide));
         decided.map_err(|error| error.to_string())
     }
 

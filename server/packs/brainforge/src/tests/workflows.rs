@@ -11,6 +11,7 @@ use tabellion_runtime::{
 };
 
 use super::{AGENT, Bench, By, created, run, updated};
+use crate::desk::{Decide, Over, Shown, Waiting};
 
 const OTHER: By = By::Agent("other");
 /// Those who try everything; the agent is the author of what they try it on.
@@ -331,6 +332,151 @@ fn an_edit_by_hand_makes_a_proposal_stale() {
         let waiting = bench.listed(By::Reviewer, json!({ "status": "active" }));
         let decided = bench.outcome(By::Reviewer, &waiting[0], "human_review", "approve");
         assert_eq!(decided, outcome, "{edited:?}");
+    }
+}
+
+const OLD: &str = "---\nid: 00000000-0000-4000-8000-00000000000a\nversion: 1\ntags: [ops]\n---\n# Backups\n\nkept for a week\n\n## Drill\n\nnow and then\n\n## See also\n\nthe manual\n";
+const NEW: &str = "# Backups\n\nkept for 35 days\n\n## Drill\n\neach month\n\n## See also\n\nthe manual\n";
+const ID: &str = "00000000-0000-4000-8000-00000000000a";
+
+/// The agent's change of the note.
+fn change(version: u64, content: &str) -> Value {
+    json!({
+        "note_id": ID, "version": version, "content": content, "change_reason": "it changed",
+        "metadata": { "tags": ["ops", "backup"] }
+    })
+}
+
+/// A library with a note, and an agent's change of it that waits: front matter and two places.
+fn with_a_change() -> (Bench, String) {
+    let bench = Bench::new();
+    fs::write(bench.folder.path().join("backups.md"), OLD).unwrap();
+    bench.call(AGENT, tool::UPDATE_NOTE, change(1, NEW));
+    let waiting = bench.listed(By::Reviewer, json!({ "status": "active" }));
+    (bench, waiting[0].clone())
+}
+
+/// A decision on what the desk shows now.
+fn on_shown(bench: &Bench, id: &str, on: &str, parts: &[usize]) -> (Decide, Waiting) {
+    let waiting = run(bench.desk.look(&By::Reviewer.context(), Some(id)))
+        .unwrap()
+        .remove(0);
+    let decide = Decide {
+        id: id.into(),
+        on: on.into(),
+        notes: Some("the rest please again".into()),
+        shown: Shown {
+            revision: Some(waiting.revision.clone()),
+            over: waiting.over.clone().map_or(Over::Nothing, Over::Note),
+            parts: parts.to_vec(),
+            remarks: vec![],
+        },
+    };
+    (decide, waiting)
+}
+
+#[test]
+fn parts_are_approved_exactly_as_previewed_and_the_rest_goes_on() {
+    for parts in [&[1][..], &[2], &[3], &[1, 2], &[3, 1], &[2, 3]] {
+        let (bench, id) = with_a_change();
+        let (decide, waiting) = on_shown(&bench, &id, "approve_part", parts);
+        let document = waiting.document.unwrap();
+        assert_eq!(
+            document
+                .parts
+                .iter()
+                .map(|part| part.front_matter)
+                .collect::<Vec<_>>(),
+            [true, false, false]
+        );
+        let (before, commits) = (bench.files(), bench.commits());
+        let preview = run(bench.desk.preview(&By::Reviewer.context(), &decide)).unwrap();
+        assert_eq!(
+            (bench.files(), bench.commits()),
+            (before, commits),
+            "a preview changes nothing"
+        );
+        run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
+        assert_eq!(bench.commits(), commits + 1, "{parts:?}");
+        let (path, published) = preview.note.unwrap();
+        assert_eq!(bench.files()[&path], published, "{parts:?}");
+        for (part, new) in [(1, "backup"), (2, "35 days"), (3, "each month")] {
+            assert_eq!(
+                published.contains(new),
+                parts.contains(&part),
+                "{parts:?} {part}: {published}"
+            );
+        }
+        let shown = bench.shown(AGENT, &id).unwrap();
+        assert_eq!(shown["state"], "needs_revision");
+        let notes = text(&shown["data"]["notes"]);
+        assert_eq!(Some(&notes), preview.message.as_ref());
+        assert!(
+            notes.starts_with("the rest please again") && notes.contains("```diff"),
+            "{notes}"
+        );
+        // The author proposes the rest again, over what the note has now.
+        let version = shown["proposed_version"].as_u64().unwrap();
+        bench.call(AGENT, tool::UPDATE_NOTE, change(version, NEW));
+        let (decide, _) = on_shown(&bench, &id, "approve", &[]);
+        run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
+        let text = &bench.files()[&path];
+        assert!(
+            text.ends_with(NEW) && text.contains("backup"),
+            "{parts:?}: {text}"
+        );
+    }
+}
+
+#[test]
+fn sections_of_a_new_note_are_its_parts() {
+    let bench = Bench::new();
+    let mut request = created("sections");
+    request["content"] = json!("intro\n\n## One\n\n1\n\n## Two\n\n2\n");
+    let note = bench.call(AGENT, tool::CREATE_NOTE, request);
+    let id = text(&note["review_workflow_id"]);
+    let (decide, waiting) = on_shown(&bench, &id, "approve_part", &[1, 3]);
+    assert_eq!(waiting.document.unwrap().parts.len(), 3);
+    run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
+    let exported = bench.exported();
+    assert_eq!(exported, ["intro\n\n## Two\n\n2\n"]);
+    let (decide, _) = on_shown(&bench, &id, "withdraw", &[]);
+    assert!(run(bench.desk.decide(&By::Reviewer.context(), &decide)).is_err());
+}
+
+#[test]
+fn what_moved_is_not_decided_on_and_parts_are_parts() {
+    type Meanwhile = fn(&Bench);
+    let nothing: Meanwhile = |_| {};
+    let link: Meanwhile = |bench| {
+        let other = text(&bench.note(By::Owner, "other")["note_id"]);
+        let link = json!({ "source_note_id": ID, "target_note_id": other, "relation_type": "cites" });
+        bench.call(By::Owner, tool::CREATE_LINK, link);
+    };
+    let revise: Meanwhile = |bench| {
+        bench.call(AGENT, tool::UPDATE_NOTE, change(2, &NEW.replace("each", "every")));
+    };
+    for (on, parts, meanwhile, expected) in [
+        ("approve", &[][..], link, "moved"),
+        ("approve", &[], revise, "moved"),
+        ("reject", &[], revise, "moved"),
+        ("needs_revision", &[], link, "moved"),
+        ("approve_part", &[1], revise, "moved"),
+        ("approve_part", &[4], nothing, "parts"),
+        ("approve_part", &[1, 1], nothing, "parts"),
+        ("approve_part", &[1, 2, 3], nothing, "parts"),
+        ("approve_part", &[], nothing, "needs"),
+        ("approve", &[1], nothing, "parts"),
+    ] {
+        let (bench, id) = with_a_change();
+        let (decide, _) = on_shown(&bench, &id, on, parts);
+        meanwhile(&bench);
+        let before = (bench.files(), bench.commits());
+        let refused = run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap_err();
+        assert_eq!(refused.reason(), Some(expected), "{on} {parts:?}: {refused}");
+        let previewed = run(bench.desk.preview(&By::Reviewer.context(), &decide)).unwrap_err();
+        assert_eq!(previewed.to_string(), refused.to_string());
+        assert_eq!((bench.files(), bench.commits()), before, "{on} {parts:?}");
     }
 }
 

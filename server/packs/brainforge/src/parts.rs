@@ -1,0 +1,159 @@
+//! A proposal in parts: lines that can be taken or left.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use serde::{Deserialize, Serialize};
+use tabellion_markdown::{
+    FrontMatter,
+    diff::{self, Comparison},
+};
+
+/// A proposal in parts that can be taken or left.
+pub(super) struct Parted {
+    /// Path of the note.
+    pub(super) path: String,
+    /// The note as it is, but for what each approval sets; empty for a new note.
+    pub(super) base: String,
+    /// The note as it would be with all parts.
+    pub(super) after: String,
+    /// The parts, in the order of their numbers.
+    pub(super) parts: Vec<Part>,
+    /// Whether the note is new: its front matter is no part, and in it from the first part that is taken.
+    pub(super) is_new: bool,
+}
+
+/// A part of a proposal: lines from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Lines of the note as it is.
+    pub old: Range<usize>,
+    /// Lines of the note as it would be.
+    pub new: Range<usize>,
+    /// Whether it is the change of the front matter, which is one part.
+    pub front_matter: bool,
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// Returns the number of lines of the front matter.
+fn front_matter_lines(text: &str) -> usize {
+    let body = FrontMatter::parse(text).map_or(text.len(), |front_matter| front_matter.body().len());
+    text[..text.len() - body].matches('\n').count()
+}
+
+impl Parted {
+    /// Returns the parts of a new note: its sections.
+    pub(super) fn of_new(path: String, after: String) -> Self {
+        let head = front_matter_lines(&after);
+        let sections = diff::sections(&after)
+            .into_iter()
+            .filter(|section| section.end > head);
+        let part = |new: Range<usize>| Part {
+            old: 0..0,
+            new: new.start.max(head)..new.end,
+            front_matter: false,
+        };
+        Self {
+            parts: sections.map(part).collect(),
+            base: String::new(),
+            is_new: true,
+            path,
+            after,
+        }
+    }
+
+    /// Returns the parts of a change: runs of changed lines, of which those of the front matter are one.
+    pub(super) fn between(path: String, base: String, after: String) -> Self {
+        let (old_head, head) = (front_matter_lines(&base), front_matter_lines(&after));
+        let mut parts: Vec<Part> = vec![];
+        for part in Comparison::between(&base, &after).parts() {
+            let is_head = part.old.start < old_head || part.new.start < head;
+            match parts.last_mut().filter(|last| last.front_matter && is_head) {
+                Some(last) => {
+                    last.old.end = part.old.end;
+                    last.new.end = part.new.end;
+                }
+                None => parts.push(Part {
+                    old: part.old,
+                    new: part.new,
+                    front_matter: is_head,
+                }),
+            }
+        }
+        Self {
+            path,
+            base,
+            after,
+            parts,
+            is_new: false,
+        }
+    }
+
+    /// Returns the note with the parts of these numbers.
+    ///
+    /// # Errors
+    /// If a number is no part's, is there twice, or all are there.
+    pub(super) fn take(&self, numbers: &[usize]) -> Result<String, String> {
+        let all = self.parts.len();
+        let distinct: BTreeSet<_> = numbers.iter().copied().collect();
+        if distinct.len() != numbers.len() || distinct.iter().any(|number| !(1..=all).contains(number)) {
+            let message = format!("`parts` names parts of the proposal, each once: numbers from 1 to {all}");
+            return Err(message);
+        }
+        if distinct.len() == all {
+            return Err("all parts are taken: decide `approve`, without `parts`".into());
+        }
+        let (old, new) = (lines(&self.base), lines(&self.after));
+        let mut text = String::new();
+        let mut at = 0;
+        if self.is_new {
+            text.extend(new[..front_matter_lines(&self.after)].iter().copied());
+        }
+        for (index, part) in self.parts.iter().enumerate() {
+            text.extend(old[at..part.old.start].iter().copied());
+            let is_taken = distinct.contains(&(index + 1));
+            let side = if is_taken {
+                &new[part.new.clone()]
+            } else {
+                &old[part.old.clone()]
+            };
+            text.extend(side.iter().copied());
+            at = part.old.end;
+        }
+        text.extend(old[at..].iter().copied());
+        Ok(text)
+    }
+
+    /// Returns the parts that are left, each as a paragraph with its lines.
+    pub(super) fn left(&self, numbers: &[usize]) -> Vec<String> {
+        let (old, new) = (lines(&self.base), lines(&self.after));
+        let left = self
+            .parts
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| !numbers.contains(&(index + 1)));
+        left.map(|(index, part)| {
+            let side = |sign: char, lines: &[&str]| -> String {
+                lines
+                    .iter()
+                    .map(|line| format!("{sign} {}\n", line.trim_end_matches(['\n', '\r'])))
+                    .collect()
+            };
+            let removed = side('-', &old[part.old.clone()]);
+            let added = side('+', &new[part.new.clone()]);
+            let fence = "`".repeat(3.max(longest_run(&removed).max(longest_run(&added)) + 1));
+            format!("Part {}:\n\n{fence}diff\n{removed}{added}{fence}", index + 1)
+        })
+        .collect()
+    }
+}
+
+/// Returns the length of the longest run of backticks.
+fn longest_run(text: &str) -> usize {
+    text.split(|sign| sign != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default()
+}
