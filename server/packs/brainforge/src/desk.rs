@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError};
 use tabellion_library::Library;
+use tabellion_markdown::diff;
 use tabellion_meaning::Installed;
+use tabellion_notes::Note;
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractError as _, ErrorAnswer, Failure, ReadCx,
     Rejection, Schema, Staged, ToolSpec, WriteCx,
@@ -40,12 +42,18 @@ const fn annotations(read_only: bool) -> Annotations {
     }
 }
 
-static LOOK: ToolSpec = ToolSpec {
+static LIST: ToolSpec = ToolSpec {
     name: "tabellion review list",
     description: "What waits for a reviewer.",
     annotations: annotations(true),
     errors: ERRORS,
     ..ToolSpec::new(&ANY, &ANY)
+};
+
+static SHOW: ToolSpec = ToolSpec {
+    name: "tabellion review show",
+    description: "A proposal, and the note that it would become.",
+    ..LIST
 };
 
 static DECIDE: ToolSpec = ToolSpec {
@@ -66,7 +74,7 @@ pub struct Desk {
     calls: Option<Arc<dyn CallStore>>,
 }
 
-/// Something that waits, or waited.
+/// A proposal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Waiting {
     /// Id of the instance.
@@ -91,7 +99,7 @@ pub struct Waiting {
     pub reason: Option<String>,
     /// What a reviewer said last.
     pub notes: Option<String>,
-    /// What approving would do, if it is open and was asked for alone.
+    /// The note as it is and as it would be, unless it is closed or stale.
     pub document: Option<Document>,
 }
 
@@ -106,14 +114,77 @@ pub struct Document {
     pub after: String,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct LookRequest {
-    id: Option<String>,
+/// Which proposals to list: all conditions hold. The default lists those that wait for a decision.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filter {
+    /// Id of the note.
+    pub note: Option<String>,
+    /// Name of the agent that made the proposal.
+    pub agent: Option<String>,
+    /// State, as the workflow names it, also one of those in which nothing waits any longer.
+    pub state: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct LookResponse {
-    waiting: Vec<Waiting>,
+/// A part of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// Number of proposals to pass over.
+    pub offset: usize,
+    /// Maximum number of proposals.
+    pub limit: usize,
+}
+
+/// A proposal in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Id of the instance.
+    pub id: String,
+    /// Id of the note.
+    pub note_id: String,
+    /// Title of the note.
+    pub title: String,
+    /// State of the instance, as the workflow names it.
+    pub state: String,
+    /// Author of the proposal.
+    pub author: String,
+    /// Name of the agent that made it; `None` for a person.
+    pub agent: Option<String>,
+    /// Reason for the change or for the new note.
+    pub reason: Option<String>,
+    /// Time of the start (RFC 3339).
+    pub started_at: String,
+    /// Time of the last event (RFC 3339).
+    pub changed_at: String,
+    /// Number that the note's version would have.
+    pub proposed_version: u64,
+    /// Number of lines of content that the proposal adds to the note as it is; 0 once it is closed.
+    pub added: usize,
+    /// Number of lines of content that it removes.
+    pub removed: usize,
+    /// Whether the note has changed since.
+    pub stale: bool,
+    /// Content id of the instance's document, which a decision names.
+    pub revision: String,
+}
+
+/// A page of proposals.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// The proposals, oldest first.
+    pub rows: Vec<Row>,
+    /// Number of proposals that the filter admits.
+    pub total: usize,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ListRequest {
+    filter: Filter,
+    page: Page,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ShowRequest {
+    id: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -163,21 +234,36 @@ impl Desk {
         &CONTRACT
     }
 
-    /// Returns what waits, oldest first; or the one with this id, or with an id that begins so, whether it waits or not.
+    /// Returns a page of the proposals that `filter` admits, oldest first.
     ///
     /// # Errors
-    /// If there is none like that, there are several, or the library can't be read.
-    pub async fn look(&self, call: &CallContext, id: Option<&str>) -> Result<Vec<Waiting>, DeskError> {
+    /// If the library can't be read.
+    pub async fn list(&self, call: &CallContext, filter: &Filter, page: Page) -> Result<Listed, DeskError> {
         let answer = dispatch::read(
-            &LOOK,
+            &LIST,
+            self,
+            &*self.library,
+            call,
+            json!({ "filter": filter, "page": page }),
+            |desk, cx, request: ListRequest| Box::pin(async move { desk.listed(cx, &request) }),
+        );
+        answered(answer).await
+    }
+
+    /// Returns the proposal with this id, or with the only id that begins so, whether it waits or not.
+    ///
+    /// # Errors
+    /// If there is none, there are several, or the library can't be read.
+    pub async fn show(&self, call: &CallContext, id: &str) -> Result<Waiting, DeskError> {
+        let answer = dispatch::read(
+            &SHOW,
             self,
             &*self.library,
             call,
             json!({ "id": id }),
-            |desk, cx, request| Box::pin(async move { desk.waiting(cx, &request) }),
+            |desk, cx, request: ShowRequest| Box::pin(async move { desk.shown(cx, &request.id) }),
         );
-        let response: LookResponse = answered(answer).await?;
-        Ok(response.waiting)
+        answered(answer).await
     }
 
     /// Decides on what waits, as it was shown in this revision; returns the commit.
@@ -220,36 +306,65 @@ impl Desk {
         recorded.end(self, &call, outcome).await
     }
 
-    fn waiting(&self, cx: &ReadCx<'_>, request: &LookRequest) -> Result<LookResponse, ToolError> {
+    fn listed(&self, cx: &ReadCx<'_>, request: &ListRequest) -> Result<Listed, ToolError> {
         self.shelf.follow()?;
-        let all = self.shelf.reviews()?;
-        let Some(id) = &request.id else {
-            let open = all.iter().filter(|review| review.is_open());
-            let waiting = open
-                .map(|review| {
-                    let (review, revision) = review::read(cx, review.id)?;
-                    self.shown(cx, &review, revision, false)
-                })
-                .collect::<Result<_, _>>()?;
-            return Ok(LookResponse { waiting });
+        let Filter { note, agent, state } = &request.filter;
+        let is_wanted = |review: &&Arc<Review>| {
+            note.as_ref()
+                .is_none_or(|note| review.note_id.to_string() == *note)
+                && agent.as_deref().is_none_or(|agent| review.agent() == Some(agent))
+                && (state.as_ref()).map_or(review.is_open(), |state| review.instance.state == *state)
         };
-        let (review, revision) = review::read(cx, chosen(&all, id)?)?;
-        Ok(LookResponse {
-            waiting: vec![self.shown(cx, &review, revision, true)?],
+        let all = self.shelf.reviews()?;
+        let wanted: Vec<_> = all.iter().filter(is_wanted).collect();
+        let Page { offset, limit } = request.page;
+        let rows = wanted.iter().skip(offset).take(limit);
+        Ok(Listed {
+            rows: rows
+                .map(|review| self.row(cx, review))
+                .collect::<Result<_, _>>()?,
+            total: wanted.len(),
         })
     }
 
-    fn shown(
-        &self,
-        cx: &ReadCx<'_>,
-        review: &Review,
-        revision: String,
-        with_document: bool,
-    ) -> Result<Waiting, ToolError> {
+    fn row(&self, cx: &ReadCx<'_>, review: &Review) -> Result<Row, ToolError> {
+        let (review, revision) = review::read(cx, review.id)?;
+        let entry = self.shelf.known(review.note_id)?;
+        let current = review::current(&self.shelf, cx, review.note_id)?;
+        let (added, removed) = match &entry {
+            _ if !review.is_open() => (0, 0),
+            Some(entry) => {
+                let document = cx.read(&entry.path)?;
+                let bytes = document.map_or_else(Vec::new, |document| document.bytes);
+                diff::line_counts(Note::parse(&entry.path, &bytes).content(), &review.content)
+            }
+            None => diff::line_counts("", &review.content),
+        };
+        Ok(Row {
+            id: review.id.to_string(),
+            note_id: review.note_id.to_string(),
+            title: entry.map_or_else(|| review.title(), |entry| entry.title),
+            state: review.instance.state.clone(),
+            author: review.instance.author.clone(),
+            agent: review.agent().map(String::from),
+            reason: review.why(),
+            started_at: review.started_at().to_owned(),
+            changed_at: review.changed_at().to_owned(),
+            proposed_version: review.proposed_version,
+            added,
+            removed,
+            stale: review.is_open() && review.is_stale(current.as_ref()),
+            revision,
+        })
+    }
+
+    fn shown(&self, cx: &ReadCx<'_>, id: &str) -> Result<Waiting, ToolError> {
+        let (review, revision) = review::read(cx, self.chosen(id)?)?;
+        self.shelf.follow_for(&[review.note_id])?;
         let current = review::current(&self.shelf, cx, review.note_id)?;
         let is_stale = review.is_open() && review.is_stale(current.as_ref());
-        let document = if with_document && review.is_open() && !is_stale {
-            let (path, after) = review::published(&self.shelf, cx, review, caller(cx)?)?;
+        let document = if review.is_open() && !is_stale {
+            let (path, after) = review::published(&self.shelf, cx, &review, caller(cx)?)?;
             let before = cx.read(&path)?;
             Some(Document {
                 before: before.map(|document| String::from_utf8_lossy(&document.bytes).into_owned()),
@@ -259,7 +374,6 @@ impl Desk {
         } else {
             None
         };
-        let justification = review.metadata.get("ai_justification").and_then(Value::as_str);
         Ok(Waiting {
             id: review.id.to_string(),
             note_id: review.note_id.to_string(),
@@ -273,16 +387,35 @@ impl Desk {
             proposed_version: review.proposed_version,
             revision,
             stale: is_stale,
-            reason: review.reason.clone().or_else(|| justification.map(String::from)),
+            reason: review.why(),
             notes: review.notes.clone(),
             document,
         })
     }
 
-    fn staged(&self, cx: &WriteCx<'_>, request: DecideRequest) -> Result<Staged<DecideResponse>, ToolError> {
+    /// Returns the id of the only proposal whose id begins with `text`.
+    fn chosen(&self, text: &str) -> Result<Uuid, ToolError> {
         let all = self.shelf.reviews()?;
+        let mut found = all
+            .iter()
+            .filter(|review| review.id.to_string().starts_with(text));
+        match (found.next(), found.next()) {
+            (Some(review), None) => Ok(review.id),
+            (None, _) => {
+                let message =
+                    format!("there is no review `{text}`; `tabellion review list` lists those that wait");
+                Err(super::invalid("not_found", message))
+            }
+            (Some(_), Some(_)) => {
+                let message = format!("several reviews begin with `{text}`; say more of the id");
+                Err(super::invalid("ambiguous", message))
+            }
+        }
+    }
+
+    fn staged(&self, cx: &WriteCx<'_>, request: DecideRequest) -> Result<Staged<DecideResponse>, ToolError> {
         let decision = Decision {
-            id: chosen(&all, &request.id)?,
+            id: self.chosen(&request.id)?,
             on: request.on,
             notes: request.notes,
             at: Utc::now(),
@@ -319,25 +452,6 @@ impl Contract for Desk {
 
     fn error_for(&self, failure: Failure) -> ErrorAnswer {
         ToolError::from(failure).answer()
-    }
-}
-
-/// Returns the id of the only instance whose id begins with `text`.
-fn chosen(all: &[Arc<Review>], text: &str) -> Result<Uuid, ToolError> {
-    let mut found = all
-        .iter()
-        .filter(|review| review.id.to_string().starts_with(text));
-    match (found.next(), found.next()) {
-        (Some(review), None) => Ok(review.id),
-        (None, _) => {
-            let message =
-                format!("there is no review `{text}`; `tabellion review list` lists those that wait");
-            Err(super::invalid("not_found", message))
-        }
-        (Some(_), Some(_)) => {
-            let message = format!("several reviews begin with `{text}`; say more of the id");
-            Err(super::invalid("ambiguous", message))
-        }
     }
 }
 

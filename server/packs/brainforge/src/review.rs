@@ -163,6 +163,24 @@ impl Review {
         self.instance.history.first().map_or("", |passage| &passage.at)
     }
 
+    /// Returns when it last changed (RFC 3339).
+    pub(super) fn changed_at(&self) -> &str {
+        self.instance.history.last().map_or("", |passage| &passage.at)
+    }
+
+    /// Returns the name of the agent that made it; `None` for a person.
+    pub(super) fn agent(&self) -> Option<&str> {
+        let (agent, _) = self.instance.author.strip_prefix("agent:")?.rsplit_once('/')?;
+        Some(agent)
+    }
+
+    /// Returns the reason for the change, or for the new note.
+    pub(super) fn why(&self) -> Option<String> {
+        let justification = self.metadata.get("ai_justification").and_then(Value::as_str);
+        let reason = self.reason.as_deref().or(justification);
+        reason.map(String::from)
+    }
+
     /// Returns the title that the note will have.
     pub(super) fn title(&self) -> String {
         let said = self.metadata.get("title").and_then(Value::as_str);

@@ -22,7 +22,12 @@ use tabellion_runtime::{
 };
 use tempfile::TempDir;
 
-use super::{Forge, desk::Desk, moments::digest, shelf::Shelf};
+use super::{
+    Forge,
+    desk::{Desk, Filter, Page, Row},
+    moments::digest,
+    shelf::Shelf,
+};
 use tabellion_meaning::NoModel;
 
 /// The contract over a library that goes with it.
@@ -134,8 +139,8 @@ impl Bench {
     }
 
     fn decide(&self, by: By, id: &str, on: &str) -> Result<String, String> {
-        let shown = run(self.desk.look(&by.context(), Some(id))).unwrap_or_default();
-        self.decide_on(by, id, on, shown.first().map(|shown| shown.revision.as_str()))
+        let shown = run(self.desk.show(&by.context(), id)).ok();
+        self.decide_on(by, id, on, shown.as_ref().map(|shown| shown.revision.as_str()))
     }
 
     /// Decides on a revision of a proposal.
@@ -144,6 +149,16 @@ impl Bench {
             .desk
             .decide(&by.context(), id, on, Some("a remark"), revision));
         decided.map_err(|error| error.to_string())
+    }
+
+    /// Returns the proposals that wait.
+    fn waiting(&self) -> Vec<Row> {
+        let page = Page {
+            offset: 0,
+            limit: usize::MAX,
+        };
+        let listed = run(self.desk.list(&By::Reviewer.context(), &Filter::default(), page));
+        listed.unwrap().rows
     }
 
     fn note(&self, by: By, word: &str) -> Value {
@@ -244,7 +259,8 @@ fn an_approval_is_of_the_revision_that_was_read() {
         let note = bench.note(AGENT, "read");
         let id = note["review_workflow_id"].as_str().unwrap();
         let shown = || {
-            run(bench.desk.look(&By::Reviewer.context(), Some(id))).unwrap()[0]
+            run(bench.desk.show(&By::Reviewer.context(), id))
+                .unwrap()
                 .revision
                 .clone()
         };
@@ -591,11 +607,11 @@ fn a_repeated_call_does_not_see_what_came_later() {
     };
     let proposed = || bench.call_in(&keyed, tool::UPDATE_NOTE, updated(id, 1, "second"));
     let first = proposed().unwrap();
-    let waiting = run(bench.desk.look(&By::Reviewer.context(), None)).unwrap();
+    let waiting = bench.waiting();
     assert_eq!(proposed().unwrap(), first, "once what waits is known");
     bench.decide(By::Reviewer, &waiting[0].id, "approve").unwrap();
     assert_eq!(proposed().unwrap(), first, "once it is approved");
-    let waiting = run(bench.desk.look(&By::Reviewer.context(), None)).unwrap();
+    let waiting = bench.waiting();
     assert_eq!(waiting.len(), 0, "a repetition lets nothing wait again");
 }
 
