@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError};
 use tabellion_library::Library;
-use tabellion_markdown::diff;
 use tabellion_meaning::Installed;
-use tabellion_notes::Note;
+use tabellion_notes::InstanceFilter;
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractError as _, ErrorAnswer, Failure, ReadCx,
     Rejection, Schema, Staged, ToolSpec, WriteCx,
@@ -24,7 +23,8 @@ use uuid::Uuid;
 
 use super::{
     caller,
-    review::{self, Decision, Review},
+    proposals::{self, Proposal},
+    review::{self, Decision},
     shelf::Shelf,
 };
 
@@ -176,6 +176,28 @@ pub struct Listed {
     pub total: usize,
 }
 
+impl From<Proposal> for Row {
+    fn from(proposal: Proposal) -> Self {
+        let (instance, proposed) = (proposal.found.instance, proposal.proposed);
+        Self {
+            id: instance.id.to_string(),
+            note_id: instance.note.unwrap_or_default().to_string(),
+            title: proposal.entry.map_or(proposed.title, |entry| entry.title),
+            state: instance.state,
+            author: proposal.fields.author,
+            agent: instance.agent,
+            reason: proposed.reason,
+            started_at: instance.started_at,
+            changed_at: proposed.changed_at,
+            proposed_version: proposed.version,
+            added: proposal.added,
+            removed: proposal.removed,
+            stale: proposal.is_stale,
+            revision: proposals::hex(&proposal.found.content),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct ListRequest {
     filter: Filter,
@@ -307,55 +329,28 @@ impl Desk {
     }
 
     fn listed(&self, cx: &ReadCx<'_>, request: &ListRequest) -> Result<Listed, ToolError> {
-        self.shelf.follow()?;
         let Filter { note, agent, state } = &request.filter;
-        let is_wanted = |review: &&Arc<Review>| {
-            note.as_ref()
-                .is_none_or(|note| review.note_id.to_string() == *note)
-                && agent.as_deref().is_none_or(|agent| review.agent() == Some(agent))
-                && (state.as_ref()).map_or(review.is_open(), |state| review.instance.state == *state)
-        };
-        let all = self.shelf.reviews()?;
-        let wanted: Vec<_> = all.iter().filter(is_wanted).collect();
         let Page { offset, limit } = request.page;
-        let rows = wanted.iter().skip(offset).take(limit);
-        Ok(Listed {
-            rows: rows
-                .map(|review| self.row(cx, review))
-                .collect::<Result<_, _>>()?,
-            total: wanted.len(),
-        })
-    }
-
-    fn row(&self, cx: &ReadCx<'_>, review: &Review) -> Result<Row, ToolError> {
-        let (review, revision) = review::read(cx, review.id)?;
-        let entry = self.shelf.known(review.note_id)?;
-        let current = review::current(&self.shelf, cx, review.note_id)?;
-        let (added, removed) = match &entry {
-            _ if !review.is_open() => (0, 0),
-            Some(entry) => {
-                let document = cx.read(&entry.path)?;
-                let bytes = document.map_or_else(Vec::new, |document| document.bytes);
-                diff::line_counts(Note::parse(&entry.path, &bytes).content(), &review.content)
+        let note = match note.as_deref().map(Uuid::try_parse) {
+            None => None,
+            Some(Ok(note)) => Some(note),
+            Some(Err(_)) => {
+                return Ok(Listed {
+                    rows: vec![],
+                    total: 0,
+                });
             }
-            None => diff::line_counts("", &review.content),
         };
-        Ok(Row {
-            id: review.id.to_string(),
-            note_id: review.note_id.to_string(),
-            title: entry.map_or_else(|| review.title(), |entry| entry.title),
-            state: review.instance.state.clone(),
-            author: review.instance.author.clone(),
-            agent: review.agent().map(String::from),
-            reason: review.why(),
-            started_at: review.started_at().to_owned(),
-            changed_at: review.changed_at().to_owned(),
-            proposed_version: review.proposed_version,
-            added,
-            removed,
-            stale: review.is_open() && review.is_stale(current.as_ref()),
-            revision,
-        })
+        let filter = InstanceFilter {
+            note,
+            agent: agent.clone(),
+            state: state.clone(),
+            is_open: state.is_none().then_some(true),
+            ..proposals::any()
+        };
+        let (proposals, total) = proposals::list(&self.shelf, cx, &filter, offset, limit)?;
+        let rows = proposals.into_iter().map(Row::from).collect();
+        Ok(Listed { rows, total })
     }
 
     fn shown(&self, cx: &ReadCx<'_>, id: &str) -> Result<Waiting, ToolError> {
@@ -395,18 +390,18 @@ impl Desk {
 
     /// Returns the id of the only proposal whose id begins with `text`.
     fn chosen(&self, text: &str) -> Result<Uuid, ToolError> {
-        let all = self.shelf.reviews()?;
-        let mut found = all
-            .iter()
-            .filter(|review| review.id.to_string().starts_with(text));
-        match (found.next(), found.next()) {
-            (Some(review), None) => Ok(review.id),
-            (None, _) => {
+        let filter = InstanceFilter {
+            id: Some(text.to_owned()),
+            ..proposals::any()
+        };
+        match &self.shelf.instances(&filter, 2)?[..] {
+            [found] => Ok(found.instance.id),
+            [] => {
                 let message =
                     format!("there is no review `{text}`; `tabellion review list` lists those that wait");
                 Err(super::invalid("not_found", message))
             }
-            (Some(_), Some(_)) => {
+            _ => {
                 let message = format!("several reviews begin with `{text}`; say more of the id");
                 Err(super::invalid("ambiguous", message))
             }

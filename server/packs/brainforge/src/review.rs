@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{AgentNoteReviewEffect, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_markdown::{FrontMatter, diff};
-use tabellion_notes::{Metadata, Note};
+use tabellion_notes::{InstanceFilter, Metadata, Note};
 use tabellion_runtime::{
     Change, Content, Edit, Failure, FailureKind, KnownCaller, ReadCx, Until,
     spec::Unless,
@@ -20,6 +21,7 @@ use uuid::Uuid;
 use super::{
     invalid,
     moments::digest,
+    proposals,
     shelf::Shelf,
     versions::{self, REASON},
 };
@@ -31,7 +33,7 @@ pub(super) const FOLDER: &str = "workflows";
 const APART: [&str; 3] = ["id", "version", "links"];
 
 /// What a proposal changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Base {
     /// Number of the note's version.
     pub(super) version: u64,
@@ -282,9 +284,12 @@ pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<(Review, String), ToolEr
 
 /// Returns what had been proposed for a note in the call's state.
 pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Vec<Review>, Failure> {
-    let all = shelf.reviews()?;
-    let of_note = all.iter().filter(|review| review.note_id == note_id);
-    let found = of_note.map(|review| find(cx, review.id));
+    let of_note = InstanceFilter {
+        note: Some(note_id),
+        ..proposals::any()
+    };
+    let all = shelf.instances(&of_note, usize::MAX)?;
+    let found = all.iter().map(|found| find(cx, found.instance.id));
     found.filter_map(Result::transpose).collect()
 }
 

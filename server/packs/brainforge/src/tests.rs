@@ -1,5 +1,6 @@
 //! Calls of the contract and decisions of reviewers, beside a model of what they may do.
 
+mod proposals;
 mod workflows;
 
 use std::{
