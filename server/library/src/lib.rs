@@ -84,6 +84,7 @@ pub mod walk;
 mod working_tree;
 
 use std::{
+    collections::HashSet,
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::Arc,
@@ -268,6 +269,21 @@ impl Library {
     /// If the repository can't be read.
     pub fn head(&self) -> Result<Option<String>, Failure> {
         Ok(self.working_tree.head_now()?.map(|id| id.to_string()))
+    }
+
+    /// Returns the paths of the documents that the commits after `known`, up to `head`, changed or named; `None` if others may have changed,
+    /// as after a merge, or a switch to a branch that does not contain `known`.
+    ///
+    /// # Errors
+    /// If an id is none, or the repository can't be read.
+    pub fn changed_since(&self, known: &str, head: &str) -> Result<Option<HashSet<String>>, Failure> {
+        blocking(|| {
+            let repository = &self.working_tree.repository;
+            let [known, head] = [known, head].map(versions::content_id);
+            let changed = history::since(&repository.git(), known?, head?)?;
+            let ours = |path: String| path.strip_prefix(repository.prefix()).map(String::from);
+            Ok(changed.map(|paths| paths.into_iter().filter_map(ours).collect()))
+        })
     }
 
     /// Returns the folder `name` for what is derived from the library, in the repository and no part of it; it need not exist.

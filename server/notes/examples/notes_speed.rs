@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let data = folder.with_extension("data");
     fs::create_dir(&data)?;
     let library = Library::open(folder, Options::default())?;
-    let catalogue = Catalogue::open(&data.join("notes.db"))?;
+    let catalogue = Catalogue::open(&data.join("notes.db"), |_, _| None)?;
     let index = NoteIndex::open(&data.join("words.db"))?;
     let follow = |what: &str| -> Result<i64, Box<dyn Error>> {
         let start = Instant::now();

@@ -9,7 +9,7 @@ const PATHS: Uuid = Uuid::from_u128(0x0b6f_2c1e_58a4_4d3c_9f27_6a1d_e0c4_8b95);
 /// Namespace of ids of links that name none.
 const LINKS: Uuid = Uuid::from_u128(0x7d0e_93a6_1f5b_4c82_8e44_25b9_c6fa_d013);
 /// Folder of what waits for a decision; its documents are no notes.
-const WORKFLOWS: &str = "workflows/";
+pub(crate) const WORKFLOWS: &str = "workflows";
 /// Folder of new notes.
 const NOTES: &str = "notes/";
 /// Maximum bytes of the part of a file name that comes from the title.
@@ -17,7 +17,8 @@ const MAX_SLUG_BYTES: usize = 80;
 
 /// Returns true if the document at `path` is a note: all are, but those in the folder `workflows`.
 pub fn is_note(path: &str) -> bool {
-    !path.starts_with(WORKFLOWS)
+    let below = path.strip_prefix(WORKFLOWS);
+    !below.is_some_and(|below| below.starts_with('/'))
 }
 
 /// Returns the id of a file that names none: the UUIDv5 of its path.

@@ -35,7 +35,8 @@ mod tests;
 
 pub use self::{
     catalogue::{
-        Catalogue, CatalogueError, Entry, Files, Followed, FoundLink, Selection, Snapshot, problems,
+        Catalogue, CatalogueError, ContentHash, Entry, Files, Followed, FoundInstance, FoundLink, Instance,
+        InstanceFilter, ParseInstance, Part, Selection, Snapshot, problems,
     },
     error::NoteError,
     export::{Export, ExportError, ExportFiles, Exported, Format, SECRET_BYTES, SecretFile, export},

@@ -94,8 +94,10 @@ pub enum Which {
     Waiting,
     /// Those that their agents revise.
     WithAgents,
-    /// Those that were decided.
-    Decided,
+    /// Those that became part of the library.
+    Approved,
+    /// Those that were refused.
+    Rejected,
 }
 
 /// A filter of proposals, and the part of the list that is wanted.
@@ -118,8 +120,8 @@ pub struct Proposals {
     pub rows: Vec<ProposalRow>,
     /// Number of proposals that the filter leaves.
     pub total: usize,
-    /// Number of proposals that wait, that are with their agents, and that were decided.
-    pub counts: [usize; 3],
+    /// Number of proposals that wait, that are with their agents, that were approved, and that were rejected.
+    pub counts: [usize; 4],
 }
 
 /// A proposal in a list.

@@ -116,7 +116,7 @@ impl Source for Garden {
         Ok(Proposals {
             rows: vec![row()],
             total: 1,
-            counts: [1, 0, 0],
+            counts: [1, 0, 0, 0],
         })
     }
 

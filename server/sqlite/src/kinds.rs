@@ -134,6 +134,6 @@ pub static CODE: Derived = Derived(Kind {
 pub static NOTES: Derived = Derived(Kind {
     name: "catalogue of notes",
     application: i32::from_be_bytes(*b"Tbln"),
-    format: 3,
+    format: 4,
     ..DERIVED
 });

@@ -279,6 +279,12 @@ impl Calls {
 pub(super) enum Review {
     /// List what waits, the oldest first
     List {
+        /// List at most this many
+        #[arg(short = 'n', long = "max-count", value_name = "NUMBER", default_value_t = 100)]
+        limit: usize,
+        /// List all
+        #[arg(long, conflicts_with = "limit")]
+        all: bool,
         #[command(flatten)]
         library: Library,
         #[command(flatten)]
@@ -348,7 +354,15 @@ fn revision(text: &str) -> Result<String, String> {
 impl Review {
     fn run(&self) -> Result<(), TerminalError> {
         match self {
-            Self::List { library, show } => review::list(&library.folder, show.into()),
+            Self::List {
+                limit,
+                all,
+                library,
+                show,
+            } => {
+                let limit = if *all { usize::MAX } else { *limit };
+                review::list(&library.folder, limit, show.into())
+            }
             Self::Show { id, library, show } => review::show(&library.folder, id, show.into()),
             Self::Approve { parts, decision } if !parts.is_empty() => decision.make("approve_part", parts),
             Self::Approve { decision, .. } => decision.make("approve", &[]),

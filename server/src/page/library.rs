@@ -30,6 +30,12 @@ const HITS: usize = 200;
 /// Entries of a document that are shown.
 const VERSIONS: usize = 50;
 
+/// States of proposals, as the contract names them.
+const WAITING: &str = "human_review";
+const WITH_AGENTS: &str = "needs_revision";
+const APPROVED: &str = "approved";
+const REJECTED: &str = "rejected";
+
 /// A library, as the page shows it.
 pub(crate) struct LibrarySource {
     name: Option<String>,
@@ -90,31 +96,40 @@ impl LibrarySource {
         Ok(entries)
     }
 
-    fn seen(&self, call: &CallContext, row: &Waiting) -> Seen {
-        match self.library.kept_aside(&shown(call, &row.id)) {
+    fn seen(&self, call: &CallContext, id: &str, revision: &str) -> Seen {
+        match self.library.kept_aside(&shown(call, id)) {
             None => Seen::Never,
-            Some(revision) if revision == row.revision => Seen::Current,
+            Some(shown) if shown == revision => Seen::Current,
             Some(_) => Seen::Earlier,
         }
     }
 
-    fn row(&self, call: &CallContext, waiting: &Waiting) -> ProposalRow {
-        ProposalRow {
-            id: waiting.id.clone(),
-            title: waiting.title.clone(),
-            path: waiting.document.as_ref().map(|document| document.path.clone()),
-            author: waiting.author.clone(),
-            reason: waiting.reason.clone(),
-            state: waiting.state.clone(),
-            changed_at: time(&waiting.started_at),
-            lines: None,
-            stale: waiting.stale,
-            new_note: waiting
-                .document
-                .as_ref()
-                .is_some_and(|document| document.before.is_none()),
-            seen: self.seen(call, waiting),
-        }
+    /// Returns a proposal from the catalogue.
+    fn show(&self, who: &Person, id: &str) -> Result<(CallContext, Waiting), Problem> {
+        let call = self.call(who, Desk::contract())?;
+        let found = self.runtime.block_on(self.desk()?.show(&call, id));
+        Ok((call, found.map_err(problem)?))
+    }
+
+    fn count(&self, call: &CallContext, state: &str) -> Result<usize, Problem> {
+        let filter = desk::Filter {
+            state: Some(state.into()),
+            ..desk::Filter::default()
+        };
+        Ok(self.listed(call, &filter, 0, 0)?.total)
+    }
+
+    fn listed(
+        &self,
+        call: &CallContext,
+        filter: &desk::Filter,
+        offset: usize,
+        limit: usize,
+    ) -> Result<desk::Listed, Problem> {
+        let page = desk::Page { offset, limit };
+        self.runtime
+            .block_on(self.desk()?.list(call, filter, page))
+            .map_err(problem)
     }
 }
 
@@ -232,49 +247,63 @@ impl Source for LibrarySource {
     }
 
     fn waiting(&self, who: &Person) -> Result<usize, Problem> {
-        let filter = ListFilter::default();
-        Ok(self.proposals(who, &filter)?.counts[0])
+        let call = self.call(who, Desk::contract())?;
+        self.count(&call, WAITING)
     }
 
     fn proposals(&self, who: &Person, filter: &ListFilter) -> Result<Proposals, Problem> {
         let call = self.call(who, Desk::contract())?;
-        let all = self
-            .runtime
-            .block_on(self.desk()?.look(&call, None))
-            .map_err(failed)?;
-        let of = |which: Which| {
-            let state = match which {
-                Which::Waiting => "human_review",
-                Which::WithAgents => "needs_revision",
-                Which::Decided => "",
-            };
-            all.iter().filter(move |row| row.state == state)
+        let state = match filter.which {
+            Which::Waiting => WAITING,
+            Which::WithAgents => WITH_AGENTS,
+            Which::Approved => APPROVED,
+            Which::Rejected => REJECTED,
         };
-        let rows = of(filter.which).filter(|row| {
-            filter
-                .agent
-                .as_deref()
-                .is_none_or(|agent| row.author.contains(agent))
-        });
-        let rows: Vec<_> = rows.collect();
+        let wanted = desk::Filter {
+            note: None,
+            agent: filter.agent.clone(),
+            state: Some(state.into()),
+        };
+        let listed = self.listed(&call, &wanted, filter.offset, filter.limit)?;
+        let row = |row: desk::Row| ProposalRow {
+            seen: self.seen(&call, &row.id, &row.revision),
+            id: row.id,
+            title: row.title,
+            path: None,
+            author: row.author,
+            reason: row.reason,
+            state: row.state,
+            changed_at: time(&row.changed_at),
+            lines: (row.added + row.removed > 0).then_some((row.added, row.removed)),
+            stale: row.stale,
+            new_note: row.proposed_version == 1,
+        };
+        let mut counts = [0; 4];
+        for (count, state) in counts.iter_mut().zip([WAITING, WITH_AGENTS, APPROVED, REJECTED]) {
+            *count = self.count(&call, state)?;
+        }
         Ok(Proposals {
-            total: rows.len(),
-            rows: rows
-                .into_iter()
-                .skip(filter.offset)
-                .take(filter.limit)
-                .map(|row| self.row(&call, row))
-                .collect(),
-            counts: [of(Which::Waiting).count(), of(Which::WithAgents).count(), 0],
+            rows: listed.rows.into_iter().map(row).collect(),
+            total: listed.total,
+            counts,
         })
     }
 
     fn proposal(&self, who: &Person, id: &str) -> Result<Proposal, Problem> {
-        let call = self.call(who, Desk::contract())?;
-        let found = self.runtime.block_on(self.desk()?.look(&call, Some(id)));
-        let found = found.map_err(|error| Problem::NotFound(error.to_string()))?.pop();
-        let found = found.ok_or_else(|| Problem::NotFound("There is no such proposal.".into()))?;
-        let row = self.row(&call, &found);
+        let (call, found) = self.show(who, id)?;
+        let row = ProposalRow {
+            seen: self.seen(&call, &found.id, &found.revision),
+            id: found.id.clone(),
+            title: found.title.clone(),
+            path: found.document.as_ref().map(|document| document.path.clone()),
+            author: found.author.clone(),
+            reason: found.reason.clone(),
+            state: found.state.clone(),
+            changed_at: time(found.history.last().map_or(&found.started_at, |last| &last.at)),
+            lines: None,
+            stale: found.stale,
+            new_note: found.proposed_version == 1,
+        };
         // Where nothing can be written, the proposal stays new.
         let _ = self.library.keep_aside(&shown(&call, &found.id), &found.revision);
         let document = found.document.as_ref();
@@ -312,7 +341,7 @@ impl Source for LibrarySource {
             over: found.over.clone(),
             note_id: found.note_id.clone(),
             version: found.proposed_version,
-            open: row.state == "human_review",
+            open: row.state == WAITING,
             before,
             after,
             parts,
@@ -326,11 +355,7 @@ impl Source for LibrarySource {
     }
 
     fn revision(&self, who: &Person, id: &str) -> Result<String, Problem> {
-        let call = self.call(who, Desk::contract())?;
-        let found = self.runtime.block_on(self.desk()?.look(&call, Some(id)));
-        let found = found.map_err(|error| Problem::NotFound(error.to_string()))?.pop();
-        let found = found.ok_or_else(|| Problem::NotFound("There is no such proposal.".into()))?;
-        Ok(state_of(&found))
+        Ok(state_of(&self.show(who, id)?.1))
     }
 
     fn preview(&self, who: &Person, decision: &Decision) -> Result<Preview, Problem> {

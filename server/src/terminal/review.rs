@@ -3,7 +3,8 @@
 use std::{path::Path, sync::Arc};
 
 use serde_json::json;
-use tabellion_brainforge::desk::{Decide, Desk, Document, Waiting};
+use tabellion_brainforge::desk::{self, Decide, Desk, Document, Filter, Listed, Waiting};
+use tabellion_library::Library;
 use tabellion_markdown::diff;
 use tabellion_runtime::{Agent, CallContext, calls::CallStore};
 
@@ -20,20 +21,36 @@ const SHORT_ID: usize = 8;
 /// The role that a person at the terminal has here.
 const REVIEWER: &str = "reviewer";
 
-/// Lists what waits.
-pub(crate) fn list(folder: &Path, output: Output) -> Result<(), TerminalError> {
-    let waiting = look(folder, None)?;
+/// Lists at most `limit` of the proposals that wait, oldest first.
+pub(crate) fn list(folder: &Path, limit: usize, output: Output) -> Result<(), TerminalError> {
+    let desk = Desk::new(open(folder)?, None);
+    let part = desk::Page { offset: 0, limit };
+    let listed = serve::runtime()?.block_on(desk.list(&call()?, &Filter::default(), part));
+    let Listed { rows, total } = listed.map_err(|error| refusal(&error))?;
     if output.json {
-        return Ok(page::json(&json!({ "waiting": waiting }))?);
+        return Ok(page::json(&json!({ "waiting": rows, "total": total }))?);
     }
     let mut page = Page::new(output);
-    for review in &waiting {
-        title(&mut page, review);
+    for row in &rows {
+        let (id, title) = (&row.id, &row.title);
+        line(
+            &mut page,
+            [id, title, &row.state, &row.author, &row.started_at],
+            row.stale,
+        );
     }
-    if waiting.is_empty() {
+    if rows.is_empty() && total == 0 {
         page.line("nothing waits for a review");
+    } else if rows.len() < total {
+        let shown = format!(
+            "{} of {}; `--all` lists all; ",
+            rows.len(),
+            counted(total, "proposal")
+        );
+        page.put(FAINT, &shown);
+        page.put(FAINT, "`tabellion review show ID` shows one").line("");
     } else {
-        page.put(FAINT, &format!("{}; ", counted(waiting.len(), "proposal")));
+        page.put(FAINT, &format!("{}; ", counted(total, "proposal")));
         page.put(FAINT, "`tabellion review show ID` shows one").line("");
     }
     Ok(page.show()?)
@@ -41,48 +58,49 @@ pub(crate) fn list(folder: &Path, output: Output) -> Result<(), TerminalError> {
 
 /// Shows a proposal, and what approving it would change. A decision is then on what was shown, unless it names another revision.
 pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), TerminalError> {
-    let reviews = look(folder, Some(id))?;
     let (library, call) = (open(folder)?, call()?);
-    for review in &reviews {
-        // Where nothing can be written, a decision has to name the revision.
-        let _ = library.keep_aside(&shown(&call, &review.id), &review.revision);
-    }
+    let review = look(&library, &call, id)?;
+    // Where nothing can be written, a decision has to name the revision.
+    let _ = library.keep_aside(&shown(&call, &review.id), &review.revision);
     if output.json {
-        return Ok(page::json(&json!({ "reviews": reviews }))?);
+        return Ok(page::json(&json!({ "reviews": [review] }))?);
     }
     let mut page = Page::new(output);
-    for review in &reviews {
-        title(&mut page, review);
-        page.line(&format!("note      {}", review.note_id));
-        page.line(&format!("version   {}", review.proposed_version));
-        page.line(&format!("revision  {}", short(&review.revision)));
-        for (name, text) in [("reason", &review.reason), ("notes", &review.notes)] {
-            if let Some(text) = text {
-                page.line(&format!("{name:<9} {}", page::visible(text)));
-            }
+    let Waiting {
+        id,
+        title,
+        state,
+        author,
+        started_at,
+        ..
+    } = &review;
+    line(&mut page, [id, title, state, author, started_at], review.stale);
+    page.line(&format!("note      {}", review.note_id));
+    page.line(&format!("version   {}", review.proposed_version));
+    page.line(&format!("revision  {}", short(&review.revision)));
+    for (name, text) in [("reason", &review.reason), ("notes", &review.notes)] {
+        if let Some(text) = text {
+            page.line(&format!("{name:<9} {}", page::visible(text)));
+        }
+    }
+    page.line("");
+    if let Some(document) = &review.document {
+        let (path, before, after) = (&document.path, document.before.as_deref(), &document.after);
+        page.diff(&diff::unified_sides(path, before, Some(after)));
+        parts(&mut page, document);
+        let (id, revision) = (short_id(&review.id), short(&review.revision));
+        page.put(
+            FAINT,
+            &format!("`tabellion review approve {id} --revision {revision}` approves this"),
+        );
+        if document.parts.len() > 1 {
+            page.put(FAINT, "; with `--part NUMBER`, only such parts");
         }
         page.line("");
-        if let Some(document) = &review.document {
-            let (path, before, after) = (&document.path, document.before.as_deref(), &document.after);
-            page.diff(&diff::unified_sides(path, before, Some(after)));
-            parts(&mut page, document);
-            let revision = short(&review.revision);
-            page.put(
-                FAINT,
-                &format!(
-                    "`tabellion review approve {} --revision {revision}` approves this",
-                    short_id(&review.id)
-                ),
-            );
-            if document.parts.len() > 1 {
-                page.put(FAINT, "; with `--part NUMBER`, only such parts");
-            }
-            page.line("");
-        }
-        if review.stale {
-            page.put(WARNING, "stale")
-                .line(": the note has changed since; have it revised, or reject it");
-        }
+    }
+    if review.stale {
+        page.put(WARNING, "stale")
+            .line(": the note has changed since; have it revised, or reject it");
     }
     Ok(page.show()?)
 }
@@ -91,10 +109,8 @@ pub(crate) fn show(folder: &Path, id: &str, output: Output) -> Result<(), Termin
 pub(crate) fn decide(folder: &Path, mut decide: Decide, output: Output) -> Result<(), TerminalError> {
     let id = &decide.id.clone();
     let (library, call) = (open(folder)?, call()?);
-    let name = look(folder, Some(id))?
-        .pop()
-        .map(|review| shown(&call, &review.id));
-    let last = name.as_deref().and_then(|name| library.kept_aside(name));
+    let name = shown(&call, &look(&library, &call, id)?.id);
+    let last = library.kept_aside(&name);
     let calls = calls::open(&library, [&Desk::contract()])?;
     let desk = Desk::new(
         Arc::clone(&library),
@@ -104,28 +120,23 @@ pub(crate) fn decide(folder: &Path, mut decide: Decide, output: Output) -> Resul
     let runtime = serve::runtime()?;
     let decided = runtime.block_on(desk.decide(&call, &decide));
     let commit = decided.map_err(|error| refusal(&error))?;
-    if let Some(name) = name {
-        library.forget_aside(&name);
-    }
-    let reviews = runtime.block_on(desk.look(&call, Some(id)));
-    let reviews = reviews.map_err(|error| refusal(&error))?;
+    library.forget_aside(&name);
+    let review = runtime.block_on(desk.show(&call, id));
+    let review = review.map_err(|error| refusal(&error))?;
     if output.json {
-        return Ok(page::json(&json!({ "commit": commit, "reviews": reviews }))?);
+        return Ok(page::json(&json!({ "commit": commit, "reviews": [review] }))?);
     }
     let mut page = Page::new(output);
-    for review in &reviews {
-        page.put(STRONG, &review.state);
-        page.put(NAME, &format!(" {}", page::visible(&review.title)));
-        page.line(&format!(" in {}", short(&commit)));
-    }
+    page.put(STRONG, &review.state);
+    page.put(NAME, &format!(" {}", page::visible(&review.title)));
+    page.line(&format!(" in {}", short(&commit)));
     Ok(page.show()?)
 }
 
-fn look(folder: &Path, id: Option<&str>) -> Result<Vec<Waiting>, TerminalError> {
-    let desk = Desk::new(open(folder)?, None);
-    let runtime = serve::runtime()?;
-    let waiting = runtime.block_on(desk.look(&call()?, id));
-    waiting.map_err(|error| refusal(&error))
+fn look(library: &Arc<Library>, call: &CallContext, id: &str) -> Result<Waiting, TerminalError> {
+    let desk = Desk::new(Arc::clone(library), None);
+    let shown = serve::runtime()?.block_on(desk.show(call, id));
+    shown.map_err(|error| refusal(&error))
 }
 
 fn refusal(error: &impl std::fmt::Display) -> TerminalError {
@@ -169,16 +180,13 @@ fn short_id(id: &str) -> &str {
     id.get(..SHORT_ID).unwrap_or(id)
 }
 
-/// Adds one line: id, state, title, author and time.
-fn title(page: &mut Page, review: &Waiting) {
-    page.put(TITLE, short_id(&review.id));
-    page.put(NAME, &format!("  {}", page::visible(&review.title)));
-    page.put(
-        FAINT,
-        &format!("  {} · {}", review.state, page::visible(&review.author)),
-    );
-    page.put(FAINT, &format!(" · {}", review.started_at));
-    if review.stale {
+/// Adds one line: id, title, state, author and time of a proposal.
+fn line(page: &mut Page, [id, title, state, author, started_at]: [&String; 5], is_stale: bool) {
+    page.put(TITLE, short_id(id));
+    page.put(NAME, &format!("  {}", page::visible(title)));
+    page.put(FAINT, &format!("  {state} · {}", page::visible(author)));
+    page.put(FAINT, &format!(" · {started_at}"));
+    if is_stale {
         page.put(WARNING, "  stale");
     }
     page.line("");

@@ -81,6 +81,35 @@ pub(super) fn touched(
     Ok(changed.chain(same.into_iter().map(touched(true))).collect())
 }
 
+/// Maximum number of commits that [`since`] reads: beyond it, looking at single documents is cheaper.
+const MAX_COMMITS: usize = 1000;
+
+/// Returns the git paths of the Markdown files that commits after `known`, up to `head`, changed or named; `None` if there may be others:
+/// `head` is not a line of commits from `known`, or they are too many.
+pub(in super::super) fn since(
+    git: &gix::Repository,
+    known: ObjectId,
+    head: ObjectId,
+) -> Result<Option<HashSet<String>>, Failure> {
+    let (mut paths, mut next) = (HashSet::new(), head);
+    for _ in 0..MAX_COMMITS {
+        if next == known {
+            return Ok(Some(paths));
+        }
+        let Some(commit) = CommitData::read(git, next)? else {
+            break;
+        };
+        let [parent] = commit.parents[..] else { break };
+        let touched = touched(git, &commit, OF_CACHE)?;
+        if touched.iter().any(|touched| touched.path == ANY) {
+            break;
+        }
+        paths.extend(touched.into_iter().map(|touched| touched.path));
+        next = parent;
+    }
+    Ok(None)
+}
+
 /// Returns true if `commit` changed the file at the git path `path`.
 pub(super) fn touches(git: &gix::Repository, commit: &CommitData, path: &str) -> Result<bool, Failure> {
     let now = kept(git, commit, path)?;

@@ -23,7 +23,9 @@ use tabellion_runtime::Failure;
 
 pub use self::agreement::{Agreement, CacheState};
 pub use self::find::FindEntryError;
-pub(super) use self::{agreement::agreement, ancestry::reaches, find::find, keeper::attempts};
+pub(super) use self::{
+    agreement::agreement, ancestry::reaches, changes::since, find::find, keeper::attempts,
+};
 use self::{
     ancestry::CommitData,
     cache::Cache,

@@ -130,3 +130,41 @@ fn a_new_file_gets_its_folders_and_a_deleted_one_takes_empty_ones_along() {
     assert_eq!(library.read(&path("x/y/z.md")).unwrap(), None);
     bench.assert_sound();
 }
+
+#[test]
+fn documents_that_commits_changed_are_named_unless_it_may_be_any() {
+    let bench = Bench::new();
+    let library = bench.library();
+    let commit = |path: &str, text: &str| {
+        bench.write(path, text);
+        bench.git(&["add", "--all"]);
+        bench.git(&["commit", "-q", "-m", "next"]);
+        bench.head()
+    };
+    let first = bench.head();
+    commit("notes/a.md", "other");
+    let back = commit("notes/a.md", "old a\n");
+    let last = commit("new.md", "new");
+    bench.git(&["switch", "-q", "-c", "side", &first]);
+    let side = commit("notes/b.md", "other");
+    bench.git(&["merge", "-q", "-s", "ours", "-m", "merge", &last]);
+    let merge = bench.head();
+    for (known, head, expected) in [
+        (&first, &first, Some(&[][..])),
+        (&first, &back, Some(&["notes/a.md"])),
+        (&first, &last, Some(&["new.md", "notes/a.md"])),
+        (&back, &last, Some(&["new.md"])),
+        (&last, &first, None),
+        (&last, &side, None),
+        (&side, &merge, None),
+    ] {
+        let changed = library.changed_since(known, head).unwrap();
+        let changed = changed.map(|paths| {
+            let mut paths: Vec<_> = paths.into_iter().collect();
+            paths.sort();
+            paths
+        });
+        let expected = expected.map(|paths| paths.iter().map(|path| (*path).to_owned()).collect());
+        assert_eq!(changed, expected);
+    }
+}

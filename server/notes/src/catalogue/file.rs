@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use tabellion_sqlite::{Content, new_generation};
 
 const CREATE: &str = "
-    CREATE TABLE state (generation INTEGER NOT NULL, sequence INTEGER NOT NULL) STRICT;
+    CREATE TABLE state (generation INTEGER NOT NULL, sequence INTEGER NOT NULL, head TEXT NOT NULL) STRICT;
     CREATE TABLE batch (last INTEGER PRIMARY KEY, mark INTEGER NOT NULL) STRICT;
     CREATE TABLE file (
         number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, stat BLOB, hash BLOB NOT NULL, modified INTEGER NOT NULL,
@@ -32,7 +32,15 @@ const CREATE: &str = "
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX link_file ON link (file);
     CREATE TABLE gone (key TEXT PRIMARY KEY, sequence INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    CREATE INDEX gone_sequence ON gone (sequence);";
+    CREATE INDEX gone_sequence ON gone (sequence);
+    CREATE TABLE instance (
+        path TEXT PRIMARY KEY, stat BLOB, content BLOB NOT NULL,
+        id TEXT, workflow TEXT, state TEXT, is_open INTEGER, started TEXT, note BLOB, agent TEXT, fields TEXT
+    ) STRICT;
+    CREATE INDEX instance_started ON instance (is_open, started, id);
+    CREATE INDEX instance_id ON instance (id);
+    CREATE INDEX instance_note ON instance (note);
+    CREATE TABLE value (path TEXT PRIMARY KEY, content BLOB NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID;";
 
 /// The tables of a catalogue.
 pub(crate) struct Tables;
@@ -41,7 +49,7 @@ impl Content for Tables {
     fn create(&self, connection: &Connection) -> rusqlite::Result<()> {
         connection.execute_batch(CREATE)?;
         connection
-            .execute("INSERT INTO state VALUES (?, 0)", [new_generation()])
+            .execute("INSERT INTO state VALUES (?, 0, '')", [new_generation()])
             .map(drop)
     }
 

@@ -17,10 +17,13 @@ use tabellion_library::{
 use tabellion_platform::{FileStat, Timestamp};
 use uuid::Uuid;
 
-use super::CatalogueError;
+use super::{
+    CatalogueError,
+    instances::{ContentHash, Instance, ParseInstance},
+};
 use crate::{
     Note, Problem,
-    identity::{claim, is_note},
+    identity::{WORKFLOWS, claim, is_note},
     search::chunks,
 };
 
@@ -35,13 +38,22 @@ const FILES_PER_THREAD: usize = 32;
 /// Further threads would only contend.
 const MAX_THREADS: usize = 8;
 
-/// The files whose notes a catalogue has.
+/// Which files to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All.
+    All,
+    /// Those in `workflows/`.
+    Instances,
+}
+
+/// The files that a catalogue follows.
 pub trait Files: Sync {
-    /// Returns all Markdown files, with their stat fields.
+    /// Returns all Markdown files of a part, with their stat fields.
     ///
     /// # Errors
     /// If they can't be listed.
-    fn stats(&self) -> Result<Vec<(LibraryPath, FileStat)>, FolderError>;
+    fn stats(&self, part: Part) -> Result<Vec<(LibraryPath, FileStat)>, FolderError>;
 
     /// Returns the bytes of a file; `None` if it is gone.
     ///
@@ -51,8 +63,23 @@ pub trait Files: Sync {
 }
 
 impl Files for Library {
-    fn stats(&self) -> Result<Vec<(LibraryPath, FileStat)>, FolderError> {
-        Library::stats(self, &LibraryDir::ROOT)
+    fn stats(&self, part: Part) -> Result<Vec<(LibraryPath, FileStat)>, FolderError> {
+        if part == Part::All {
+            return Library::stats(self, &LibraryDir::ROOT);
+        }
+        let Ok(folder) = LibraryDir::parse(WORKFLOWS) else {
+            return Ok(vec![]);
+        };
+        match Library::stats(self, &folder) {
+            // A look at all files finds none there either.
+            Err(
+                FolderError::NotFound { .. }
+                | FolderError::NotAFolder { .. }
+                | FolderError::Symlink { .. }
+                | FolderError::Excluded { .. },
+            ) => Ok(vec![]),
+            stats => stats,
+        }
     }
 
     fn read(&self, path: &LibraryPath) -> Result<Option<Vec<u8>>, FileError> {
@@ -76,18 +103,17 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    pub(super) fn between(known: &Known, mut notes: Vec<(LibraryPath, FileStat)>) -> Self {
-        notes.retain(|(path, _)| is_note(path.as_str()));
+    pub(super) fn between(known: &Known, files: &[(LibraryPath, FileStat)]) -> Self {
         let mut kept = 0;
         let is_changed = |(path, stat): &&(LibraryPath, FileStat)| {
             let before = known.get(path.as_str());
             kept += usize::from(before.is_some());
             before != Some(&Some(stat_key(stat)))
         };
-        let mut changed: Vec<_> = notes.iter().filter(is_changed).cloned().collect();
+        let mut changed: Vec<_> = files.iter().filter(is_changed).cloned().collect();
         let mut removed = vec![];
         if kept < known.len() {
-            let all: HashSet<&str> = notes.iter().map(|(path, _)| path.as_str()).collect();
+            let all: HashSet<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
             let gone = known.keys().filter(|path| !all.contains(path.as_str()));
             removed.extend(gone.cloned());
         }
@@ -116,25 +142,31 @@ pub(super) enum Content {
     /// No file, or none that can be read, with the reason.
     None(Option<String>),
     Note(Box<Parsed>),
+    /// A document in `workflows/`, and the instance if it is that of one.
+    Instance(ContentHash, Option<Box<Instance>>),
 }
 
 /// What is kept of a note.
 pub(super) struct Parsed {
     pub(super) bytes: Vec<u8>,
-    pub(super) hash: [u8; 20],
+    pub(super) hash: ContentHash,
     pub(super) note: Note,
     pub(super) chunks: u32,
 }
 
 /// Reads files on several threads; the order stays.
-pub(super) fn read(files: &dyn Files, changed: &[(LibraryPath, FileStat)]) -> Vec<Read> {
+pub(super) fn read(
+    files: &dyn Files,
+    parse: ParseInstance,
+    changed: &[(LibraryPath, FileStat)],
+) -> Vec<Read> {
     let threads = thread::available_parallelism()
         .map_or(1, NonZeroUsize::get)
         .min(MAX_THREADS);
     let share = changed.len().div_ceil(threads).max(FILES_PER_THREAD);
     let read_all = |part: &[(LibraryPath, FileStat)]| -> Vec<Read> {
         part.iter()
-            .map(|(path, stat)| read_one(files, path, stat))
+            .map(|(path, stat)| read_one(files, parse, path, stat))
             .collect()
     };
     if changed.len() <= share {
@@ -153,13 +185,17 @@ pub(super) fn read(files: &dyn Files, changed: &[(LibraryPath, FileStat)]) -> Ve
     })
 }
 
-fn read_one(files: &dyn Files, path: &LibraryPath, stat: &FileStat) -> Read {
+fn read_one(files: &dyn Files, parse: ParseInstance, path: &LibraryPath, stat: &FileStat) -> Read {
     let is_settled = is_settled(stat, SystemTime::now());
     let content = match files.read(path) {
+        Ok(Some(bytes)) if !is_note(path.as_str()) => {
+            let instance = parse(path.as_str(), &bytes).map(Box::new);
+            Content::Instance(content_hash(&bytes), instance)
+        }
         Ok(Some(bytes)) => {
             let note = Note::parse(path.as_str(), &bytes);
             Content::Note(Box::new(Parsed {
-                hash: Sha1::digest(&bytes).into(),
+                hash: content_hash(&bytes),
                 chunks: u32::try_from(chunks(&note).len()).unwrap_or(u32::MAX),
                 note,
                 bytes,
@@ -174,6 +210,15 @@ fn read_one(files: &dyn Files, path: &LibraryPath, stat: &FileStat) -> Read {
         modified: i64::try_from(stat.mtime.as_nanos()).unwrap_or(i64::MAX),
         content,
     }
+}
+
+fn content_hash(bytes: &[u8]) -> ContentHash {
+    let begin = format!("blob {}\0", bytes.len());
+    Sha1::new()
+        .chain_update(begin)
+        .chain_update(bytes)
+        .finalize()
+        .into()
 }
 
 /// Returns true if a change after `now` shows in the stat fields.
@@ -218,7 +263,7 @@ fn stat_key(stat: &FileStat) -> StatKey {
 pub fn problems(files: &dyn Files) -> Result<Vec<(String, Vec<Problem>)>, CatalogueError> {
     let mut found = vec![];
     let mut claims: HashMap<Uuid, Vec<String>> = HashMap::new();
-    for (path, _) in files.stats()? {
+    for (path, _) in files.stats(Part::All)? {
         let name = path.as_str().to_owned();
         if !is_note(&name) {
             continue;

@@ -8,12 +8,14 @@
 //! | `follow` | which files differ; reading them on several threads |
 //! | `write` | a transaction: rows, ids, sequence numbers |
 //! | `read` | entries, links and tags, in one snapshot |
+//! | `instances` | documents in `workflows/`; values that follow from documents and their history |
 //! | `source` | the catalogue as an index of words follows it |
 //! | `file`, `error` | the SQLite file |
 
 mod error;
 mod file;
 mod follow;
+mod instances;
 mod read;
 mod source;
 mod write;
@@ -33,7 +35,8 @@ use tabellion_sqlite::{FileError, NOTES, Pool};
 
 pub use self::{
     error::CatalogueError,
-    follow::{Files, problems},
+    follow::{Files, Part, problems},
+    instances::{ContentHash, FoundInstance, Instance, InstanceFilter, ParseInstance},
     read::{Entry, FoundLink, Selection, Snapshot},
 };
 use self::{
@@ -56,6 +59,7 @@ pub struct Catalogue {
     known: Mutex<Arc<Cached>>,
     /// The last generation that was read.
     seen: AtomicI64,
+    parse: ParseInstance,
 }
 
 /// The stat fields of a generation of the catalogue.
@@ -78,12 +82,12 @@ pub struct Followed {
 }
 
 impl Catalogue {
-    /// Opens the catalogue in the file `path`; its folder is created if it is missing. A file that is missing, damaged or of a different version becomes
+    /// Opens the catalogue in the file `path`, with `parse` for the documents in `workflows/`; its folder is created if it is missing. A file that is missing, damaged or of a different version becomes
     /// an empty catalogue.
     ///
     /// # Errors
     /// If the file can't be created or written.
-    pub fn open(path: &Path) -> Result<Self, CatalogueError> {
+    pub fn open(path: &Path, parse: ParseInstance) -> Result<Self, CatalogueError> {
         if let Some(folder) = path.parent() {
             create_folders(folder, 2).map_err(|source| FileError::Io {
                 path: folder.into(),
@@ -96,6 +100,7 @@ impl Catalogue {
             readers: Pool::new(MAX_IDLE),
             known: Mutex::default(),
             seen: AtomicI64::new(0),
+            parse,
         })
     }
 
@@ -104,15 +109,36 @@ impl Catalogue {
     /// # Errors
     /// If the library can't be listed, or the catalogue can't be written.
     pub fn follow(&self, files: &dyn Files) -> Result<Followed, CatalogueError> {
-        match self.repaired(|| self.try_follow(files)) {
-            Err(CatalogueError::Damaged(_)) => self.try_follow(files),
+        self.follow_part(files, Part::All)
+    }
+
+    /// As [`follow`](Self::follow), for the documents in `workflows/` alone.
+    ///
+    /// # Errors
+    /// As for [`follow`](Self::follow).
+    pub fn follow_instances(&self, files: &dyn Files) -> Result<Followed, CatalogueError> {
+        self.follow_part(files, Part::Instances)
+    }
+
+    fn follow_part(&self, files: &dyn Files, part: Part) -> Result<Followed, CatalogueError> {
+        match self.repaired(|| self.try_follow(files, part)) {
+            Err(CatalogueError::Damaged(_)) => self.try_follow(files, part),
             outcome => outcome,
         }
     }
 
-    fn try_follow(&self, files: &dyn Files) -> Result<Followed, CatalogueError> {
-        let known = self.known()?;
-        let difference = Difference::between(&known.known, files.stats()?);
+    fn try_follow(&self, files: &dyn Files, part: Part) -> Result<Followed, CatalogueError> {
+        let known = match part {
+            Part::All => self.known()?,
+            Part::Instances => self.in_snapshot(|connection| {
+                Ok(Arc::new(Cached {
+                    generation: file::generation(connection)?,
+                    sequence: connection.query_row("SELECT sequence FROM state", [], |row| row.get(0))?,
+                    known: read::known(connection, part)?,
+                }))
+            })?,
+        };
+        let difference = Difference::between(&known.known, &files.stats(part)?);
         if difference.is_empty() {
             return Ok(Followed {
                 sequence: known.sequence,
@@ -125,7 +151,7 @@ impl Catalogue {
             difference
         } else {
             // Another process or thread has written what may be newer than the list of files.
-            Difference::between(&read::known(&transaction)?, files.stats()?)
+            Difference::between(&read::known(&transaction, part)?, &files.stats(part)?)
         };
         let mut followed = Followed {
             read: difference.changed.len(),
@@ -136,7 +162,7 @@ impl Catalogue {
             changes.remove(path)?;
         }
         for part in difference.changed.chunks(FILES_AT_ONCE) {
-            for read in follow::read(files, part) {
+            for read in follow::read(files, self.parse, part) {
                 let path = read.path.clone();
                 followed
                     .unreadable
@@ -180,7 +206,7 @@ impl Catalogue {
             let generation = file::generation(connection)?;
             if cached.generation != generation {
                 let sequence = connection.query_row("SELECT sequence FROM state", [], |row| row.get(0))?;
-                let known = read::known(connection)?;
+                let known = read::known(connection, Part::All)?;
                 *cached = Arc::new(Cached {
                     generation,
                     sequence,

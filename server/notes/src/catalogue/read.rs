@@ -7,10 +7,13 @@ use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params_from_iter,
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::follow::{Known, NANOS};
+use super::{
+    follow::{Known, NANOS, Part},
+    instances::ContentHash,
+};
 use crate::{CatalogueError, Link, Metadata, Note, tag};
 
-const ENTRY: &str = "SELECT file.id, path, title, members, created, modified, number FROM file";
+const ENTRY: &str = "SELECT file.id, path, title, members, created, modified, number, hash FROM file";
 /// The order of notes: by creation and, within a second, by the last change and the path.
 const ORDER: &str = "created, modified, path";
 
@@ -29,6 +32,8 @@ pub struct Entry {
     pub created_at: DateTime<Utc>,
     /// When the file was last changed, in whole seconds.
     pub modified_at: DateTime<Utc>,
+    /// Content id of the file.
+    pub content: ContentHash,
     /// When the file was last changed, in nanoseconds since 1970.
     modified: i64,
     number: i64,
@@ -246,6 +251,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         modified_at: time(5, modified / NANOS)?,
         modified,
         number: row.get(6)?,
+        content: row.get(7)?,
     })
 }
 
@@ -253,9 +259,12 @@ fn invalid(column: usize, error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
 }
 
-/// Reads the stat fields of all files.
-pub(super) fn known(connection: &Connection) -> Result<Known, CatalogueError> {
-    let mut select = connection.prepare_cached("SELECT path, stat FROM file")?;
+/// Reads the stat fields of files.
+pub(super) fn known(connection: &Connection, part: Part) -> Result<Known, CatalogueError> {
+    let mut select = connection.prepare_cached(match part {
+        Part::All => "SELECT path, stat FROM file UNION ALL SELECT path, stat FROM instance",
+        Part::Instances => "SELECT path, stat FROM instance",
+    })?;
     let known = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(known.collect::<Result<_, _>>()?)
 }

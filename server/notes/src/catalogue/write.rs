@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::{
     follow::{Content, NANOS, Parsed, Read},
+    instances,
     read::{blob, uuid},
 };
 use crate::{
@@ -46,7 +47,8 @@ impl<'c> Writer<'c> {
     /// Removes the file at `path`, if it is there.
     pub(super) fn remove(&mut self, path: &str) -> Result<(), CatalogueError> {
         let Some(number) = self.number(path)? else {
-            return Ok(());
+            self.is_touched = true;
+            return instances::remove(self.connection, path);
         };
         self.take_note(number)?;
         let mut delete = self
@@ -63,6 +65,12 @@ impl<'c> Writer<'c> {
     pub(super) fn put(&mut self, read: Read) -> Result<Option<String>, CatalogueError> {
         let parsed = match read.content {
             Content::Note(parsed) => parsed,
+            Content::Instance(content, instance) => {
+                self.is_touched = true;
+                let instance = instance.map(|instance| *instance);
+                instances::put(self.connection, &read.path, read.stat, content, instance)?;
+                return Ok(None);
+            }
             Content::None(reason) => {
                 self.remove(&read.path)?;
                 return Ok(reason);

@@ -55,7 +55,7 @@ fn nothing_is_read_again_once_its_time_is_over() {
     let sequence = folder.follow().sequence;
     let again = folder.follow();
     assert_eq!((again.read, again.sequence), (0, sequence));
-    let other = Catalogue::open(&folder.beside("notes.db")).unwrap();
+    let other = Catalogue::open(&folder.beside("notes.db"), |_, _| None).unwrap();
     assert_eq!(
         other.follow(&folder.library).unwrap().read,
         0,
@@ -251,12 +251,12 @@ fn a_damaged_catalogue_is_filled_again() {
     let folder = Folder::of(&[("a.md", "one")]);
     let file = folder.beside("notes.db");
     for damage in [&b"not SQLite"[..], b""] {
-        drop(Catalogue::open(&file).unwrap());
+        drop(Catalogue::open(&file, |_, _| None).unwrap());
         fs::write(&file, damage).unwrap();
         for suffix in ["-wal", "-shm"] {
             let _ = fs::remove_file(folder.beside(&format!("notes.db{suffix}")));
         }
-        let opened = Catalogue::open(&file).unwrap();
+        let opened = Catalogue::open(&file, |_, _| None).unwrap();
         opened.follow(&folder.library).unwrap();
         assert_eq!(
             opened.read(|notes| notes.count(&Selection::default())).unwrap(),
@@ -264,7 +264,7 @@ fn a_damaged_catalogue_is_filled_again() {
         );
     }
     // While it is open: a table is gone.
-    let opened = Catalogue::open(&file).unwrap();
+    let opened = Catalogue::open(&file, |_, _| None).unwrap();
     opened.follow(&folder.library).unwrap();
     rusqlite::Connection::open(&file)
         .unwrap()
@@ -384,7 +384,7 @@ proptest! {
                 Step::Follow => {
                     let followed = folder.follow();
                     follower.take(&folder.catalogue, followed.sequence);
-                    let anew = Catalogue::open(&folder.beside(&format!("anew{number}.db"))).unwrap();
+                    let anew = Catalogue::open(&folder.beside(&format!("anew{number}.db")), |_, _| None).unwrap();
                     let end = anew.follow(&folder.library).unwrap().sequence;
                     prop_assert_eq!(dump(&folder.catalogue), dump(&anew));
                     let mut other = Follower::default();
@@ -393,5 +393,32 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_value_is_kept_until_its_document_or_its_history_changes() {
+    let (one, two) = ([1; 20], [2; 20]);
+    let paths = |paths: &[&str]| Some(paths.iter().map(|path| (*path).to_owned()).collect());
+    for (head, changed, expected) in [
+        ("b", paths(&[]), [true, true]),
+        ("b", paths(&["a.md"]), [false, true]),
+        ("b", None, [false, false]),
+        // The commit at which it stands.
+        ("a", None, [true, true]),
+    ] {
+        let folder = Folder::new();
+        let Folder { catalogue, .. } = &folder;
+        let go_to = |head, changed| catalogue.go_to(head, |_| changed).unwrap();
+        let value = |path, content| catalogue.read(|notes| notes.value(path, content)).unwrap();
+        go_to("a", None);
+        let values = ["a.md", "b.md"].map(|path| (path.to_owned(), one, path.to_owned()));
+        catalogue.keep("other", &values).unwrap();
+        assert_eq!(value("a.md", &one), None);
+        catalogue.keep("a", &values).unwrap();
+        assert_eq!(value("a.md", &two), None);
+        go_to(head, changed);
+        let is_kept = ["a.md", "b.md"].map(|path| value(path, &one).as_deref() == Some(path));
+        assert_eq!(is_kept, expected);
     }
 }

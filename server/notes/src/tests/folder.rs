@@ -18,7 +18,7 @@ impl Folder {
     pub(super) fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         let library = Library::open(&temp.path().join("library"), Options::default()).unwrap();
-        let catalogue = Catalogue::open(&temp.path().join("notes.db")).unwrap();
+        let catalogue = Catalogue::open(&temp.path().join("notes.db"), |_, _| None).unwrap();
         Self {
             temp,
             library,

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError};
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
+use tabellion_notes::InstanceFilter;
 use tabellion_runtime::{
     Annotations, Answer, BoxFuture, CallContext, Contract, ContractError as _, ErrorAnswer, Failure, ReadCx,
     Rejection, Schema, Staged, ToolSpec, WriteCx,
@@ -23,7 +24,8 @@ use uuid::Uuid;
 
 use super::{
     caller,
-    review::{self, Decided, Decision, Review},
+    proposals::{self, Proposal},
+    review::{self, Decided, Decision},
     shelf::Shelf,
 };
 
@@ -46,7 +48,7 @@ const fn annotations(read_only: bool) -> Annotations {
     }
 }
 
-static LOOK: ToolSpec = ToolSpec {
+static LIST: ToolSpec = ToolSpec {
     name: "tabellion review list",
     description: "What waits for a reviewer.",
     annotations: annotations(true),
@@ -54,12 +56,16 @@ static LOOK: ToolSpec = ToolSpec {
     ..ToolSpec::new(&ANY, &ANY)
 };
 
+static SHOW: ToolSpec = ToolSpec {
+    name: "tabellion review show",
+    description: "A proposal, and the note that it would become.",
+    ..LIST
+};
+
 static PREVIEW: ToolSpec = ToolSpec {
     name: "tabellion review preview",
     description: "What a decision would do.",
-    annotations: annotations(true),
-    errors: ERRORS,
-    ..ToolSpec::new(&ANY, &ANY)
+    ..LIST
 };
 
 static DECIDE: ToolSpec = ToolSpec {
@@ -80,7 +86,7 @@ pub struct Desk {
     calls: Option<Arc<dyn CallStore>>,
 }
 
-/// Something that waits, or waited.
+/// A proposal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Waiting {
     /// Id of the instance.
@@ -111,7 +117,7 @@ pub struct Waiting {
     pub over: Option<String>,
     /// Events, oldest first.
     pub history: Vec<Passage>,
-    /// What approving would do, if it is open and was asked for alone.
+    /// The note as it is and as it would be, unless it is closed or stale.
     pub document: Option<Document>,
 }
 
@@ -157,14 +163,99 @@ pub struct Decide {
     pub shown: Shown,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct LookRequest {
-    id: Option<String>,
+/// Which proposals to list: all conditions hold. The default lists those that wait for a decision.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filter {
+    /// Id of the note.
+    pub note: Option<String>,
+    /// Name of the agent that made the proposal.
+    pub agent: Option<String>,
+    /// State, as the workflow names it, also one of those in which nothing waits any longer.
+    pub state: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct LookResponse {
-    waiting: Vec<Waiting>,
+/// A part of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// Number of proposals to pass over.
+    pub offset: usize,
+    /// Maximum number of proposals.
+    pub limit: usize,
+}
+
+/// A proposal in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Id of the instance.
+    pub id: String,
+    /// Id of the note.
+    pub note_id: String,
+    /// Title of the note.
+    pub title: String,
+    /// State of the instance, as the workflow names it.
+    pub state: String,
+    /// Author of the proposal.
+    pub author: String,
+    /// Name of the agent that made it; `None` for a person.
+    pub agent: Option<String>,
+    /// Reason for the change or for the new note.
+    pub reason: Option<String>,
+    /// Time of the start (RFC 3339).
+    pub started_at: String,
+    /// Time of the last event (RFC 3339).
+    pub changed_at: String,
+    /// Number that the note's version would have.
+    pub proposed_version: u64,
+    /// Number of lines of content that the proposal adds to the note as it is; 0 once it is closed.
+    pub added: usize,
+    /// Number of lines of content that it removes.
+    pub removed: usize,
+    /// Whether the note has changed since.
+    pub stale: bool,
+    /// Content id of the instance's document, which a decision names.
+    pub revision: String,
+}
+
+/// A page of proposals.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// The proposals, oldest first.
+    pub rows: Vec<Row>,
+    /// Number of proposals that the filter admits.
+    pub total: usize,
+}
+
+impl From<Proposal> for Row {
+    fn from(proposal: Proposal) -> Self {
+        let (instance, proposed) = (proposal.found.instance, proposal.proposed);
+        Self {
+            id: instance.id.to_string(),
+            note_id: instance.note.unwrap_or_default().to_string(),
+            title: proposal.entry.map_or(proposed.title, |entry| entry.title),
+            state: instance.state,
+            author: proposal.fields.author,
+            agent: instance.agent,
+            reason: proposed.reason,
+            started_at: instance.started_at,
+            changed_at: proposed.changed_at,
+            proposed_version: proposed.version,
+            added: proposal.added,
+            removed: proposal.removed,
+            stale: proposal.is_stale,
+            revision: proposals::hex(&proposal.found.content),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ListRequest {
+    filter: Filter,
+    page: Page,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ShowRequest {
+    id: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -215,21 +306,36 @@ impl Desk {
         &CONTRACT
     }
 
-    /// Returns what waits, oldest first; or the one with this id, or with an id that begins so, whether it waits or not.
+    /// Returns a page of the proposals that `filter` admits, oldest first.
     ///
     /// # Errors
-    /// If there is none like that, there are several, or the library can't be read.
-    pub async fn look(&self, call: &CallContext, id: Option<&str>) -> Result<Vec<Waiting>, DeskError> {
+    /// If the library can't be read.
+    pub async fn list(&self, call: &CallContext, filter: &Filter, page: Page) -> Result<Listed, DeskError> {
         let answer = dispatch::read(
-            &LOOK,
+            &LIST,
+            self,
+            &*self.library,
+            call,
+            json!({ "filter": filter, "page": page }),
+            |desk, cx, request: ListRequest| Box::pin(async move { desk.listed(cx, &request) }),
+        );
+        answered(answer).await
+    }
+
+    /// Returns the proposal with this id, or with the only id that begins so, whether it waits or not.
+    ///
+    /// # Errors
+    /// If there is none, there are several, or the library can't be read.
+    pub async fn show(&self, call: &CallContext, id: &str) -> Result<Waiting, DeskError> {
+        let answer = dispatch::read(
+            &SHOW,
             self,
             &*self.library,
             call,
             json!({ "id": id }),
-            |desk, cx, request| Box::pin(async move { desk.waiting(cx, &request) }),
+            |desk, cx, request: ShowRequest| Box::pin(async move { desk.shown(cx, &request.id) }),
         );
-        let response: LookResponse = answered(answer).await?;
-        Ok(response.waiting)
+        answered(answer).await
     }
 
     /// Returns what a decision would make. Nothing is changed.
@@ -280,36 +386,38 @@ impl Desk {
         recorded.end(self, &call, outcome).await
     }
 
-    fn waiting(&self, cx: &ReadCx<'_>, request: &LookRequest) -> Result<LookResponse, ToolError> {
-        self.shelf.follow()?;
-        let all = self.shelf.reviews()?;
-        let Some(id) = &request.id else {
-            let open = all.iter().filter(|review| review.is_open());
-            let waiting = open
-                .map(|review| {
-                    let (review, revision) = review::read(cx, review.id)?;
-                    self.shown(cx, &review, revision, false)
-                })
-                .collect::<Result<_, _>>()?;
-            return Ok(LookResponse { waiting });
+    fn listed(&self, cx: &ReadCx<'_>, request: &ListRequest) -> Result<Listed, ToolError> {
+        let Filter { note, agent, state } = &request.filter;
+        let Page { offset, limit } = request.page;
+        let note = match note.as_deref().map(Uuid::try_parse) {
+            None => None,
+            Some(Ok(note)) => Some(note),
+            Some(Err(_)) => {
+                return Ok(Listed {
+                    rows: vec![],
+                    total: 0,
+                });
+            }
         };
-        let (review, revision) = review::read(cx, chosen(&all, id)?)?;
-        Ok(LookResponse {
-            waiting: vec![self.shown(cx, &review, revision, true)?],
-        })
+        let filter = InstanceFilter {
+            note,
+            agent: agent.clone(),
+            state: state.clone(),
+            is_open: state.is_none().then_some(true),
+            ..proposals::any()
+        };
+        let (proposals, total) = proposals::list(&self.shelf, cx, &filter, offset, limit)?;
+        let rows = proposals.into_iter().map(Row::from).collect();
+        Ok(Listed { rows, total })
     }
 
-    fn shown(
-        &self,
-        cx: &ReadCx<'_>,
-        review: &Review,
-        revision: String,
-        with_document: bool,
-    ) -> Result<Waiting, ToolError> {
+    fn shown(&self, cx: &ReadCx<'_>, id: &str) -> Result<Waiting, ToolError> {
+        let (review, revision) = review::read(cx, self.chosen(id)?)?;
+        self.shelf.follow_for(&[review.note_id])?;
         let current = review::current(&self.shelf, cx, review.note_id)?;
         let is_stale = review.is_open() && review.is_stale(current.as_ref());
-        let document = if with_document && review.is_open() && !is_stale {
-            let parted = review::parted(&self.shelf, cx, review, caller(cx)?)?;
+        let document = if review.is_open() && !is_stale {
+            let parted = review::parted(&self.shelf, cx, &review, caller(cx)?)?;
             let before = cx.read(&parted.path)?;
             Some(Document {
                 before: before.map(|document| String::from_utf8_lossy(&document.bytes).into_owned()),
@@ -321,7 +429,6 @@ impl Desk {
         } else {
             None
         };
-        let justification = review.metadata.get("ai_justification").and_then(Value::as_str);
         Ok(Waiting {
             id: review.id.to_string(),
             note_id: review.note_id.to_string(),
@@ -335,7 +442,7 @@ impl Desk {
             proposed_version: review.proposed_version,
             revision,
             stale: is_stale,
-            reason: review.reason.clone().or_else(|| justification.map(String::from)),
+            reason: review.why(),
             notes: review.notes.clone(),
             remarks: review.remarks.clone(),
             over: review::note_id(&self.shelf, cx, review.note_id)?,
@@ -344,10 +451,29 @@ impl Desk {
         })
     }
 
+    /// Returns the id of the only proposal whose id begins with `text`.
+    fn chosen(&self, text: &str) -> Result<Uuid, ToolError> {
+        let filter = InstanceFilter {
+            id: Some(text.to_owned()),
+            ..proposals::any()
+        };
+        match &self.shelf.instances(&filter, 2)?[..] {
+            [found] => Ok(found.instance.id),
+            [] => {
+                let message =
+                    format!("there is no review `{text}`; `tabellion review list` lists those that wait");
+                Err(super::invalid("not_found", message))
+            }
+            _ => {
+                let message = format!("several reviews begin with `{text}`; say more of the id");
+                Err(super::invalid("ambiguous", message))
+            }
+        }
+    }
+
     fn decision(&self, request: Decide) -> Result<Decision, ToolError> {
-        let all = self.shelf.reviews()?;
         Ok(Decision {
-            id: chosen(&all, &request.id)?,
+            id: self.chosen(&request.id)?,
             on: request.on,
             notes: request.notes,
             at: Utc::now(),
@@ -356,7 +482,6 @@ impl Desk {
     }
 
     fn outcome(&self, cx: &ReadCx<'_>, request: Decide) -> Result<Outcome, ToolError> {
-        self.shelf.follow()?;
         let decision = self.decision(request)?;
         let decided = review::decide(&self.shelf, cx, &decision)?;
         Ok(Outcome {
@@ -400,25 +525,6 @@ impl Contract for Desk {
 
     fn error_for(&self, failure: Failure) -> ErrorAnswer {
         ToolError::from(failure).answer()
-    }
-}
-
-/// Returns the id of the only instance whose id begins with `text`.
-fn chosen(all: &[Arc<Review>], text: &str) -> Result<Uuid, ToolError> {
-    let mut found = all
-        .iter()
-        .filter(|review| review.id.to_string().starts_with(text));
-    match (found.next(), found.next()) {
-        (Some(review), None) => Ok(review.id),
-        (None, _) => {
-            let message =
-                format!("there is no review `{text}`; `tabellion review list` lists those that wait");
-            Err(super::invalid("not_found", message))
-        }
-        (Some(_), Some(_)) => {
-            let message = format!("several reviews begin with `{text}`; say more of the id");
-            Err(super::invalid("ambiguous", message))
-        }
     }
 }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{CONTRACT, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
+use tabellion_notes::{FoundInstance, InstanceFilter};
 use tabellion_runtime::{
     Change, Content, Document, Failure, KnownCaller, Precondition, ReadCx, Staged, Until, WriteCx,
     context::BASE,
     spec::{CallerKind, WorkflowSpec},
     workflow::{self, Event, Instance, START},
     workflow_calls::{
-        CompleteTask, GetInstance, InstanceStatus, InstanceView, Instances, ListInstances, StartWorkflow,
-        StartedInstance,
+        CompleteTask, GetInstance, InstanceView, Instances, ListInstances, StartWorkflow, StartedInstance,
     },
 };
 use uuid::Uuid;
@@ -21,6 +21,7 @@ use uuid::Uuid;
 use super::{
     caller, invalid,
     moments::Moment,
+    proposals::{self, Fields},
     requested::Requested,
     review::{self, Decision, Review, Shown},
     shelf::Shelf,
@@ -37,6 +38,9 @@ pub(super) enum Kept {
     /// What a request started.
     Requested(Arc<Requested>),
 }
+
+/// Number of instances that are looked at together.
+const LISTED_AT_ONCE: usize = 500;
 
 /// How much of an instance is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,21 +60,21 @@ impl Kept {
         Review::parse(path, bytes).map(|review| Self::Review(Arc::new(review)))
     }
 
-    fn id(&self) -> Uuid {
+    pub(super) fn id(&self) -> Uuid {
         match self {
             Self::Review(review) => review.id,
             Self::Requested(requested) => requested.id,
         }
     }
 
-    fn instance(&self) -> &Instance {
+    pub(super) fn instance(&self) -> &Instance {
         match self {
             Self::Review(review) => &review.instance,
             Self::Requested(requested) => &requested.instance,
         }
     }
 
-    fn workflow(&self) -> &'static WorkflowSpec {
+    pub(super) fn workflow(&self) -> &'static WorkflowSpec {
         match self {
             Self::Review(_) => &WORKFLOW_AGENT_NOTE_REVIEW,
             Self::Requested(requested) => CONTRACT
@@ -212,34 +216,41 @@ fn with_commits(mut view: InstanceView, cx: &ReadCx<'_>, id: Uuid) -> Result<Ins
 pub(super) fn list(shelf: &Shelf, cx: &ReadCx<'_>, request: &ListInstances) -> Result<Instances, ToolError> {
     shelf.follow()?;
     let caller = caller(cx)?;
-    let all: Vec<_> = shelf
-        .instances()?
-        .into_iter()
-        .filter(|kept| kept.is_shown_to(caller))
-        .collect();
-    let begin = match &request.after {
-        None => 0,
-        Some(after) => {
-            let found = all.iter().position(|kept| kept.id().to_string() == *after);
-            found.ok_or_else(|| not_found(after))? + 1
-        }
+    let is_shown = |found: &FoundInstance, fields: &Fields| {
+        let identity = fields.identity.as_ref();
+        let is_theirs = identity.is_some_and(|author| author.is_same_actor(&caller.identity));
+        let is_proposal = fields.proposal.is_some();
+        (!is_proposal || caller.kind == CallerKind::Human || is_theirs)
+            && (!request.mine || is_theirs)
+            && request.status.is_none_or(|status| fields.status == status)
+            && (request.workflow_id.as_ref()).is_none_or(|id| found.instance.workflow == *id)
     };
+    let mut filter = InstanceFilter::default();
+    if let Some(after) = &request.after {
+        let (kept, _) = find(cx, after)?;
+        let (started_at, id) = kept.place();
+        filter.after = Some((started_at.to_owned(), id));
+    }
     let mut instances = vec![];
-    for kept in &all[begin..] {
-        let (workflow, instance) = (kept.workflow(), kept.instance());
-        let is_wanted = request.workflow_id.as_ref().is_none_or(|id| workflow.id == id)
-            && request
-                .status
-                .is_none_or(|status| InstanceStatus::of(workflow, instance) == status)
-            && (!request.mine || instance.is_by(caller));
-        if !is_wanted {
-            continue;
-        }
-        if let Some(view) = kept.view(shelf, cx, Detail::Brief)? {
-            instances.push(with_commits(view, cx, kept.id())?);
-        }
-        if instances.len() == request.limit {
+    'all: loop {
+        let part = shelf.snapshot(|notes| notes.instances(&filter, 0, LISTED_AT_ONCE))?;
+        let Some(FoundInstance { instance: last, .. }) = part.last() else {
             break;
+        };
+        filter.after = Some((last.started_at.clone(), last.id));
+        for found in &part {
+            if !is_shown(found, &proposals::fields(found)?) {
+                continue;
+            }
+            let Some(kept) = shelf.kept(&found.path)? else {
+                continue;
+            };
+            if let Some(view) = kept.view(shelf, cx, Detail::Brief)? {
+                instances.push(with_commits(view, cx, kept.id())?);
+            }
+            if instances.len() == request.limit {
+                break 'all;
+            }
         }
     }
     Ok(Instances {

@@ -9,6 +9,7 @@
 //! | `draft` | what a request says of a note, checked |
 //! | `versions` | numbers of versions, from git's history |
 //! | `review` | what waits, as documents, and decisions on it |
+//! | `proposals` | what lists show of proposals, from the catalogue |
 //! | `desk` | the same, for people at the terminal |
 //! | `requested` | instances of workflows that a request starts, as documents |
 //! | `instances` | instances of all workflows: listed, shown, started, and their tasks completed |
@@ -33,6 +34,7 @@ mod instances;
 mod moments;
 mod offers;
 mod parts;
+mod proposals;
 mod requested;
 mod review;
 mod rounds;

@@ -9,7 +9,7 @@ use tabellion_notes::{Entry, FoundLink, Note, Problem, Selection};
 use tabellion_runtime::{Failure, FailureKind, ReadCx};
 
 use super::{
-    OWNER, PROBLEMS, count, invalid, is_owner, moment, not_found, number, parse_id, review, shelf::Shelf,
+    OWNER, PROBLEMS, count, invalid, is_owner, moment, not_found, number, parse_id, proposals, shelf::Shelf,
     versions,
 };
 
@@ -62,22 +62,19 @@ pub(super) fn ids(shelf: &Shelf, value: &str) -> Result<Vec<String>, ToolError> 
 }
 
 pub(super) fn waiting(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<WaitingResource, ToolError> {
-    shelf.follow()?;
+    let (waiting, _) = proposals::list(shelf, cx, &proposals::open(), 0, usize::MAX)?;
     let mut instances = vec![];
-    for review in shelf.reviews()? {
-        if !review.is_open() {
-            continue;
-        }
-        let current = review::current(shelf, cx, review.note_id)?;
+    for proposal in waiting {
+        let instance = proposal.found.instance;
         instances.push(WaitingReview {
-            review_workflow_id: review.id.to_string(),
-            note_id: review.note_id.to_string(),
-            proposed_version: number(review.proposed_version),
-            state: review.instance.state.clone(),
-            title: review.title(),
-            author: review.instance.author.clone(),
-            started_at: review.started_at().to_owned(),
-            stale: review.is_stale(current.as_ref()),
+            review_workflow_id: instance.id.to_string(),
+            note_id: instance.note.unwrap_or_default().to_string(),
+            proposed_version: number(proposal.proposed.version),
+            state: instance.state,
+            title: proposal.proposed.title,
+            author: proposal.fields.author,
+            started_at: instance.started_at,
+            stale: proposal.is_stale,
         });
     }
     Ok(WaitingResource { instances })

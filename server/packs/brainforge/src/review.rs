@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tabellion_contracts::brainforge::{AgentNoteReviewEffect, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_markdown::{FrontMatter, diff};
-use tabellion_notes::{Metadata, Note};
+use tabellion_notes::{InstanceFilter, Metadata, Note};
 use tabellion_runtime::{
     Change, Content, Edit, Failure, FailureKind, KnownCaller, ReadCx, Until,
     spec::Unless,
@@ -22,6 +22,7 @@ use super::{
     invalid,
     moments::digest,
     parts::Parted,
+    proposals,
     shelf::Shelf,
     versions::{self, REASON},
 };
@@ -33,7 +34,7 @@ pub(super) const FOLDER: &str = "workflows";
 const APART: [&str; 3] = ["id", "version", "links"];
 
 /// What a proposal changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Base {
     /// Number of the note's version.
     pub(super) version: u64,
@@ -180,6 +181,24 @@ impl Review {
         self.instance.history.first().map_or("", |passage| &passage.at)
     }
 
+    /// Returns when it last changed (RFC 3339).
+    pub(super) fn changed_at(&self) -> &str {
+        self.instance.history.last().map_or("", |passage| &passage.at)
+    }
+
+    /// Returns the name of the agent that made it; `None` for a person.
+    pub(super) fn agent(&self) -> Option<&str> {
+        let (agent, _) = self.instance.author.strip_prefix("agent:")?.rsplit_once('/')?;
+        Some(agent)
+    }
+
+    /// Returns the reason for the change, or for the new note.
+    pub(super) fn why(&self) -> Option<String> {
+        let justification = self.metadata.get("ai_justification").and_then(Value::as_str);
+        let reason = self.reason.as_deref().or(justification);
+        reason.map(String::from)
+    }
+
     /// Returns the title that the note will have.
     pub(super) fn title(&self) -> String {
         let said = self.metadata.get("title").and_then(Value::as_str);
@@ -281,9 +300,12 @@ pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<(Review, String), ToolEr
 
 /// Returns what had been proposed for a note in the call's state.
 pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Vec<Review>, Failure> {
-    let all = shelf.reviews()?;
-    let of_note = all.iter().filter(|review| review.note_id == note_id);
-    let found = of_note.map(|review| find(cx, review.id));
+    let of_note = InstanceFilter {
+        note: Some(note_id),
+        ..proposals::any()
+    };
+    let all = shelf.instances(&of_note, usize::MAX)?;
+    let found = all.iter().map(|found| find(cx, found.instance.id));
     found.filter_map(Result::transpose).collect()
 }
 

@@ -1,12 +1,10 @@
 //! The catalogue of a library's notes and their index, kept up to the files.
 
 use std::{
-    collections::HashMap,
     path::PathBuf,
     sync::{Arc, OnceLock, Weak},
 };
 
-use parking_lot::Mutex;
 use tabellion_library::{
     Library,
     path::{LibraryDir, LibraryPath},
@@ -14,21 +12,15 @@ use tabellion_library::{
 };
 use tabellion_meaning::{Corpus, CorpusError, Meaning, Models, Wanted};
 use tabellion_notes::{
-    Catalogue, CatalogueError, Entry, ExportFiles, Note, NoteHits, NoteIndex, NoteQuery, SearchError,
-    Snapshot, is_named_for,
+    Catalogue, CatalogueError, ContentHash, Entry, ExportFiles, FoundInstance, InstanceFilter, Note,
+    NoteHits, NoteIndex, NoteQuery, SearchError, Snapshot, is_named_for,
 };
 use tabellion_platform::FileStat;
 use tabellion_retrieval::{Nearness, TextKey};
 use tabellion_runtime::{Failure, FailureKind};
 use uuid::Uuid;
 
-use super::{
-    downloads,
-    exports::LIFETIME,
-    instances::Kept,
-    review::{FOLDER, Review},
-    rounds::Rounds,
-};
+use super::{downloads, exports::LIFETIME, instances::Kept, proposals, review::FOLDER, rounds::Rounds};
 use tabellion_pack::failures;
 
 /// Folder of what is derived from a library's notes, and names of the files there.
@@ -37,12 +29,6 @@ const CATALOGUE: &str = "catalogue.db";
 const INDEX: &str = "index.db";
 const VECTORS: &str = "vectors.db";
 
-/// A document of `workflows`: its stat fields when it was read, and the instance, if it is that of one.
-struct Seen {
-    stat: FileStat,
-    instance: Option<Kept>,
-}
-
 /// What is known of a library's notes. Opens its files when they are first needed.
 pub(super) struct Shelf {
     library: Arc<Library>,
@@ -50,7 +36,6 @@ pub(super) struct Shelf {
     exports: ExportFiles,
     opened: OnceLock<(Catalogue, NoteIndex)>,
     meaning: Meaning,
-    instances: Mutex<HashMap<String, Seen>>,
     looks: Rounds<i64>,
 }
 
@@ -64,7 +49,6 @@ impl Shelf {
             library,
             folder,
             opened: OnceLock::new(),
-            instances: Mutex::default(),
             looks: Rounds::new(),
         });
         let corpus: Weak<Self> = Arc::downgrade(&shelf);
@@ -94,7 +78,8 @@ impl Shelf {
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
         }
-        let catalogue = Catalogue::open(&self.folder.join(CATALOGUE)).map_err(of_catalogue)?;
+        let catalogue =
+            Catalogue::open(&self.folder.join(CATALOGUE), proposals::parse).map_err(of_catalogue)?;
         let index = NoteIndex::open(&self.folder.join(INDEX)).map_err(|error| io(error.to_string()))?;
         Ok(self.opened.get_or_init(|| (catalogue, index)))
     }
@@ -202,44 +187,55 @@ impl Shelf {
         }
     }
 
-    /// Returns all proposals, oldest first; see [`instances`](Self::instances).
-    pub(super) fn reviews(&self) -> Result<Vec<Arc<Review>>, Failure> {
-        let reviews = self.instances()?.into_iter().filter_map(|kept| match kept {
-            Kept::Review(review) => Some(review),
-            Kept::Requested(_) => None,
-        });
-        Ok(reviews.collect())
+    /// Brings the catalogue up to the documents of instances alone.
+    fn follow_instances(&self) -> Result<(), Failure> {
+        let (catalogue, _) = self.opened()?;
+        let followed = catalogue.follow_instances(&*self.library);
+        followed.map(drop).map_err(of_catalogue)
     }
 
-    /// Returns all instances of workflows, oldest first, as their documents were when this process last saw them change.
+    /// Brings the catalogue up to the files, and its values up to HEAD, which it returns.
+    pub(super) fn follow_history(&self) -> Result<String, Failure> {
+        let head = proposals::head(&self.library)?;
+        self.follow()?;
+        let (catalogue, _) = self.opened()?;
+        let changed_since = |before: &str| self.library.changed_since(before, &head).ok().flatten();
+        catalogue.go_to(&head, changed_since).map_err(of_catalogue)?;
+        Ok(head)
+    }
+
+    /// Reads one state of the catalogue as it is.
+    pub(super) fn snapshot<T>(
+        &self,
+        read: impl FnOnce(&Snapshot<'_>) -> Result<T, CatalogueError>,
+    ) -> Result<T, Failure> {
+        let (catalogue, _) = self.opened()?;
+        catalogue.read(read).map_err(of_catalogue)
+    }
+
+    /// Keeps values of documents at the commit `head`.
+    pub(super) fn keep(&self, head: &str, values: &[(String, ContentHash, String)]) -> Result<(), Failure> {
+        let (catalogue, _) = self.opened()?;
+        catalogue.keep(head, values).map_err(of_catalogue)
+    }
+
+    /// Returns the instances that `filter` admits, oldest first, once the catalogue has followed their documents.
     ///
-    /// A document that was changed so recently that its stat fields might not show a further change can be older than it is on the
-    /// disk, and a repeated call is answered on an earlier state: a call that decides on one reads it again, in its own state.
-    pub(super) fn instances(&self) -> Result<Vec<Kept>, Failure> {
-        let stats = self.review_stats()?;
-        let mut known = self.instances.lock();
-        let mut before = std::mem::take(&mut *known);
-        for (path, stat) in stats {
-            let name = path.as_str();
-            let seen = match before.remove(name).filter(|seen| seen.stat == stat) {
-                Some(seen) => seen,
-                None => {
-                    let file = self.library.read(&path)?;
-                    let instance = file.and_then(|file| Kept::parse(name, &file.bytes));
-                    if instance.is_none() {
-                        tracing::warn!(
-                            path = name,
-                            "this document in `workflows` is not that of an instance"
-                        );
-                    }
-                    Seen { stat, instance }
-                }
-            };
-            known.insert(name.to_owned(), seen);
-        }
-        let mut all: Vec<_> = known.values().filter_map(|seen| seen.instance.clone()).collect();
-        all.sort_by(|a, b| a.place().cmp(&b.place()));
-        Ok(all)
+    /// A document that was changed since is not seen: a call that decides on one reads it again, in its own state.
+    pub(super) fn instances(
+        &self,
+        filter: &InstanceFilter,
+        limit: usize,
+    ) -> Result<Vec<FoundInstance>, Failure> {
+        self.follow_instances()?;
+        self.snapshot(|notes| notes.instances(filter, 0, limit))
+    }
+
+    /// Reads the document of an instance; `None` if it is none.
+    pub(super) fn kept(&self, path: &str) -> Result<Option<Kept>, Failure> {
+        let parsed = LibraryPath::parse(path).map_err(failures::path)?;
+        let file = self.library.read(&parsed)?;
+        Ok(file.and_then(|file| Kept::parse(path, &file.bytes)))
     }
 }
 

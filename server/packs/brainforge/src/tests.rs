@@ -1,5 +1,6 @@
 //! Calls of the contract and decisions of reviewers, beside a model of what they may do.
 
+mod proposals;
 mod workflows;
 
 use std::{
@@ -24,7 +25,7 @@ use tempfile::TempDir;
 
 use super::{
     Forge,
-    desk::{Decide, Desk, Shown},
+    desk::{Decide, Desk, Filter, Page, Row, Shown},
     moments::digest,
     shelf::Shelf,
 };
@@ -139,8 +140,8 @@ impl Bench {
     }
 
     fn decide(&self, by: By, id: &str, on: &str) -> Result<String, String> {
-        let shown = run(self.desk.look(&by.context(), Some(id))).unwrap_or_default();
-        self.decide_on(by, id, on, shown.first().map(|shown| shown.revision.as_str()))
+        let shown = run(self.desk.show(&by.context(), id)).ok();
+        self.decide_on(by, id, on, shown.as_ref().map(|shown| shown.revision.as_str()))
     }
 
     /// Decides on a revision of a proposal.
@@ -156,6 +157,16 @@ impl Bench {
         };
         let decided = run(self.desk.decide(&by.context(), &decide));
         decided.map_err(|error| error.to_string())
+    }
+
+    /// Returns the proposals that wait.
+    fn waiting(&self) -> Vec<Row> {
+        let page = Page {
+            offset: 0,
+            limit: usize::MAX,
+        };
+        let listed = run(self.desk.list(&By::Reviewer.context(), &Filter::default(), page));
+        listed.unwrap().rows
     }
 
     fn note(&self, by: By, word: &str) -> Value {
@@ -256,7 +267,8 @@ fn an_approval_is_of_the_revision_that_was_read() {
         let note = bench.note(AGENT, "read");
         let id = note["review_workflow_id"].as_str().unwrap();
         let shown = || {
-            run(bench.desk.look(&By::Reviewer.context(), Some(id))).unwrap()[0]
+            run(bench.desk.show(&By::Reviewer.context(), id))
+                .unwrap()
                 .revision
                 .clone()
         };
@@ -603,11 +615,11 @@ fn a_repeated_call_does_not_see_what_came_later() {
     };
     let proposed = || bench.call_in(&keyed, tool::UPDATE_NOTE, updated(id, 1, "second"));
     let first = proposed().unwrap();
-    let waiting = run(bench.desk.look(&By::Reviewer.context(), None)).unwrap();
+    let waiting = bench.waiting();
     assert_eq!(proposed().unwrap(), first, "once what waits is known");
     bench.decide(By::Reviewer, &waiting[0].id, "approve").unwrap();
     assert_eq!(proposed().unwrap(), first, "once it is approved");
-    let waiting = run(bench.desk.look(&By::Reviewer.context(), None)).unwrap();
+    let waiting = bench.waiting();
     assert_eq!(waiting.len(), 0, "a repetition lets nothing wait again");
 }
 

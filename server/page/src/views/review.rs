@@ -32,7 +32,8 @@ const KEYS: &[(&str, &str)] = &[
 pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
     let which = match cx.query.get("which") {
         Some("agents") => Which::WithAgents,
-        Some("decided") => Which::Decided,
+        Some("approved") => Which::Approved,
+        Some("rejected") => Which::Rejected,
         _ => Which::Waiting,
     };
     let filter = ListFilter {
@@ -42,7 +43,7 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
         limit: LIMIT,
     };
     let found = cx.source.proposals(&cx.visitor.person, &filter)?;
-    let [waiting, with_agents, decided] = found.counts;
+    let [waiting, with_agents, approved, rejected] = found.counts;
     let tab = |this: Which, query: &str, name: &str, count: usize| {
         html! {
             a href={ (cx.url("review")) (query) } aria-current=[(which == this).then_some("true")] { (name) " " (count) }
@@ -51,7 +52,8 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
     let query = match which {
         Which::Waiting => "?",
         Which::WithAgents => "?which=agents",
-        Which::Decided => "?which=decided",
+        Which::Approved => "?which=approved",
+        Which::Rejected => "?which=rejected",
     };
     let done = cx.query.get("done");
     let content = html! {
@@ -60,7 +62,8 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
             nav.tabs aria-label="Which" {
                 (tab(Which::Waiting, "", "Wait for a review", waiting))
                 (tab(Which::WithAgents, "?which=agents", "With their agents", with_agents))
-                (tab(Which::Decided, "?which=decided", "Decided", decided))
+                (tab(Which::Approved, "?which=approved", "Approved", approved))
+                (tab(Which::Rejected, "?which=rejected", "Rejected", rejected))
             }
         }
         p.quiet { "What agents have written. None of it is in the library before a person approves it." }
@@ -98,7 +101,8 @@ fn nothing(which: Which) -> Markup {
             p { "No agent has written anything that waits for you. What agents write appears here." }
         }
         Which::WithAgents => p { "No proposal is with its agent." }
-        Which::Decided => p { "Nothing was decided yet." }
+        Which::Approved => p { "Nothing was approved yet." },
+        Which::Rejected => p { "Nothing was rejected yet." }
     } } }
 }
 
@@ -122,7 +126,7 @@ fn listed(cx: &Cx<'_>, row: &ProposalRow) -> Markup {
 fn tags(row: &ProposalRow) -> Markup {
     html! {
         @if row.seen == Seen::Earlier { span.tag.is-new { "revised since you looked" } " " }
-        @if row.seen == Seen::Never { span.tag.is-new { "new to you" } " " }
+        @if row.seen == Seen::Never && row.state != "approved" && row.state != "rejected" { span.tag.is-new { "new to you" } " " }
         @if row.stale { span.tag.is-warn { "stale: the note has changed" } " " }
         @if row.new_note { span.tag { "new note" } }
     }

@@ -358,9 +358,7 @@ fn with_a_change() -> (Bench, String) {
 
 /// A decision on what the desk shows now.
 fn on_shown(bench: &Bench, id: &str, on: &str, parts: &[usize]) -> (Decide, Waiting) {
-    let waiting = run(bench.desk.look(&By::Reviewer.context(), Some(id)))
-        .unwrap()
-        .remove(0);
+    let waiting = run(bench.desk.show(&By::Reviewer.context(), id)).unwrap();
     let decide = Decide {
         id: id.into(),
         on: on.into(),
@@ -672,7 +670,7 @@ fn instances_are_listed_oldest_first_for_those_who_may_see_them() {
 fn both_kinds_of_documents_lie_in_one_folder_and_neither_is_taken_for_the_other() {
     let bench = Bench::new();
     let (proposal, research) = (bench.proposal_in("human_review"), bench.started(AGENT));
-    let waiting = run(bench.desk.look(&By::Reviewer.context(), None)).unwrap();
+    let waiting = bench.waiting();
     assert_eq!(waiting.iter().map(|it| &it.id).collect::<Vec<_>>(), [&proposal]);
     let refused = bench.decide(By::Reviewer, &research, "approve").unwrap_err();
     assert!(refused.contains("there is no review"), "{refused}");

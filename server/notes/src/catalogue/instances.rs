@@ -1,0 +1,270 @@
+//! Documents in `workflows/`, which are no notes: of each, the fields that the catalogue's owner reads from it. Beside them values that
+//! follow from a document and its history, until a commit changes the document.
+
+use std::{collections::HashSet, fmt::Write as _};
+
+use rusqlite::{
+    Connection, OptionalExtension as _, Row, TransactionBehavior, params, params_from_iter,
+    types::Value as Sql,
+};
+use uuid::Uuid;
+
+use super::{Catalogue, Snapshot, follow::StatKey, read::blob};
+use crate::CatalogueError;
+
+/// Content id of a document's bytes, as git computes it.
+pub type ContentHash = [u8; 20];
+
+/// Reads the fields of a document in `workflows/`; `None` if it is not that of an instance.
+pub type ParseInstance = fn(path: &str, bytes: &[u8]) -> Option<Instance>;
+
+/// An instance of a workflow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Its id.
+    pub id: Uuid,
+    /// Id of its workflow.
+    pub workflow: String,
+    /// Its state.
+    pub state: String,
+    /// Whether it goes on.
+    pub is_open: bool,
+    /// When it was started (RFC 3339).
+    pub started_at: String,
+    /// The note that it is about.
+    pub note: Option<Uuid>,
+    /// Name of the agent that started it.
+    pub agent: Option<String>,
+    /// Further fields, in a form that [`ParseInstance`] chooses.
+    pub fields: String,
+}
+
+/// An instance in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundInstance {
+    /// Path of its document.
+    pub path: String,
+    /// Content id of its document.
+    pub content: ContentHash,
+    /// The instance.
+    pub instance: Instance,
+}
+
+/// Which instances are meant: all conditions hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InstanceFilter {
+    /// Beginning of the id, in lower case.
+    pub id: Option<String>,
+    /// Id of the workflow.
+    pub workflow: Option<String>,
+    /// State.
+    pub state: Option<String>,
+    /// Whether it goes on.
+    pub is_open: Option<bool>,
+    /// The note that it is about.
+    pub note: Option<Uuid>,
+    /// Name of the agent that started it.
+    pub agent: Option<String>,
+    /// Only those after this start and id.
+    pub after: Option<(String, Uuid)>,
+}
+
+impl InstanceFilter {
+    /// Returns the conditions in SQL, and their values.
+    fn to_sql(&self) -> (String, Vec<Sql>) {
+        let mut sql = String::from("id IS NOT NULL");
+        let mut values: Vec<Sql> = vec![];
+        let conditions = [
+            ("workflow = ?", self.workflow.clone().map(Sql::from)),
+            ("state = ?", self.state.clone().map(Sql::from)),
+            ("is_open = ?", self.is_open.map(Sql::from)),
+            ("note = ?", self.note.map(|id| blob(id).to_vec().into())),
+            ("agent = ?", self.agent.clone().map(Sql::from)),
+        ];
+        for (condition, value) in conditions {
+            if let Some(value) = value {
+                let _ = write!(sql, " AND {condition}");
+                values.push(value);
+            }
+        }
+        if let Some(begin) = &self.id {
+            // `g` is after all digits.
+            sql.push_str(" AND id >= ? AND id < ?");
+            values.extend([begin.clone().into(), format!("{begin}g").into()]);
+        }
+        if let Some((started_at, id)) = &self.after {
+            sql.push_str(" AND (started, id) > (?, ?)");
+            values.extend([started_at.clone().into(), id.to_string().into()]);
+        }
+        (sql, values)
+    }
+}
+
+impl Snapshot<'_> {
+    /// Returns at most `limit` instances from the one with the number `offset` on, in the order of their starts and, of one moment, of their ids.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn instances(
+        &self,
+        filter: &InstanceFilter,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Vec<FoundInstance>, CatalogueError> {
+        let (sql, mut values) = filter.to_sql();
+        let number = |number: usize| Sql::from(i64::try_from(number).unwrap_or(i64::MAX));
+        values.extend([number(limit), number(offset)]);
+        let sql = format!(
+            "SELECT path, content, id, workflow, state, is_open, started, note, agent, fields FROM instance
+             WHERE {sql} ORDER BY started, id LIMIT ? OFFSET ?"
+        );
+        let mut select = self.0.prepare_cached(&sql)?;
+        let found = select.query_map(params_from_iter(values), instance)?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns how many instances there are.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn count_instances(&self, filter: &InstanceFilter) -> Result<usize, CatalogueError> {
+        let (sql, values) = filter.to_sql();
+        let sql = format!("SELECT count(*) FROM instance WHERE {sql}");
+        let mut select = self.0.prepare_cached(&sql)?;
+        let count: u32 = select.query_row(params_from_iter(values), |row| row.get(0))?;
+        Ok(count as usize)
+    }
+
+    /// Returns the value that was [kept](Catalogue::keep) of the document at `path`, if it still holds for this content.
+    ///
+    /// # Errors
+    /// As for [`Snapshot::get`].
+    pub fn value(&self, path: &str, content: &ContentHash) -> Result<Option<String>, CatalogueError> {
+        let sql = "SELECT value FROM value WHERE path = ? AND content = ?";
+        let mut select = self.0.prepare_cached(sql)?;
+        Ok(select
+            .query_row(params![path, content], |row| row.get(0))
+            .optional()?)
+    }
+}
+
+fn instance(row: &Row<'_>) -> rusqlite::Result<FoundInstance> {
+    let id: String = row.get(2)?;
+    let id = Uuid::try_parse(&id).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Text, Box::new(error))
+    })?;
+    Ok(FoundInstance {
+        path: row.get(0)?,
+        content: row.get(1)?,
+        instance: Instance {
+            id,
+            workflow: row.get(3)?,
+            state: row.get(4)?,
+            is_open: row.get(5)?,
+            started_at: row.get(6)?,
+            note: row.get::<_, Option<[u8; 16]>>(7)?.map(Uuid::from_bytes),
+            agent: row.get(8)?,
+            fields: row.get(9)?,
+        },
+    })
+}
+
+impl Catalogue {
+    /// Forgets the values of documents that commits up to `head` have changed since the last call. `changed_since` returns the paths that
+    /// commits since that commit changed; `None` if it may be any.
+    ///
+    /// # Errors
+    /// If the catalogue can't be read or written.
+    pub fn go_to(
+        &self,
+        head: &str,
+        changed_since: impl FnOnce(&str) -> Option<HashSet<String>>,
+    ) -> Result<(), CatalogueError> {
+        let before = self.repaired(|| self.in_snapshot(head_of))?;
+        if before == head {
+            return Ok(());
+        }
+        let changed = changed_since(&before);
+        self.repaired(|| {
+            let mut writer = self.writer.lock();
+            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let is_same = head_of(&transaction)? == before;
+            match changed.as_ref().filter(|_| is_same) {
+                Some(paths) => {
+                    let mut delete = transaction.prepare_cached("DELETE FROM value WHERE path = ?")?;
+                    for path in paths {
+                        delete.execute([path])?;
+                    }
+                }
+                None => transaction.execute_batch("DELETE FROM value")?,
+            }
+            transaction.execute("UPDATE state SET head = ?", [head])?;
+            Ok(transaction.commit()?)
+        })
+    }
+
+    /// Keeps values of documents: path, content id, and value. Each follows from the document with this content and its history at the
+    /// commit `head`; if the catalogue has [gone to](Self::go_to) another commit, they are not kept.
+    ///
+    /// # Errors
+    /// If the catalogue can't be written.
+    pub fn keep(&self, head: &str, values: &[(String, ContentHash, String)]) -> Result<(), CatalogueError> {
+        self.repaired(|| {
+            let mut writer = self.writer.lock();
+            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            if head_of(&transaction)? == head {
+                let mut insert =
+                    transaction.prepare_cached("INSERT OR REPLACE INTO value VALUES (?, ?, ?)")?;
+                for (path, content, value) in values {
+                    insert.execute(params![path, content, value])?;
+                }
+            }
+            Ok(transaction.commit()?)
+        })
+    }
+}
+
+fn head_of(connection: &Connection) -> Result<String, CatalogueError> {
+    Ok(connection.query_row("SELECT head FROM state", [], |row| row.get(0))?)
+}
+
+/// Takes the document at `path` as it is now.
+pub(super) fn put(
+    connection: &Connection,
+    path: &str,
+    stat: Option<StatKey>,
+    content: ContentHash,
+    instance: Option<Instance>,
+) -> Result<(), CatalogueError> {
+    let sql = "UPDATE instance SET stat = ? WHERE path = ? AND content = ?";
+    if connection
+        .prepare_cached(sql)?
+        .execute(params![stat, path, content])?
+        > 0
+    {
+        return Ok(());
+    }
+    let sql = "INSERT OR REPLACE INTO instance VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let mut insert = connection.prepare_cached(sql)?;
+    let it = instance.as_ref();
+    insert.execute(params![
+        path,
+        stat,
+        content,
+        it.map(|it| it.id.to_string()),
+        it.map(|it| &it.workflow),
+        it.map(|it| &it.state),
+        it.map(|it| it.is_open),
+        it.map(|it| &it.started_at),
+        it.and_then(|it| it.note).map(blob),
+        it.and_then(|it| it.agent.as_ref()),
+        it.map(|it| &it.fields),
+    ])?;
+    Ok(())
+}
+
+pub(super) fn remove(connection: &Connection, path: &str) -> Result<(), CatalogueError> {
+    let mut delete = connection.prepare_cached("DELETE FROM instance WHERE path = ?")?;
+    delete.execute([path])?;
+    Ok(())
+}
