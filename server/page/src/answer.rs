@@ -24,7 +24,7 @@ use maud::{Markup, html};
 
 use crate::{
     BASE, Page,
-    assets::{SCRIPT, STYLE},
+    assets::{ICON, SCRIPT, STYLE},
     data::{Pages, Problem, Source},
     form::{Fields, escaped},
     sign_in::Visitor,
@@ -381,7 +381,10 @@ fn with_query(place: &str, query: &str) -> String {
 }
 
 fn asset(name: &str) -> Response {
-    let Some(asset) = [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.name == name) else {
+    let Some(asset) = [&*STYLE, &*SCRIPT, &*ICON]
+        .into_iter()
+        .find(|asset| asset.name == name)
+    else {
         return text(StatusCode::NOT_FOUND, "no such file\n");
     };
     let mut response = Response::new(Body::from(asset.text));

@@ -34,6 +34,10 @@ pub(crate) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
     )
 });
 
+/// The icon of the window.
+pub(crate) static ICON: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", include_str!("../assets/icon.svg")));
+
 /// The script, which only adds comfort.
 pub(crate) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(

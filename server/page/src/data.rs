@@ -220,8 +220,6 @@ pub struct Proposal {
     pub course: Vec<(String, Option<DateTime<Utc>>)>,
     /// Further facts: name and value.
     pub facts: Vec<(&'static str, String)>,
-    /// The proposals before and after it in the list of those that wait.
-    pub neighbours: [Option<String>; 2],
 }
 
 /// A decision on a proposal, as it was shown.

@@ -145,7 +145,6 @@ impl Source for Garden {
             remarks: vec![],
             course: vec![],
             facts: vec![],
-            neighbours: [None, None],
         })
     }
 
@@ -354,7 +353,7 @@ async fn a_decision_names_what_was_shown() {
     let remark = Remark {
         old: false,
         line: 3,
-        quote: String::new(),
+        quote: "kept for 35 days".into(),
         text: "why?".into(),
     };
     for (fields, expected) in [

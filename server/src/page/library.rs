@@ -97,11 +97,33 @@ impl LibrarySource {
     }
 
     fn seen(&self, call: &CallContext, id: &str, revision: &str) -> Seen {
-        match self.library.kept_aside(&shown(call, id)) {
-            None => Seen::Never,
-            Some(shown) if shown == revision => Seen::Current,
+        let looked_at = self.library.kept_aside(&looked_at(call, id)).unwrap_or_default();
+        match looked_at.split(' ').next_back() {
+            None | Some("") => Seen::Never,
+            Some(last) if last == revision => Seen::Current,
             Some(_) => Seen::Earlier,
         }
+    }
+
+    /// Remembers that a person looks at a revision; returns the one that the person looked at before it.
+    fn look_at(&self, call: &CallContext, id: &str, revision: &str) -> Option<String> {
+        let name = looked_at(call, id);
+        let kept = self.library.kept_aside(&name).unwrap_or_default();
+        let mut revisions = kept.split(' ').filter(|revision| !revision.is_empty());
+        let (before, last) = (revisions.next(), revisions.next_back());
+        let last = last.or(before);
+        if last == Some(revision) {
+            return before.filter(|before| *before != revision).map(str::to_owned);
+        }
+        let before = last.map(str::to_owned);
+        let kept = before
+            .iter()
+            .map(String::as_str)
+            .chain([revision])
+            .collect::<Vec<_>>();
+        // Where nothing can be written, the proposal stays new.
+        let _ = self.library.keep_aside(&name, &kept.join(" "));
+        before
     }
 
     /// Returns a proposal from the catalogue.
@@ -169,11 +191,19 @@ fn problem(error: DeskError) -> Problem {
     }
 }
 
-/// Returns the name of the text that remembers the revision that the caller was shown last.
+/// Returns the name of the text that remembers the revision that the caller was shown last, at the terminal.
 pub(crate) fn shown(call: &CallContext, id: &str) -> String {
-    let whose = call.identity.as_ref().map(Identity::to_string);
-    let whose = whose.unwrap_or_default().replace([':', '/', '|'], "-");
-    format!("shown-{id}-{whose}")
+    format!("shown-{id}-{}", whose(call))
+}
+
+/// Returns the name of the text that remembers the last two revisions that the caller looked at, on the page.
+fn looked_at(call: &CallContext, id: &str) -> String {
+    format!("looked-at-{id}-{}", whose(call))
+}
+
+fn whose(call: &CallContext) -> String {
+    let identity = call.identity.as_ref().map(Identity::to_string);
+    identity.unwrap_or_default().replace([':', '/', '|'], "-")
 }
 
 fn time(text: &str) -> DateTime<Utc> {
@@ -304,8 +334,13 @@ impl Source for LibrarySource {
             stale: found.stale,
             new_note: found.proposed_version == 1,
         };
-        // Where nothing can be written, the proposal stays new.
-        let _ = self.library.keep_aside(&shown(&call, &found.id), &found.revision);
+        let before = self.look_at(&call, &found.id, &found.revision);
+        let earlier = before.map(|before| {
+            self.runtime
+                .block_on(self.desk()?.earlier(&call, &found.id, &before))
+                .map_err(problem)
+        });
+        let earlier = earlier.transpose()?.flatten();
         let document = found.document.as_ref();
         let part = |part: &desk::Part| Part {
             old: part.old.clone(),
@@ -336,7 +371,7 @@ impl Source for LibrarySource {
         });
         Ok(Proposal {
             shown: state_of(&found),
-            earlier: None,
+            earlier,
             revision: found.revision.clone(),
             over: found.over.clone(),
             note_id: found.note_id.clone(),
@@ -349,7 +384,6 @@ impl Source for LibrarySource {
             remarks: found.remarks.iter().map(remark).collect(),
             course: course.collect(),
             facts: vec![],
-            neighbours: [None, None],
             row,
         })
     }

@@ -25,7 +25,7 @@ use uuid::Uuid;
 use super::{
     caller,
     proposals::{self, Proposal},
-    review::{self, Decided, Decision},
+    review::{self, Decided, Decision, Review},
     shelf::Shelf,
 };
 
@@ -258,6 +258,12 @@ struct ShowRequest {
     id: String,
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+struct EarlierRequest {
+    id: String,
+    revision: String,
+}
+
 #[derive(Debug, Serialize)]
 struct DecideResponse {
     commit: String,
@@ -334,6 +340,27 @@ impl Desk {
             call,
             json!({ "id": id }),
             |desk, cx, request: ShowRequest| Box::pin(async move { desk.shown(cx, &request.id) }),
+        );
+        answered(answer).await
+    }
+
+    /// Returns the text of the note that an earlier revision of a proposal would have made; `None` if there was none.
+    ///
+    /// # Errors
+    /// If the library can't be read.
+    pub async fn earlier(
+        &self,
+        call: &CallContext,
+        id: &str,
+        revision: &str,
+    ) -> Result<Option<String>, DeskError> {
+        let answer = dispatch::read(
+            &SHOW,
+            self,
+            &*self.library,
+            call,
+            json!({ "id": id, "revision": revision }),
+            |desk, cx, request: EarlierRequest| Box::pin(async move { desk.was(cx, &request) }),
         );
         answered(answer).await
     }
@@ -449,6 +476,17 @@ impl Desk {
             history: review.instance.history.clone(),
             document,
         })
+    }
+
+    fn was(&self, cx: &ReadCx<'_>, request: &EarlierRequest) -> Result<Option<String>, ToolError> {
+        let id = self.chosen(&request.id)?;
+        let Some(earlier) = review::at_revision(cx, id, &request.revision)?.filter(Review::is_open) else {
+            return Ok(None);
+        };
+        self.shelf.follow_for(&[earlier.note_id])?;
+        Ok(Some(
+            review::parted(&self.shelf, cx, &earlier, caller(cx)?)?.after,
+        ))
     }
 
     /// Returns the id of the only proposal whose id begins with `text`.

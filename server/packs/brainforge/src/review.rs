@@ -648,17 +648,21 @@ fn unnamed(revision: &str) -> ToolError {
         .into()
 }
 
+/// Returns a proposal as it was in a revision, or in the one whose content id begins so; `None` if it never was.
+pub(super) fn at_revision(cx: &ReadCx<'_>, id: Uuid, revision: &str) -> Result<Option<Review>, Failure> {
+    let path = path_of(id);
+    let versions = cx.history(&path, Until::BEGINNING)?.versions.into_iter();
+    let mut contents = versions.filter_map(|version| version.content);
+    let Some(content) = contents.find(|content| content.starts_with(revision)) else {
+        return Ok(None);
+    };
+    Ok(Review::parse(&path, &cx.past_content(&path, &content)?))
+}
+
 /// Returns the refusal of a decision on an old revision, with the differences.
 fn overtaken(cx: &ReadCx<'_>, now: &Review, revision: &str, shown: &str) -> ToolError {
-    let path = now.path();
-    let before = || {
-        let versions = cx.history(&path, Until::BEGINNING).ok()?.versions.into_iter();
-        let id = versions
-            .filter_map(|version| version.content)
-            .find(|id| id.starts_with(shown))?;
-        Review::parse(&path, &cx.past_content(&path, &id).ok()?)
-    };
-    let changed = before().map(|before| now.differs_from(&before));
+    let before = at_revision(cx, now.id, shown).ok().flatten();
+    let changed = before.map(|before| now.differs_from(&before));
     let what = match &changed {
         Some(changed) if !changed.is_empty() => format!(" ({})", changed.join(", ")),
         _ => String::new(),

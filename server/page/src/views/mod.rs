@@ -14,7 +14,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::{
     BASE, Page,
-    assets::{SCRIPT, STYLE},
+    assets::{ICON, SCRIPT, STYLE},
     data::{Kind, May, Problem, Source},
     form::{Fields, escaped},
     reading::controls::visible,
@@ -257,6 +257,7 @@ fn head(title: &str) -> Markup {
             meta charset="utf-8";
             meta name="viewport" content="width=device-width, initial-scale=1";
             title { (visible_text(title)) " · Tabellion" }
+            link rel="icon" href={ (BASE) "/assets/" (ICON.name) };
             link rel="stylesheet" href={ (BASE) "/assets/" (STYLE.name) };
             script src={ (BASE) "/assets/" (SCRIPT.name) } defer {}
         }

@@ -16,6 +16,8 @@ use crate::{
 
 /// Proposals on a page.
 const LIMIT: usize = 100;
+/// Characters of a line that a remark quotes.
+const MAX_QUOTE: usize = 500;
 const LIST_KEYS: &[(&str, &str)] = &[("j", "next"), ("k", "previous"), ("o", "open")];
 const KEYS: &[(&str, &str)] = &[
     ("j", "next part"),
@@ -171,7 +173,7 @@ pub(crate) fn decide(cx: &Cx<'_>, id: &str) -> Result<Answer, Problem> {
         revision: text("revision").unwrap_or_default(),
         over: text("over"),
         parts: if is_part { taken } else { vec![] },
-        remarks: remarks(cx),
+        remarks: remarks(cx, id)?,
         key: text("key").unwrap_or_default(),
     };
     if is_part && cx.fields.get("sure").is_none() {
@@ -211,22 +213,32 @@ fn parts(cx: &Cx<'_>) -> (Vec<usize>, Vec<usize>) {
     (taken, left)
 }
 
-/// Returns the remarks that a form has: each with its side and line in its name, and the line's text beside it.
-fn remarks(cx: &Cx<'_>) -> Vec<Remark> {
+/// Returns the remarks that a form has, each with its side and line in its name, and with the text of the line.
+fn remarks(cx: &Cx<'_>, id: &str) -> Result<Vec<Remark>, Problem> {
     let all = cx
         .fields
         .beginning("remark-")
         .filter(|(_, text)| !text.trim().is_empty());
-    let remarks = all.filter_map(|(name, text)| {
-        let line = name.strip_prefix(['n', 'o'])?.parse().ok()?;
+    let all: Vec<_> = all.collect();
+    if all.is_empty() {
+        return Ok(vec![]);
+    }
+    let proposal = cx.source.proposal(&cx.visitor.person, id)?;
+    let remark = |(name, text): (&str, &str)| {
+        let line: usize = name.strip_prefix(['n', 'o'])?.parse().ok()?;
+        let old = name.starts_with('o');
+        let side = if old { &proposal.before } else { &proposal.after };
+        let quote = side
+            .as_deref()
+            .and_then(|side| side.lines().nth(line.checked_sub(1)?));
         Some(Remark {
-            old: name.starts_with('o'),
+            old,
             line,
-            quote: String::new(),
+            quote: quote.unwrap_or_default().chars().take(MAX_QUOTE).collect(),
             text: text.trim().to_owned(),
         })
-    });
-    remarks.collect()
+    };
+    Ok(all.into_iter().filter_map(remark).collect())
 }
 
 /// Shows what an approval in part would do.
@@ -302,12 +314,9 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
             a href={ (action) (query) } aria-current=[is_this.then_some("true")] { (name) }
         }
     };
-    let [previous, next] = &proposal.neighbours;
     let content = html! {
         p.path {
-            a href=(cx.url("review")) { "Proposals" } span.push {}
-            @if let Some(previous) = previous { a href=(cx.url(&format!("review/{previous}"))) rel="prev" { "Previous" } }
-            @if let Some(next) = next { a href=(cx.url(&format!("review/{next}"))) rel="next" { "Next" } }
+            a href=(cx.url("review")) { "Proposals" }
         }
         div.bar { h1 { (visible(&row.title)) } span.tag.is-new { (state(&row.state)) } " " (tags_of_shown(row)) }
         p.quiet.dots {
@@ -458,7 +467,7 @@ fn hunk_shown(
     let title = if parts[hunk.parts.start].front_matter {
         "Front matter".into()
     } else {
-        heading(&sides.new, hunk.new.start..hunk.new.end)
+        heading(&sides.new, parts[hunk.parts.start].new.start..hunk.new.end)
     };
     let numbers = if first == last {
         format!("part {first}")
@@ -486,6 +495,7 @@ fn hunk_shown(
                     }
                 }
             }
+            @if parts[hunk.parts.start].front_matter { p.small.quiet.set { "The approval sets " code { "version" } " and " code { "reviewed_by" } ", whatever is taken." } }
             p.goes-back { "The note stays here as it is. This part goes back to the agent, with your remarks." }
             @if sides.is_short { (table) }
             @else { details { summary { (line_counts(counts(&parts[hunk.parts.clone()]))) } (table) } }
