@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::{
     CatalogueError,
-    instances::{ContentHash, Instance, ParseInstance},
+    instance::{ContentHash, Instance, ParseInstance},
 };
 use crate::{
     Note, Problem,

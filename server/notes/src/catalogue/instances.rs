@@ -1,54 +1,16 @@
-//! Documents in `workflows/`, which are no notes: of each, the fields that the catalogue's owner reads from it. Beside them values that
-//! follow from a document and its history, until a commit changes the document.
+//! Documents in `workflows/`, which are no notes: of each, the fields that the catalogue's owner reads from it.
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::fmt::Write as _;
 
-use rusqlite::{
-    Connection, OptionalExtension as _, Row, TransactionBehavior, params, params_from_iter,
-    types::Value as Sql,
-};
+use rusqlite::{Connection, Row, params, params_from_iter, types::Value as Sql};
 use uuid::Uuid;
 
-use super::{Catalogue, Snapshot, follow::StatKey, read::blob};
+use super::{
+    follow::StatKey,
+    instance::{ContentHash, FoundInstance, Instance},
+    read::{Snapshot, blob},
+};
 use crate::CatalogueError;
-
-/// Content id of a document's bytes, as git computes it.
-pub type ContentHash = [u8; 20];
-
-/// Reads the fields of a document in `workflows/`; `None` if it is not that of an instance.
-pub type ParseInstance = fn(path: &str, bytes: &[u8]) -> Option<Instance>;
-
-/// An instance of a workflow.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instance {
-    /// Its id.
-    pub id: Uuid,
-    /// Id of its workflow.
-    pub workflow: String,
-    /// Its state.
-    pub state: String,
-    /// Whether it goes on.
-    pub is_open: bool,
-    /// When it was started (RFC 3339).
-    pub started_at: String,
-    /// The note that it is about.
-    pub note: Option<Uuid>,
-    /// Name of the agent that started it.
-    pub agent: Option<String>,
-    /// Further fields, in a form that [`ParseInstance`] chooses.
-    pub fields: String,
-}
-
-/// An instance in the catalogue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundInstance {
-    /// Path of its document.
-    pub path: String,
-    /// Content id of its document.
-    pub content: ContentHash,
-    /// The instance.
-    pub instance: Instance,
-}
 
 /// Which instances are meant: all conditions hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -134,18 +96,6 @@ impl Snapshot<'_> {
         let count: u32 = select.query_row(params_from_iter(values), |row| row.get(0))?;
         Ok(count as usize)
     }
-
-    /// Returns the value that was [kept](Catalogue::keep) of the document at `path`, if it still holds for this content.
-    ///
-    /// # Errors
-    /// As for [`Snapshot::get`].
-    pub fn value(&self, path: &str, content: &ContentHash) -> Result<Option<String>, CatalogueError> {
-        let sql = "SELECT value FROM value WHERE path = ? AND content = ?";
-        let mut select = self.0.prepare_cached(sql)?;
-        Ok(select
-            .query_row(params![path, content], |row| row.get(0))
-            .optional()?)
-    }
 }
 
 fn instance(row: &Row<'_>) -> rusqlite::Result<FoundInstance> {
@@ -167,65 +117,6 @@ fn instance(row: &Row<'_>) -> rusqlite::Result<FoundInstance> {
             fields: row.get(9)?,
         },
     })
-}
-
-impl Catalogue {
-    /// Forgets the values of documents that commits up to `head` have changed since the last call. `changed_since` returns the paths that
-    /// commits since that commit changed; `None` if it may be any.
-    ///
-    /// # Errors
-    /// If the catalogue can't be read or written.
-    pub fn go_to(
-        &self,
-        head: &str,
-        changed_since: impl FnOnce(&str) -> Option<HashSet<String>>,
-    ) -> Result<(), CatalogueError> {
-        let before = self.repaired(|| self.in_snapshot(head_of))?;
-        if before == head {
-            return Ok(());
-        }
-        let changed = changed_since(&before);
-        self.repaired(|| {
-            let mut writer = self.writer.lock();
-            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let is_same = head_of(&transaction)? == before;
-            match changed.as_ref().filter(|_| is_same) {
-                Some(paths) => {
-                    let mut delete = transaction.prepare_cached("DELETE FROM value WHERE path = ?")?;
-                    for path in paths {
-                        delete.execute([path])?;
-                    }
-                }
-                None => transaction.execute_batch("DELETE FROM value")?,
-            }
-            transaction.execute("UPDATE state SET head = ?", [head])?;
-            Ok(transaction.commit()?)
-        })
-    }
-
-    /// Keeps values of documents: path, content id, and value. Each follows from the document with this content and its history at the
-    /// commit `head`; if the catalogue has [gone to](Self::go_to) another commit, they are not kept.
-    ///
-    /// # Errors
-    /// If the catalogue can't be written.
-    pub fn keep(&self, head: &str, values: &[(String, ContentHash, String)]) -> Result<(), CatalogueError> {
-        self.repaired(|| {
-            let mut writer = self.writer.lock();
-            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            if head_of(&transaction)? == head {
-                let mut insert =
-                    transaction.prepare_cached("INSERT OR REPLACE INTO value VALUES (?, ?, ?)")?;
-                for (path, content, value) in values {
-                    insert.execute(params![path, content, value])?;
-                }
-            }
-            Ok(transaction.commit()?)
-        })
-    }
-}
-
-fn head_of(connection: &Connection) -> Result<String, CatalogueError> {
-    Ok(connection.query_row("SELECT head FROM state", [], |row| row.get(0))?)
 }
 
 /// Takes the document at `path` as it is now.

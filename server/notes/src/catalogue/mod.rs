@@ -8,16 +8,19 @@
 //! | `follow` | which files differ; reading them on several threads |
 //! | `write` | a transaction: rows, ids, sequence numbers |
 //! | `read` | entries, links and tags, in one snapshot |
-//! | `instances` | documents in `workflows/`; values that follow from documents and their history |
+//! | `instance`, `instances` | documents in `workflows/` |
+//! | `values` | what follows from documents and their history |
 //! | `source` | the catalogue as an index of words follows it |
 //! | `file`, `error` | the SQLite file |
 
 mod error;
 mod file;
 mod follow;
+mod instance;
 mod instances;
 mod read;
 mod source;
+mod values;
 mod write;
 
 use std::{
@@ -36,7 +39,8 @@ use tabellion_sqlite::{FileError, NOTES, Pool};
 pub use self::{
     error::CatalogueError,
     follow::{Files, Part, problems},
-    instances::{ContentHash, FoundInstance, Instance, InstanceFilter, ParseInstance},
+    instance::{ContentHash, FoundInstance, Instance, ParseInstance},
+    instances::InstanceFilter,
     read::{Entry, FoundLink, Selection, Snapshot},
 };
 use self::{

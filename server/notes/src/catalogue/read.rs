@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     follow::{Known, NANOS, Part},
-    instances::ContentHash,
+    instance::ContentHash,
 };
 use crate::{CatalogueError, Link, Metadata, Note, tag};
 

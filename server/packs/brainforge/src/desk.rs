@@ -23,8 +23,8 @@ use tabellion_runtime::{
 use uuid::Uuid;
 
 use super::{
-    caller,
-    proposals::{self, Proposal},
+    caller, fields,
+    instances::{self, Proposal},
     review::{self, Decided, Decision, Review},
     shelf::Shelf,
 };
@@ -242,7 +242,7 @@ impl From<Proposal> for Row {
             added: proposal.added,
             removed: proposal.removed,
             stale: proposal.is_stale,
-            revision: proposals::hex(&proposal.found.content),
+            revision: fields::hex(&proposal.found.content),
         }
     }
 }
@@ -431,9 +431,9 @@ impl Desk {
             agent: agent.clone(),
             state: state.clone(),
             is_open: state.is_none().then_some(true),
-            ..proposals::any()
+            ..fields::any()
         };
-        let (proposals, total) = proposals::list(&self.shelf, cx, &filter, offset, limit)?;
+        let (proposals, total) = instances::proposals(&self.shelf, cx, &filter, offset, limit)?;
         let rows = proposals.into_iter().map(Row::from).collect();
         Ok(Listed { rows, total })
     }
@@ -493,7 +493,7 @@ impl Desk {
     fn chosen(&self, text: &str) -> Result<Uuid, ToolError> {
         let filter = InstanceFilter {
             id: Some(text.to_owned()),
-            ..proposals::any()
+            ..fields::any()
         };
         match &self.shelf.instances(&filter, 2)?[..] {
             [found] => Ok(found.instance.id),

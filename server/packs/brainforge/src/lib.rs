@@ -9,9 +9,9 @@
 //! | `draft` | what a request says of a note, checked |
 //! | `versions` | numbers of versions, from git's history |
 //! | `review` | what waits, as documents, and decisions on it |
-//! | `proposals` | what lists show of proposals, from the catalogue |
 //! | `desk` | the same, for people at the terminal |
 //! | `requested` | instances of workflows that a request starts, as documents |
+//! | `fields` | what the catalogue has of each instance |
 //! | `instances` | instances of all workflows: listed, shown, started, and their tasks completed |
 //! | `moments` | times and ids that a repeated call has again |
 //! | `changes` | creating, updating and linking notes |
@@ -30,11 +30,11 @@ pub mod desk;
 mod downloads;
 mod draft;
 mod exports;
+mod fields;
 mod instances;
 mod moments;
 mod offers;
 mod parts;
-mod proposals;
 mod requested;
 mod review;
 mod rounds;

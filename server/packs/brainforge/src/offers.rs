@@ -9,8 +9,8 @@ use tabellion_notes::{Entry, FoundLink, Note, Problem, Selection};
 use tabellion_runtime::{Failure, FailureKind, ReadCx};
 
 use super::{
-    OWNER, PROBLEMS, count, invalid, is_owner, moment, not_found, number, parse_id, proposals, shelf::Shelf,
-    versions,
+    OWNER, PROBLEMS, count, fields, instances, invalid, is_owner, moment, not_found, number, parse_id,
+    shelf::Shelf, versions,
 };
 
 /// Number of notes on a page of the index.
@@ -62,7 +62,7 @@ pub(super) fn ids(shelf: &Shelf, value: &str) -> Result<Vec<String>, ToolError> 
 }
 
 pub(super) fn waiting(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<WaitingResource, ToolError> {
-    let (waiting, _) = proposals::list(shelf, cx, &proposals::open(), 0, usize::MAX)?;
+    let (waiting, _) = instances::proposals(shelf, cx, &fields::open(), 0, usize::MAX)?;
     let mut instances = vec![];
     for proposal in waiting {
         let instance = proposal.found.instance;

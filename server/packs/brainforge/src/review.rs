@@ -19,10 +19,9 @@ use tabellion_runtime::{
 use uuid::Uuid;
 
 use super::{
-    invalid,
+    fields, invalid,
     moments::digest,
     parts::Parted,
-    proposals,
     shelf::Shelf,
     versions::{self, REASON},
 };
@@ -302,7 +301,7 @@ pub(super) fn read(cx: &ReadCx<'_>, id: Uuid) -> Result<(Review, String), ToolEr
 pub(super) fn of_note(shelf: &Shelf, cx: &ReadCx<'_>, note_id: Uuid) -> Result<Vec<Review>, Failure> {
     let of_note = InstanceFilter {
         note: Some(note_id),
-        ..proposals::any()
+        ..fields::any()
     };
     let all = shelf.instances(&of_note, usize::MAX)?;
     let found = all.iter().map(|found| find(cx, found.instance.id));

@@ -20,7 +20,13 @@ use tabellion_retrieval::{Nearness, TextKey};
 use tabellion_runtime::{Failure, FailureKind};
 use uuid::Uuid;
 
-use super::{downloads, exports::LIFETIME, instances::Kept, proposals, review::FOLDER, rounds::Rounds};
+use super::{
+    downloads,
+    exports::LIFETIME,
+    instances::{self, Kept},
+    review::FOLDER,
+    rounds::Rounds,
+};
 use tabellion_pack::failures;
 
 /// Folder of what is derived from a library's notes, and names of the files there.
@@ -79,7 +85,7 @@ impl Shelf {
             return Ok(opened);
         }
         let catalogue =
-            Catalogue::open(&self.folder.join(CATALOGUE), proposals::parse).map_err(of_catalogue)?;
+            Catalogue::open(&self.folder.join(CATALOGUE), instances::parse).map_err(of_catalogue)?;
         let index = NoteIndex::open(&self.folder.join(INDEX)).map_err(|error| io(error.to_string()))?;
         Ok(self.opened.get_or_init(|| (catalogue, index)))
     }
@@ -196,12 +202,17 @@ impl Shelf {
 
     /// Brings the catalogue up to the files, and its values up to HEAD, which it returns.
     pub(super) fn follow_history(&self) -> Result<String, Failure> {
-        let head = proposals::head(&self.library)?;
+        let head = self.head()?;
         self.follow()?;
         let (catalogue, _) = self.opened()?;
         let changed_since = |before: &str| self.library.changed_since(before, &head).ok().flatten();
         catalogue.go_to(&head, changed_since).map_err(of_catalogue)?;
         Ok(head)
+    }
+
+    /// Returns HEAD's commit; an empty text before the first one.
+    pub(super) fn head(&self) -> Result<String, Failure> {
+        Ok(self.library.head()?.unwrap_or_default())
     }
 
     /// Reads one state of the catalogue as it is.
