@@ -264,6 +264,11 @@ struct EarlierRequest {
     revision: String,
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+struct EarlierResponse {
+    text: Option<String>,
+}
+
 #[derive(Debug, Serialize)]
 struct DecideResponse {
     commit: String,
@@ -362,7 +367,8 @@ impl Desk {
             json!({ "id": id, "revision": revision }),
             |desk, cx, request: EarlierRequest| Box::pin(async move { desk.was(cx, &request) }),
         );
-        answered(answer).await
+        let response: EarlierResponse = answered(answer).await?;
+        Ok(response.text)
     }
 
     /// Returns what a decision would make. Nothing is changed.
@@ -478,15 +484,16 @@ impl Desk {
         })
     }
 
-    fn was(&self, cx: &ReadCx<'_>, request: &EarlierRequest) -> Result<Option<String>, ToolError> {
+    fn was(&self, cx: &ReadCx<'_>, request: &EarlierRequest) -> Result<EarlierResponse, ToolError> {
         let id = self.chosen(&request.id)?;
         let Some(earlier) = review::at_revision(cx, id, &request.revision)?.filter(Review::is_open) else {
-            return Ok(None);
+            return Ok(EarlierResponse { text: None });
         };
         self.shelf.follow_for(&[earlier.note_id])?;
-        Ok(Some(
-            review::parted(&self.shelf, cx, &earlier, caller(cx)?)?.after,
-        ))
+        let parted = review::parted(&self.shelf, cx, &earlier, caller(cx)?)?;
+        Ok(EarlierResponse {
+            text: Some(parted.after),
+        })
     }
 
     /// Returns the id of the only proposal whose id begins with `text`.

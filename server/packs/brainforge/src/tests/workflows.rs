@@ -467,7 +467,7 @@ fn what_moved_is_not_decided_on_and_parts_are_parts() {
         ("approve", &[1], nothing, "parts"),
     ] {
         let (bench, id) = with_a_change();
-        let (decide, _) = on_shown(&bench, &id, on, parts);
+        let (decide, waiting) = on_shown(&bench, &id, on, parts);
         meanwhile(&bench);
         let before = (bench.files(), bench.commits());
         let refused = run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap_err();
@@ -475,6 +475,15 @@ fn what_moved_is_not_decided_on_and_parts_are_parts() {
         let previewed = run(bench.desk.preview(&By::Reviewer.context(), &decide)).unwrap_err();
         assert_eq!(previewed.to_string(), refused.to_string());
         assert_eq!((bench.files(), bench.commits()), before, "{on} {parts:?}");
+        let earlier = run(bench
+            .desk
+            .earlier(&By::Reviewer.context(), &id, &waiting.revision))
+        .unwrap();
+        assert_eq!(
+            earlier.map(|text| text.ends_with(NEW)),
+            Some(true),
+            "what was shown is still known"
+        );
     }
 }
 
