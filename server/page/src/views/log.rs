@@ -97,7 +97,7 @@ fn listed(cx: &Cx<'_>, entry: &Entry) -> Markup {
                     }
                 }
                 p.meta {
-                    @if let Some(path) = entry.paths.first() { span { a href=(cx.note(path)) { (visible(path)) } } }
+                    @if let Some(path) = entry.paths.first() { span { (document(cx, path)) } }
                     @if entry.paths.len() > 1 { span { "and " (entry.paths.len() - 1) " more" } }
                     @if let Some(client) = &entry.client { span { (visible(client)) } }
                     @if let Some(caller) = &entry.caller { span { (visible(caller)) } }
@@ -106,6 +106,17 @@ fn listed(cx: &Cx<'_>, entry: &Entry) -> Markup {
             div.end { a data-undo href={ (place) "#undo" } aria-label={ "Undo: " (short(&entry.commit)) } { "Undo…" } }
             div.end.quiet.num { time datetime=(entry.time.to_rfc3339()) title="UTC" { (entry.time.format("%H:%M")) } }
         }
+    }
+}
+
+/// Links a document, or the proposal that it is.
+fn document(cx: &Cx<'_>, path: &str) -> Markup {
+    let name = path
+        .strip_prefix("workflows/")
+        .and_then(|name| name.strip_suffix(".md"));
+    match name.filter(|_| cx.source.pages().review) {
+        Some(id) => html! { a href=(cx.url(&format!("review/{}", escaped(id)))) { "the proposal" } },
+        None => html! { a href=(cx.note(path)) { (visible(path)) } },
     }
 }
 

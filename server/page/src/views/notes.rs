@@ -61,7 +61,7 @@ pub(crate) fn search(cx: &Cx<'_>) -> Result<Answer, Problem> {
                 p.quiet { (super::counted(hits.len(), "line")) " with " q { (visible(query)) } }
                 @if hits.is_empty() { div.card.after { p { "No document has that text. The search is for the exact letters, in lower or upper case." } } }
                 ol.rows { @for hit in hits {
-                    li data-stop { div { h3 { a href=(cx.note(&hit.path)) { (visible(&hit.path)) } } p dir="auto" { (visible(&hit.text)) } }
+                    li data-stop { div { h2 { a href=(cx.note(&hit.path)) { (visible(&hit.path)) } } p dir="auto" { (visible(&hit.text)) } }
                         div.end.quiet.num { "line " (hit.line) } }
                 } }
             }
