@@ -133,14 +133,6 @@ impl LibrarySource {
         Ok((call, found.map_err(problem)?))
     }
 
-    fn count(&self, call: &CallContext, state: &str) -> Result<usize, Problem> {
-        let filter = desk::Filter {
-            state: Some(state.into()),
-            ..desk::Filter::default()
-        };
-        Ok(self.listed(call, &filter, 0, 0)?.total)
-    }
-
     fn listed(
         &self,
         call: &CallContext,
@@ -278,7 +270,8 @@ impl Source for LibrarySource {
 
     fn waiting(&self, who: &Person) -> Result<usize, Problem> {
         let call = self.call(who, Desk::contract())?;
-        self.count(&call, WAITING)
+        let listed = self.listed(&call, &desk::Filter::default(), 0, 0)?;
+        Ok(listed.states.get(WAITING).copied().unwrap_or_default())
     }
 
     fn proposals(&self, who: &Person, filter: &ListFilter) -> Result<Proposals, Problem> {
@@ -308,10 +301,8 @@ impl Source for LibrarySource {
             stale: row.stale,
             new_note: row.proposed_version == 1,
         };
-        let mut counts = [0; 4];
-        for (count, state) in counts.iter_mut().zip([WAITING, WITH_AGENTS, APPROVED, REJECTED]) {
-            *count = self.count(&call, state)?;
-        }
+        let count = |state| listed.states.get(state).copied().unwrap_or_default();
+        let counts = [WAITING, WITH_AGENTS, APPROVED, REJECTED].map(count);
         Ok(Proposals {
             rows: listed.rows.into_iter().map(row).collect(),
             total: listed.total,

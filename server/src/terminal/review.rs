@@ -26,7 +26,7 @@ pub(crate) fn list(folder: &Path, limit: usize, output: Output) -> Result<(), Te
     let desk = Desk::new(open(folder)?, None);
     let part = desk::Page { offset: 0, limit };
     let listed = serve::runtime()?.block_on(desk.list(&call()?, &Filter::default(), part));
-    let Listed { rows, total } = listed.map_err(|error| refusal(&error))?;
+    let Listed { rows, total, .. } = listed.map_err(|error| refusal(&error))?;
     if output.json {
         return Ok(page::json(&json!({ "waiting": rows, "total": total }))?);
     }

@@ -3,12 +3,12 @@
 //! Both are tools that no client sees: the runtime dispatches them like every other, so that a decision is one transaction, one commit and
 //! one entry.
 
-use std::{future::Future, sync::Arc};
+use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tabellion_contracts::brainforge::{CONTRACT, ToolError};
+use tabellion_contracts::brainforge::{CONTRACT, ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_library::Library;
 use tabellion_meaning::Installed;
 use tabellion_notes::InstanceFilter;
@@ -223,6 +223,8 @@ pub struct Listed {
     pub rows: Vec<Row>,
     /// Number of proposals that the filter admits.
     pub total: usize,
+    /// Numbers of proposals by state, whatever state the filter wants.
+    pub states: BTreeMap<String, usize>,
 }
 
 impl From<Proposal> for Row {
@@ -429,6 +431,7 @@ impl Desk {
                 return Ok(Listed {
                     rows: vec![],
                     total: 0,
+                    states: BTreeMap::new(),
                 });
             }
         };
@@ -441,7 +444,19 @@ impl Desk {
         };
         let (proposals, total) = instances::proposals(&self.shelf, cx, &filter, offset, limit)?;
         let rows = proposals.into_iter().map(Row::from).collect();
-        Ok(Listed { rows, total })
+        let states = WORKFLOW_AGENT_NOTE_REVIEW.states.iter().map(|state| state.name);
+        let states = self.shelf.snapshot(|notes| {
+            let count = |state: &str| {
+                let filter = InstanceFilter {
+                    state: Some(state.to_owned()),
+                    is_open: None,
+                    ..filter.clone()
+                };
+                Ok((state.to_owned(), notes.count_instances(&filter)?))
+            };
+            states.map(count).collect()
+        })?;
+        Ok(Listed { rows, total, states })
     }
 
     fn shown(&self, cx: &ReadCx<'_>, id: &str) -> Result<Waiting, ToolError> {

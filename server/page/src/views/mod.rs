@@ -60,6 +60,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) watches: Option<String>,
     /// The page whose drafts are done.
     pub(crate) done: Option<String>,
+    /// Number of proposals that wait, if it is known.
+    pub(crate) waiting: Option<usize>,
     /// Its keys: key and what it does.
     pub(crate) keys: &'a [(&'a str, &'a str)],
 }
@@ -128,10 +130,9 @@ impl Cx<'_> {
     /// Returns a whole page.
     pub(crate) fn framed(&self, frame: &Frame<'_>, content: &Markup) -> Markup {
         let pages = self.source.pages();
-        let waiting = if pages.review {
-            self.source.waiting(&self.visitor.person).unwrap_or_default()
-        } else {
-            0
+        let waiting = match frame.waiting {
+            None if pages.review => self.source.waiting(&self.visitor.person).unwrap_or_default(),
+            known => known.unwrap_or_default(),
         };
         let entry = |path: &str, name: &str, count: usize| {
             html! {

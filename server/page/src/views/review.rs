@@ -90,6 +90,7 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
             entry: "review",
             watches: Some(String::new()),
             done: done.map(|id| cx.url(&format!("review/{id}"))),
+            waiting: Some(waiting),
             keys: LIST_KEYS,
         },
         &content,
@@ -372,8 +373,8 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
             title: &row.title,
             entry: "review",
             watches: Some(watches),
-            done: None,
             keys: KEYS,
+            ..Frame::default()
         },
         &content,
     )
