@@ -26,6 +26,7 @@ mod long_history;
 mod names;
 mod operations;
 mod options;
+mod page;
 mod rest;
 mod review;
 mod rows;
