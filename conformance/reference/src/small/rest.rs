@@ -332,7 +332,7 @@ impl Server<'_> {
             "tool": tool,
             "status": "success",
             "result": result["structuredContent"],
-            "constitutional_compliance": result["_meta"]["tabellion/gates"],
+            bulletin::CONTRACT.gate_members.verdict: result["_meta"]["tabellion/gates"],
             "execution_time_ms": milliseconds,
             "created_at": begun,
             "completed_at": now(),
