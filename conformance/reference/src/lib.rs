@@ -35,12 +35,14 @@ pub mod mutant;
 mod path;
 mod preview;
 pub mod small;
+mod subject;
 mod tools;
 mod wire;
 
 use std::{error::Error, fmt::Display, io, net::SocketAddr, path::Path};
 
-pub use correct_server::{CorrectServer, over_http};
+pub use correct_server::CorrectServer;
+pub use subject::over_http;
 use tabellion_runtime::{Failure, FailureKind};
 
 /// Serves the library at `root` with the reference: over standard input and output until the input ends, or over HTTP

@@ -6,45 +6,12 @@
 mod behaviour;
 mod messages;
 mod start;
+mod zoo;
 
 use std::sync::OnceLock;
 
-use crate::correct_server::CorrectServer;
-
-pub use zoo::{HTTP_ZOO, Mutant, REST_ZOO};
+pub use zoo::{HTTP_ZOO, Mutant, REST_ZOO, Specimen};
 pub(super) use {behaviour::*, messages::*, start::*};
-
-/// Declares [`Mutant`], and lists of specimens, each of the mutants of one correct server.
-macro_rules! mutants {
-    (@origin) => { None };
-    (@origin $origin:literal) => { Some($origin) };
-    ($(
-        $(#[$attribute:meta])*
-        $visibility:vis $list:ident: $server:ident {$(
-            $mutant:ident $name:literal: $breaks:literal $(imitates $origin:literal)? fails $checks:expr;
-        )+}
-    )+) => {
-        /// A defect.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Mutant {
-            $($(#[doc = $breaks] $mutant,)+)+
-        }
-
-        $(
-            $(#[$attribute])*
-            $visibility const $list: &[Specimen] = &[$(Specimen {
-                mutant: Mutant::$mutant,
-                name: $name,
-                server: CorrectServer::$server,
-                breaks: $breaks,
-                imitates: mutants!(@origin $($origin)?),
-                detected_by: &$checks,
-            },)+];
-        )+
-    };
-}
-
-mod zoo;
 
 /// Mutants of other lists whose defect is visible over HTTP, and the HTTP checks that detect it.
 pub const ALSO_OVER_HTTP: &[(&str, &[&str])] = &[
@@ -52,23 +19,6 @@ pub const ALSO_OVER_HTTP: &[(&str, &[&str])] = &[
     ("loses-racing-edit", &["http/edits-at-once"]),
     ("does-nothing", &["mutation/one-commit"]),
 ];
-
-/// A mutant and its description.
-#[derive(Debug)]
-pub struct Specimen {
-    /// The mutant.
-    pub mutant: Mutant,
-    /// Name on the command line.
-    pub name: &'static str,
-    /// Correct server that the mutant derives from.
-    pub server: CorrectServer,
-    /// Defect, in words.
-    pub breaks: &'static str,
-    /// Origin of the defect in real servers, if known.
-    pub imitates: Option<&'static str>,
-    /// Checks that must fail.
-    pub detected_by: &'static [&'static str],
-}
 
 impl Specimen {
     /// Returns the specimen of this name.

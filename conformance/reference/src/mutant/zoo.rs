@@ -1,8 +1,54 @@
 //! All mutants: a row for each, with its name on the command line, its defect, the origin of the defect in real servers if known,
 //! and the checks that must fail.
 
-use super::Specimen;
 use crate::correct_server::CorrectServer;
+
+/// A mutant and its description.
+#[derive(Debug)]
+pub struct Specimen {
+    /// The mutant.
+    pub mutant: Mutant,
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Correct server that the mutant derives from.
+    pub server: CorrectServer,
+    /// Defect, in words.
+    pub breaks: &'static str,
+    /// Origin of the defect in real servers, if known.
+    pub imitates: Option<&'static str>,
+    /// Checks that must fail.
+    pub detected_by: &'static [&'static str],
+}
+
+/// Declares [`Mutant`], and lists of specimens, each of the mutants of one correct server.
+macro_rules! mutants {
+    (@origin) => { None };
+    (@origin $origin:literal) => { Some($origin) };
+    ($(
+        $(#[$attribute:meta])*
+        $visibility:vis $list:ident: $server:ident {$(
+            $mutant:ident $name:literal: $breaks:literal $(imitates $origin:literal)? fails $checks:expr;
+        )+}
+    )+) => {
+        /// A defect.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Mutant {
+            $($(#[doc = $breaks] $mutant,)+)+
+        }
+
+        $(
+            $(#[$attribute])*
+            $visibility const $list: &[Specimen] = &[$(Specimen {
+                mutant: Mutant::$mutant,
+                name: $name,
+                server: CorrectServer::$server,
+                breaks: $breaks,
+                imitates: mutants!(@origin $($origin)?),
+                detected_by: &$checks,
+            },)+];
+        )+
+    };
+}
 
 mutants! {
     /// Mutants of the reference, over either transport.
