@@ -24,6 +24,7 @@
 
 mod change;
 mod correct_server;
+mod failure;
 mod folder;
 mod git;
 mod http;
@@ -35,13 +36,15 @@ pub mod mutant;
 mod path;
 mod preview;
 pub mod small;
+mod subject;
 mod tools;
 mod wire;
 
-use std::{error::Error, fmt::Display, io, net::SocketAddr, path::Path};
+use std::{error::Error, io, net::SocketAddr, path::Path};
 
-pub use correct_server::{CorrectServer, over_http};
-use tabellion_runtime::{Failure, FailureKind};
+pub use correct_server::CorrectServer;
+use failure::failed;
+pub use subject::over_http;
 
 /// Serves the library at `root` with the reference: over standard input and output until the input ends, or over HTTP
 /// at this address.
@@ -59,9 +62,4 @@ pub fn serve(root: &Path, http: Option<SocketAddr>) -> Result<(), Box<dyn Error>
     rustix::process::set_parent_process_death_signal(signal)?;
     wire::serve(&library, io::stdin().lock(), io::stdout().lock())?;
     Ok(())
-}
-
-/// Returns a function that turns a system error into a failure to do `doing`.
-fn failed<E: Display>(doing: &'static str) -> impl Fn(E) -> Failure {
-    move |error| Failure::new(FailureKind::Io, format!("can't {doing}: {error}"))
 }

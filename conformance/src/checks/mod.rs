@@ -38,53 +38,126 @@ mod undo;
 mod wire;
 
 use rest::calls;
-use tabellion_runtime::{ContractSpec, Guarantee, ToolSpec, spec::FieldType};
+use tabellion_runtime::{ContractSpec, Guarantee, spec::FieldType};
 
 use crate::{
     check::{Check, Severity},
     contracts::{self, CONTRACTS, OF_ROWS},
 };
 
-/// The families of checks, in the order in which they run.
-pub const FAMILIES: &[&[Check]] = &[
-    wire::CHECKS,
-    http::CHECKS,
-    schema::CHECKS,
-    operations::CHECKS,
-    paths::CHECKS,
-    pure::CHECKS,
-    preview::CHECKS,
-    mutation::CHECKS,
-    bytes::CHECKS,
-    atomic::CHECKS,
-    concurrent::CHECKS,
-    append::CHECKS,
-    approval::CHECKS,
-    policy::CHECKS,
-    outline::CHECKS,
-    undo::CHECKS,
-    model::CHECKS,
-    rows::CHECKS,
-    orgs::CHECKS,
-    secrets::CHECKS,
-    provenance::CHECKS,
-    modes::CHECKS,
-    errors::CHECKS,
-    auth::CHECKS,
-    gates::CHECKS,
-    notes::REVIEW,
-    notes::VERSIONS,
-    notes::LINKS,
-    notes::SEARCH,
-    notes::EXPORT,
-    rest::CHECKS,
-    rest::calls::CHECKS,
-    memory::CHECKS,
-    code::INDEX,
-    code::SEARCH,
-    code::VCS,
-    code::VALIDATE,
-    budget::CHECKS,
+/// A family of checks, and the contracts that it judges.
+struct Family {
+    /// Checks, whose ids begin with the family's name.
+    checks: &'static [Check],
+    /// Returns true if the checks can say anything about what the contract's store keeps: documents and their history, or rows.
+    fits: fn(&ContractSpec) -> bool,
+    /// Returns true if keys of the contract's tools require what the checks test, whatever the contract guarantees.
+    is_declared: fn(&ContractSpec) -> bool,
+    /// Whether it is about what exists over HTTP alone.
+    is_over_http: bool,
+}
+
+impl Family {
+    /// Returns a family for contracts that `fits` accepts, if one of their guarantees names a check.
+    const fn new(checks: &'static [Check], fits: fn(&ContractSpec) -> bool) -> Self {
+        Self {
+            checks,
+            fits,
+            is_declared: |_| false,
+            is_over_http: false,
+        }
+    }
+
+    /// Adds contracts that declare what the checks test.
+    const fn or_declared(self, is_declared: fn(&ContractSpec) -> bool) -> Self {
+        Self { is_declared, ..self }
+    }
+
+    /// Adds all contracts that fit, whatever they guarantee.
+    const fn always(self) -> Self {
+        self.or_declared(|_| true)
+    }
+
+    const fn over_http(self) -> Self {
+        Self {
+            is_over_http: true,
+            ..self
+        }
+    }
+}
+
+const fn any(_: &ContractSpec) -> bool {
+    true
+}
+
+const fn has_documents(contract: &ContractSpec) -> bool {
+    contract.rows.is_none()
+}
+
+const fn has_rows(contract: &ContractSpec) -> bool {
+    contract.rows.is_some()
+}
+
+/// The families, in the order in which they run.
+const FAMILIES: &[Family] = &[
+    Family::new(wire::CHECKS, any).always(),
+    Family::new(http::CHECKS, any).always().over_http(),
+    Family::new(schema::CHECKS, any).always(),
+    Family::new(operations::CHECKS, any)
+        .or_declared(|contract| contract.tools.iter().any(|tool| tool.operations.is_some())),
+    Family::new(paths::CHECKS, has_documents),
+    Family::new(pure::CHECKS, any).always(),
+    Family::new(preview::CHECKS, has_documents).or_declared(|contract| !contract.previews.is_empty()),
+    Family::new(mutation::CHECKS, has_documents),
+    Family::new(bytes::CHECKS, has_documents)
+        .or_declared(|contract| contract.operations().any(|tool| !tool.effects.is_empty())),
+    Family::new(atomic::CHECKS, has_documents),
+    Family::new(concurrent::CHECKS, has_documents),
+    Family::new(append::CHECKS, has_documents),
+    Family::new(approval::CHECKS, has_documents)
+        .or_declared(|contract| contract.operations().any(|tool| tool.approval.is_some())),
+    Family::new(policy::CHECKS, has_documents)
+        .or_declared(|contract| contract.operations().any(|tool| tool.paths.is_some())),
+    Family::new(outline::CHECKS, has_documents),
+    Family::new(undo::CHECKS, has_documents),
+    Family::new(model::CHECKS, has_documents),
+    Family::new(rows::CHECKS, has_rows).always(),
+    Family::new(orgs::CHECKS, has_rows)
+        .or_declared(|contract| contract.rows.is_some_and(|rows| rows.org.is_some())),
+    Family::new(secrets::CHECKS, has_rows).or_declared(|contract| {
+        contract.rows.is_some_and(|rows| {
+            let mut fields = rows.entities.iter().flat_map(|entity| entity.fields);
+            fields.any(|field| matches!(field.kind, FieldType::Secret { .. }))
+        })
+    }),
+    Family::new(provenance::CHECKS, |contract| contract.provenance.is_some()).always(),
+    Family::new(modes::CHECKS, |contract| contract.modes.is_some()).always(),
+    Family::new(errors::CHECKS, any),
+    Family::new(auth::CHECKS, |contract| contract.auth.is_some()).always(),
+    Family::new(gates::CHECKS, |contract| !contract.gates.is_empty()).always(),
+    Family::new(notes::REVIEW, notes::is_of).always(),
+    Family::new(notes::VERSIONS, notes::is_of).always(),
+    Family::new(notes::LINKS, notes::is_of).always(),
+    Family::new(notes::SEARCH, notes::is_of).always(),
+    Family::new(notes::EXPORT, notes::is_of).always(),
+    Family::new(rest::CHECKS, |contract| !contract.rest.is_empty())
+        .always()
+        .over_http(),
+    Family::new(calls::AUDIT, calls::has_executions)
+        .always()
+        .over_http(),
+    Family::new(calls::LIMITS, calls::has_sessions)
+        .always()
+        .over_http(),
+    Family::new(calls::SESSIONS, calls::has_sessions)
+        .always()
+        .over_http(),
+    Family::new(memory::CHECKS, memory::is_of).always(),
+    Family::new(code::INDEX, |contract| code::is_of(contract, "index")).always(),
+    Family::new(code::SEARCH, |contract| code::is_of(contract, "search")).always(),
+    Family::new(code::VCS, |contract| code::is_of(contract, "vcs")).always(),
+    Family::new(code::VALIDATE, |contract| code::is_of(contract, "validate")).always(),
+    Family::new(budget::CHECKS, any),
 ];
 
 /// The checks of the smoke profile, the most telling first.
@@ -171,63 +244,34 @@ pub const SMOKE: &[&str] = &[
 
 /// Returns all checks, in the order in which they run.
 pub fn all() -> impl Iterator<Item = &'static Check> {
-    FAMILIES.iter().copied().flatten()
+    with_families().map(|(_, check)| check)
 }
 
 /// Returns the checks for a contract: those of its guarantees, those of no guarantee, and, if it is not one of the suite's own,
 /// those of what its tools declare.
 pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
-    all()
-        .filter(move |check| fits(check, contract))
-        .filter(move |check| {
+    fitting(contract)
+        .filter(move |(family, check)| {
             check.guarantees.is_empty()
                 || judged(check, contract).next().is_some()
-                || (!contracts::is_own(contract) && is_declared(check, contract))
+                || (!contracts::is_own(contract) && (family.is_declared)(contract))
         })
+        .map(|(_, check)| check)
 }
 
-/// Returns true if a check can say anything about what the contract's store keeps: documents and their history, or rows.
-fn fits(check: &Check, contract: &ContractSpec) -> bool {
-    match check.family() {
-        "rows" | "orgs" | "secrets" => contract.rows.is_some(),
-        "provenance" => contract.provenance.is_some(),
-        "modes" => contract.modes.is_some(),
-        "auth" => contract.auth.is_some(),
-        "gates" => !contract.gates.is_empty(),
-        rest::FAMILY => !contract.rest.is_empty(),
-        family if calls::is_family(family) => calls::is_of(contract, family),
-        memory::FAMILY => memory::is_of(contract),
-        family if code::is_family(family) => code::is_of(contract, family),
-        family if notes::is_family(family) => notes::is_of(contract),
-        "wire" | "http" | "schema" | "operations" | "pure" | "errors" | "budget" => true,
-        _ => contract.rows.is_none(),
-    }
+fn with_families() -> impl Iterator<Item = (&'static Family, &'static Check)> {
+    FAMILIES
+        .iter()
+        .flat_map(|family| family.checks.iter().map(move |check| (family, check)))
 }
 
-/// Returns true if keys of the contract's tools require what the check tests, whatever the contract guarantees.
-fn is_declared(check: &Check, contract: &ContractSpec) -> bool {
-    let any = |has: fn(&ToolSpec) -> bool| contract.operations().any(has);
-    match check.family() {
-        "wire" | "http" | "schema" | "pure" => true,
-        "operations" => contract.tools.iter().any(|tool| tool.operations.is_some()),
-        "rows" | "provenance" | "modes" | "auth" | "gates" | rest::FAMILY | memory::FAMILY => true,
-        family if code::is_family(family) || notes::is_family(family) || calls::is_family(family) => true,
-        "orgs" => contract.rows.is_some_and(|rows| rows.org.is_some()),
-        "secrets" => contract.rows.is_some_and(|rows| {
-            let mut fields = rows.entities.iter().flat_map(|entity| entity.fields);
-            fields.any(|field| matches!(field.kind, FieldType::Secret { .. }))
-        }),
-        "preview" => !contract.previews.is_empty(),
-        "bytes" => any(|tool| !tool.effects.is_empty()),
-        "approval" => any(|tool| tool.approval.is_some()),
-        "policy" => any(|tool| tool.paths.is_some()),
-        _ => false,
-    }
+fn fitting(contract: &ContractSpec) -> impl Iterator<Item = (&'static Family, &'static Check)> {
+    with_families().filter(move |(family, _)| (family.fits)(contract))
 }
 
 /// Returns true if a check is about what exists over HTTP alone.
 pub(crate) fn is_over_http(check: &Check) -> bool {
-    matches!(check.family(), http::FAMILY | rest::FAMILY) || calls::is_family(check.family())
+    with_families().any(|(family, it)| family.is_over_http && it.id == check.id)
 }
 
 /// Returns what a contract declares or promises that no check judges, for people; each is a noun phrase.
@@ -241,10 +285,8 @@ pub fn not_judged(contract: &'static ContractSpec) -> Vec<String> {
             tool.label()
         )
     });
-    let is_judged = |id: &str| {
-        let mut fitting = all().filter(|check| fits(check, contract));
-        fitting.any(|check| judged(check, contract).any(|it| it.id == id))
-    };
+    let is_judged =
+        |id: &str| fitting(contract).any(|(_, check)| judged(check, contract).any(|it| it.id == id));
     let promises = contract
         .guarantees
         .iter()
@@ -309,8 +351,8 @@ const fn is_checked(guarantee: &str) -> bool {
     let mut family = 0;
     while family < FAMILIES.len() {
         let mut check = 0;
-        while check < FAMILIES[family].len() {
-            let it = &FAMILIES[family][check];
+        while check < FAMILIES[family].checks.len() {
+            let it = &FAMILIES[family].checks[check];
             let mut index = 0;
             while index < it.guarantees.len() {
                 if matches!(it.severity, Severity::Must) && is_same(it.guarantees[index], guarantee) {
@@ -338,6 +380,8 @@ const fn is_same(one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+
+    use tabellion_runtime::ToolSpec;
 
     use super::*;
 
@@ -472,6 +516,12 @@ mod tests {
     fn ids_are_unique_and_begin_with_a_family() {
         let ids: HashSet<_> = all().map(|check| check.id).collect();
         assert_eq!(ids.len(), all().count());
+        let names = FAMILIES.iter().map(|family| {
+            let names: HashSet<_> = family.checks.iter().map(Check::family).collect();
+            assert_eq!(names.len(), 1, "{names:?}");
+            names.into_iter().next()
+        });
+        assert_eq!(names.collect::<HashSet<_>>().len(), FAMILIES.len());
         for check in all() {
             assert!(check.id.split('/').count() == 2, "{}", check.id);
             assert!(

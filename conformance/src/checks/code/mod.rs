@@ -85,11 +85,6 @@ pub(super) const VCS: &[Check] = &[
 
 pub(super) const VALIDATE: &[Check] = &[validate::FINDINGS, validate::RULES, metrics::METRICS];
 
-/// Returns true if the family is about source code.
-pub(super) fn is_family(family: &str) -> bool {
-    OPERATIONS.iter().any(|(name, _)| *name == family)
-}
-
 /// Returns true if the contract has the operations of a family.
 pub(super) fn is_of(contract: &ContractSpec, family: &str) -> bool {
     let mut operations = OPERATIONS.iter().filter(|(name, _)| *name == family);

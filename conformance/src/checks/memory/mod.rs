@@ -30,9 +30,6 @@ pub(super) use words::TEXTS;
 
 use crate::check::Check;
 
-/// Name of the family.
-pub(super) const FAMILY: &str = "memory";
-
 pub(super) const CHECKS: &[Check] = &[
     kept::KEPT,
     kept::COUNTED,

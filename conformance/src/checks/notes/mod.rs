@@ -35,9 +35,6 @@ use tabellion_runtime::ContractSpec;
 
 use crate::check::Check;
 
-/// Names of the families.
-const FAMILIES: &[&str] = &["review", "versions", "links", "notes", "export"];
-
 pub(super) const REVIEW: &[Check] = &[
     review::PENDING_UNSEEN,
     review::OWN,
@@ -66,11 +63,6 @@ pub(super) const SEARCH: &[Check] = &[
 ];
 
 pub(super) const EXPORT: &[Check] = &[export::WHOLE, export::ARCHIVES, export::FILTERS, export::EXPIRES];
-
-/// Returns true if the family is about notes.
-pub(super) fn is_family(family: &str) -> bool {
-    FAMILIES.contains(&family)
-}
 
 /// Returns true if the contract has a library of notes.
 pub(super) fn is_of(contract: &ContractSpec) -> bool {

@@ -27,7 +27,4 @@ mod same;
 
 use crate::check::Check;
 
-/// Name of this family of checks.
-pub(crate) const FAMILY: &str = "rest";
-
 pub(super) const CHECKS: &[Check] = &[same::CHECK, openapi::CHECK, errors::CHECK];

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::sources::{Origin, Source};
+use super::source::{Origin, Source};
 use crate::mutant::{Mutant, is};
 
 /// How deep folders may lie in each other.

@@ -10,36 +10,24 @@ mod impact;
 mod metrics;
 mod repositories;
 mod rules;
+mod source;
 mod sources;
 mod store;
 
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::{Value, json};
 
-use super::{Answer, Refusal};
+use super::{Answer, Refusal, invalid, now};
 use crate::mutant::{Mutant, is};
-use sources::Source;
+use source::Source;
 use store::{Collection, Store};
-
-/// JSON-RPC's code for what the caller can mend.
-const INVALID_PARAMS: i64 = -32602;
 
 /// Number of commits of a branch that are indexed where nothing says so.
 const DEPTH: u64 = 50;
-
-fn invalid(message: impl Into<String>) -> Refusal {
-    (INVALID_PARAMS, message.into())
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
-}
 
 /// A run that is wanted.
 struct Wanted {

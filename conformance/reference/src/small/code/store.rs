@@ -16,7 +16,7 @@ use super::{
 };
 use crate::small::{Refusal, failed};
 
-/// Indexed files by what [`Source::place`](super::sources::Source::place) says.
+/// Indexed files by what [`Source::place`](super::source::Source::place) says.
 pub(super) type Files = BTreeMap<String, File>;
 
 /// All that is kept.

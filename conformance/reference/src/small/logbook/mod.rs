@@ -1,5 +1,6 @@
 //! The log of a ship, which takes calls by its mode and keeps where each change comes from.
 
+mod contract;
 mod origin;
 mod store;
 
@@ -9,30 +10,16 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tabellion_runtime::{ContractSpec, ToolSpec, context::CHANGE};
+use tabellion_runtime::{ToolSpec, context::CHANGE};
 
+pub(crate) use self::contract::CONTRACT;
 use self::{
+    contract::{CONFLICT, INVALID, NOT_FOUND, UNDECLARED},
     origin::{Fields, Mode},
     store::{State, Store, random},
 };
 use super::{Answer, ContractServer, PersonAnswer, Refusal};
 use crate::mutant::{Mutant, is};
-
-/// The example of `tabellion-codegen`.
-#[path = "../../../../../codegen/examples/logbook/generated/logbook.rs"]
-#[rustfmt::skip]
-#[allow(dead_code, unreachable_pub, reason = "the server has an engine of its own")]
-mod generated;
-
-pub(crate) static CONTRACT: &ContractSpec = &generated::CONTRACT;
-
-/// Codes of the contract's errors.
-const INVALID: i64 = -32602;
-const NOT_FOUND: i64 = -32001;
-const CONFLICT: i64 = -32002;
-const FAILED: i64 = -32603;
-/// A code that is none of the contract's.
-const UNDECLARED: i64 = -32050;
 
 /// The entities, with the name of each one's tool.
 const TOOLS: [(&str, &str); 2] = [("log", "entry"), ("crew", "sailor")];
@@ -169,19 +156,6 @@ fn gone(entity: &str) -> Refusal {
         NOT_FOUND
     };
     (code, format!("there is no such {entity}"))
-}
-
-/// Returns the refusal for an error of the server's own: what it is, is for its operator.
-fn failed(doing: &str, path: &Path, error: &io::Error) -> Refusal {
-    let message = match () {
-        () if is(Mutant::TellsThePath) => format!("can't {doing} {}: {error}", path.display()),
-        () if is(Mutant::TellsTheStatement) => {
-            format!("can't {doing}: INSERT INTO entries (id, text) VALUES (?, ?)")
-        }
-        () if is(Mutant::TellsTheType) => format!("can't {doing}: {error:?}"),
-        () => format!("can't {doing} now; nothing has changed"),
-    };
-    (FAILED, message)
 }
 
 /// Prints the rows in `folder` and their log as lines of JSON.

@@ -1,9 +1,6 @@
 //! The mode of the process, and the provenance of calls.
 
-use std::{
-    env,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::env;
 
 use serde_json::{Map, Value};
 use tabellion_runtime::{
@@ -12,10 +9,10 @@ use tabellion_runtime::{
     spec::{ModesSpec, ProvenanceDefault, ProvenanceField, ProvenanceSpec, ProvenanceType, ProvenanceUse},
 };
 
-use super::{CONTRACT, INVALID};
+use super::contract::{CONTRACT, INVALID};
 use crate::{
     mutant::{Mutant, is},
-    small::Refusal,
+    small::{Refusal, now},
 };
 
 /// The values of fields by their names.
@@ -156,10 +153,4 @@ fn missing(spec: &ProvenanceSpec, said: &Fields) -> Vec<&'static str> {
         .filter(|name| !said.contains_key(**name))
         .copied()
         .collect()
-}
-
-/// Returns the time in Unix seconds.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

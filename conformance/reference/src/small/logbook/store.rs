@@ -10,8 +10,11 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{failed, origin::now};
-use crate::small::Refusal;
+use super::contract::FAILED;
+use crate::{
+    mutant::{Mutant, is},
+    small::{Refusal, now},
+};
 
 type Row = Map<String, Value>;
 
@@ -108,4 +111,17 @@ pub(super) fn random() -> Result<String, Refusal> {
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
     read.map_err(|error| failed("number a row", path, &error))?;
     Ok(HEXLOWER.encode(&bytes))
+}
+
+/// Returns the refusal for an error of the server's own: what it is, is for its operator.
+fn failed(doing: &str, path: &Path, error: &io::Error) -> Refusal {
+    let message = match () {
+        () if is(Mutant::TellsThePath) => format!("can't {doing} {}: {error}", path.display()),
+        () if is(Mutant::TellsTheStatement) => {
+            format!("can't {doing}: INSERT INTO entries (id, text) VALUES (?, ?)")
+        }
+        () if is(Mutant::TellsTheType) => format!("can't {doing}: {error:?}"),
+        () => format!("can't {doing} now; nothing has changed"),
+    };
+    (FAILED, message)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Request, notes::Note};
+use super::{Request, note::Note};
 use crate::{
     mutant::{Mutant, is},
     small::Refusal,
@@ -142,7 +142,8 @@ pub(super) fn listing(
 }
 
 fn preview(note: &Note) -> Result<String, Refusal> {
-    let topics = (note.resource == "session").then(|| super::notes::texts(&note.fields["topics"]).join("; "));
+    let topics =
+        (note.resource == "session").then(|| super::request::texts(&note.fields["topics"]).join("; "));
     let text = topics.as_deref().unwrap_or(&note.content);
     if is(Mutant::CutsInsideCharacters) && text.len() > MAX_PREVIEW_CHARS {
         let cut = text.get(..MAX_PREVIEW_CHARS);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{invalid, notes::Note};
+use super::{invalid, note::Note};
 use crate::{
     mutant::{Mutant, is},
     small::Refusal,
@@ -19,7 +19,11 @@ pub(super) fn score(query: &str, note: &Note) -> Result<f64, Refusal> {
         text += &tag.to_lowercase();
     }
     for name in ["solutions", "affected_files"] {
-        let more = note.fields.get(name).map(super::notes::texts).unwrap_or_default();
+        let more = note
+            .fields
+            .get(name)
+            .map(super::request::texts)
+            .unwrap_or_default();
         text = more
             .iter()
             .fold(text, |text, more| text + "\n" + &more.to_lowercase());

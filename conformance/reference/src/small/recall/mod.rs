@@ -5,25 +5,25 @@
 
 mod answers;
 mod find;
+mod note;
 mod notes;
 mod read;
+mod request;
 mod store;
 
 use std::{io, io::Write, path::Path};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tabellion_contracts::mcb;
 use tabellion_runtime::{ContractSpec, ToolSpec};
 
-use super::{Answer, ContractServer, PersonAnswer, Refusal, code::Code};
+use super::{Answer, ContractServer, PersonAnswer, Refusal, code::Code, invalid};
 use crate::mutant::{Mutant, is};
-use notes::Note;
+use note::Note;
+use request::{Request, object};
 use store::{State, Store};
 
 pub(crate) static CONTRACT: &ContractSpec = &mcb::CONTRACT;
-
-/// JSON-RPC's code for what the caller can mend.
-const INVALID_PARAMS: i64 = -32602;
 
 pub(super) struct Recall {
     store: Store,
@@ -36,37 +36,6 @@ pub(super) struct Recall {
 /// Writes the rows of the folder as lines of JSON.
 pub(super) fn export(folder: &Path, to: &mut dyn Write) -> io::Result<()> {
     Store::new(folder).export(to)
-}
-
-/// A request taken apart.
-struct Request<'r> {
-    resource: &'r str,
-    arguments: &'r Value,
-    meta: &'r Value,
-}
-
-impl Request<'_> {
-    fn text(&self, name: &str) -> Option<&str> {
-        self.arguments[name].as_str()
-    }
-
-    fn number(&self, name: &str, otherwise: u64) -> usize {
-        let number = self.arguments[name].as_u64().unwrap_or(otherwise);
-        usize::try_from(number).unwrap_or(usize::MAX)
-    }
-
-    fn texts(&self, name: &str) -> Vec<String> {
-        notes::texts(&self.arguments[name])
-    }
-
-    /// Returns a value of the caller's provenance.
-    fn provenance(&self, name: &str) -> Option<&str> {
-        self.meta[name].as_str()
-    }
-}
-
-fn invalid(message: impl Into<String>) -> Refusal {
-    (INVALID_PARAMS, message.into())
 }
 
 impl Recall {
@@ -84,7 +53,7 @@ impl Recall {
         let stored = notes::store(&mut state, request)?;
         if is(Mutant::StoresUnasked) {
             let said = format!("Tool 'memory' executed with status: Success ({})", state.last);
-            let mut note = Note::observed(&mut state, request, "context", said, vec!["tool".into()]);
+            let mut note = Note::observed(state.next(), request, "context", said, vec!["tool".into()]);
             note.set("content_hash", "".into());
             state.notes.push(note);
         }
@@ -172,12 +141,4 @@ impl ContractServer for Recall {
     fn answered(&mut self) {
         self.code.answered();
     }
-}
-
-/// Returns an object with these members.
-fn object<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
-    members
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
 }

@@ -1,109 +1,13 @@
 //! What is stored: notes of five resources, which are counted, or kept each.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use data_encoding::HEXLOWER;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use sha1::{Digest, Sha1};
+use serde_json::{Value, json};
 
-use super::{Request, invalid, object, store::State};
+use super::{Request, invalid, note::Note, request::texts, store::State};
 use crate::{
     mutant::{Mutant, is},
-    small::Refusal,
+    small::{Refusal, now},
 };
-
-/// Something that was stored.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Note {
-    /// The resource as which it was stored.
-    pub(super) resource: String,
-    pub(super) id: String,
-    /// The type of an observation, or the resource.
-    pub(super) word: String,
-    pub(super) content: String,
-    pub(super) tags: Vec<String>,
-    pub(super) project_id: String,
-    pub(super) repo_id: String,
-    pub(super) session_id: String,
-    pub(super) created_at: i64,
-    pub(super) seq: i64,
-    /// Whatever else was said.
-    pub(super) fields: Map<String, Value>,
-}
-
-impl Note {
-    /// Makes an observation.
-    pub(super) fn observed(
-        state: &mut State,
-        request: &Request<'_>,
-        word: &str,
-        content: String,
-        tags: Vec<String>,
-    ) -> Self {
-        let data = &request.arguments["data"];
-        let of = |name: &str| {
-            let said = request.text(name).or(data[name].as_str());
-            said.or(request.provenance(name)).unwrap_or_default().to_owned()
-        };
-        let seq = state.next();
-        let now = now();
-        let hash = HEXLOWER.encode(&Sha1::digest(format!("{seq} {content}")));
-        Self {
-            resource: request.resource.to_owned(),
-            id: format!("note-{seq}-{}", &hash[..8]),
-            word: word.to_owned(),
-            tags,
-            project_id: of("project_id"),
-            repo_id: of("repo_id"),
-            session_id: of("session_id"),
-            created_at: now,
-            seq,
-            fields: object([("last_seen_at", now.into()), ("provenance", request.meta.clone())]),
-            content,
-        }
-    }
-
-    pub(super) fn set(&mut self, name: &str, value: Value) {
-        self.fields.insert(name.to_owned(), value);
-    }
-
-    /// Returns true if a call of the resource is about it.
-    pub(super) fn is_of(&self, resource: &str) -> bool {
-        let is_observed = !matches!(&*self.resource, "error_pattern" | "session");
-        resource == self.resource || resource == "observation" && is_observed
-    }
-
-    /// Returns the fields that are answered, `null` where nothing was said.
-    pub(super) fn shown(&self) -> Map<String, Value> {
-        let mut all = self.fields.clone();
-        all.extend(object([
-            ("id", json!(self.id)),
-            ("observation_id", json!(self.id)),
-            ("summary_id", json!(self.id)),
-            ("content", json!(self.content)),
-            ("observation_type", json!(self.word)),
-            ("tags", json!(self.tags)),
-            ("project_id", json!(self.project_id)),
-            ("repo_id", json!(self.repo_id)),
-            ("session_id", json!(self.session_id)),
-            ("created_at", json!(self.created_at)),
-            ("first_seen_at", json!(self.created_at)),
-            ("seq", json!(self.seq)),
-        ]));
-        all
-    }
-
-    /// Returns the rows that it is, with the entities' names.
-    pub(super) fn rows(&self) -> Vec<(&str, Map<String, Value>)> {
-        let row = self.shown();
-        match &*self.resource {
-            "session" => vec![("session_summary", row)],
-            "execution" | "quality_gate" => vec![("observation", row.clone()), (&*self.resource, row)],
-            other => vec![(other, row)],
-        }
-    }
-}
 
 /// Stores what a request says; returns the answer.
 pub(super) fn store(state: &mut State, request: &Request<'_>) -> Result<Value, Refusal> {
@@ -153,7 +57,7 @@ pub(super) fn store(state: &mut State, request: &Request<'_>) -> Result<Value, R
             ("session", all.join("; "), vec![])
         }
     };
-    let mut note = Note::observed(state, request, kind, content, tags);
+    let mut note = Note::observed(state.next(), request, kind, content, tags);
     for (name, value) in data.as_object().into_iter().flatten() {
         if !matches!(&**name, "project_id" | "repo_id" | "session_id" | "tags") {
             note.fields.insert(name.clone(), value.clone());
@@ -275,14 +179,6 @@ fn store_pattern(state: &mut State, mut note: Note) -> Result<Value, Refusal> {
     Ok(answer)
 }
 
-/// Returns the texts of a list.
-pub(super) fn texts(list: &Value) -> Vec<String> {
-    let items = list.as_array().into_iter().flatten();
-    items
-        .filter_map(|item| item.as_str().map(str::to_owned))
-        .collect()
-}
-
 /// Returns two lists as one, without doubles.
 fn joined(mut first: Vec<String>, second: Vec<String>) -> Vec<String> {
     for text in second {
@@ -291,11 +187,6 @@ fn joined(mut first: Vec<String>, second: Vec<String>) -> Vec<String> {
         }
     }
     first
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn sha256(text: &str) -> String {

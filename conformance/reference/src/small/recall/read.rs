@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Request, answers, find, invalid, notes::Note, store::State};
+use super::{Request, answers, find, invalid, note::Note, store::State};
 use crate::{
     mutant::{Mutant, is},
     small::Refusal,

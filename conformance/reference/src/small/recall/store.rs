@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::notes::Note;
+use super::note::Note;
 use crate::small::{Refusal, failed};
 
 /// All that is kept, oldest first.

@@ -22,7 +22,7 @@ use tabellion_runtime::{
 
 use super::{Answer, ContractServer, PersonAnswer, Refusal};
 use crate::mutant::{Mutant, is};
-use fields::Entity;
+use rules::{Changed, Request};
 use store::{Row, State, Store, digest, random};
 
 /// The example of `tabellion-codegen`.
@@ -49,22 +49,6 @@ pub(super) struct Tracker {
 /// Writes rows and log of the folder as lines of JSON.
 pub(super) fn export(folder: &Path, to: &mut dyn Write) -> io::Result<()> {
     Store::new(folder).export(to)
-}
-
-/// A request taken apart.
-struct Request<'a> {
-    entity: &'static Entity,
-    org: &'a str,
-    id: &'a str,
-    data: Row,
-    arguments: &'a Value,
-}
-
-/// What a change comes to.
-struct Changed {
-    response: Value,
-    /// The secret that was made, and the id of its row.
-    secret: Option<(String, String)>,
 }
 
 impl Tracker {

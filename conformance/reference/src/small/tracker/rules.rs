@@ -3,14 +3,29 @@
 use serde_json::{Value, json};
 
 use super::{
-    Changed, Request,
     fields::{ENTITIES, Entity, Field, Kind, OnDelete},
-    store::{Row, State, digest, name, now, random},
+    store::{Row, State, digest, name, random},
 };
 use crate::{
     mutant::{Mutant, is},
-    small::Refusal,
+    small::{Refusal, now},
 };
+
+/// A request taken apart.
+pub(super) struct Request<'a> {
+    pub(super) entity: &'static Entity,
+    pub(super) org: &'a str,
+    pub(super) id: &'a str,
+    pub(super) data: Row,
+    pub(super) arguments: &'a Value,
+}
+
+/// What a change comes to.
+pub(super) struct Changed {
+    pub(super) response: Value,
+    /// The secret that was made, and the id of its row.
+    pub(super) secret: Option<(String, String)>,
+}
 
 /// Returns true if the row is of the request's org, or is the org; an org is of any request that names none.
 pub(super) fn is_of_org(row: &Row, request: &Request<'_>) -> bool {

@@ -4,7 +4,6 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use data_encoding::HEXLOWER;
@@ -14,7 +13,7 @@ use sha1::{Digest, Sha1};
 
 use crate::{
     mutant::{Mutant, is},
-    small::{Refusal, failed},
+    small::{Refusal, failed, now},
 };
 
 pub(super) type Row = Map<String, Value>;
@@ -167,11 +166,6 @@ impl Store {
         }
         Ok(())
     }
-}
-
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 /// Returns random hexadecimal digits.

@@ -23,32 +23,18 @@ use tabellion_runtime::ContractSpec;
 
 use crate::check::Check;
 
-/// Names of the families.
-const AUDIT: &str = "audit";
-const LIMITS: &str = "limits";
-const SESSIONS: &str = "sessions";
+pub(in crate::checks) const AUDIT: &[Check] = &[audit::CHECK, killed::CHECK];
 
-pub(in crate::checks) const CHECKS: &[Check] = &[
-    audit::CHECK,
-    killed::CHECK,
-    limits::EACH,
-    limits::RETRY_AFTER,
-    limits::SHARED,
-    sessions::CHECK,
-    expiry::IDLE,
-    expiry::AGE,
-];
+pub(in crate::checks) const LIMITS: &[Check] = &[limits::EACH, limits::RETRY_AFTER, limits::SHARED];
 
-/// Returns true if the family is about what is kept of calls.
-pub(in crate::checks) fn is_family(family: &str) -> bool {
-    [AUDIT, LIMITS, SESSIONS].contains(&family)
+pub(in crate::checks) const SESSIONS: &[Check] = &[sessions::CHECK, expiry::IDLE, expiry::AGE];
+
+/// Returns true if the contract keeps executions, and has endpoints.
+pub(in crate::checks) fn has_executions(contract: &ContractSpec) -> bool {
+    contract.executions.is_some() && !contract.rest.is_empty()
 }
 
-/// Returns true if the family can say anything about the contract.
-pub(in crate::checks) fn is_of(contract: &ContractSpec, family: &str) -> bool {
-    let is_kept = match family {
-        AUDIT => contract.executions.is_some(),
-        _ => contract.sessions.is_some(),
-    };
-    is_kept && !contract.rest.is_empty()
+/// Returns true if the contract keeps sessions, and has endpoints.
+pub(in crate::checks) fn has_sessions(contract: &ContractSpec) -> bool {
+    contract.sessions.is_some() && !contract.rest.is_empty()
 }

@@ -1,0 +1,348 @@
+//! JSON lines for a small server, and the library that several of them keep.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufRead, Write},
+    path::PathBuf,
+    process::Command,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde_json::{Value, json};
+use tabellion_conformance::era::Era;
+use tabellion_runtime::{ContractSpec, ToolSpec};
+
+use crate::mutant::{Mutant, is};
+
+/// Why a call is refused: code and message.
+pub(super) type Refusal = (i64, String);
+
+pub(super) fn refused(message: impl Into<String>) -> Refusal {
+    (-32000, message.into())
+}
+
+/// Returns the refusal of what the caller can mend, with JSON-RPC's code for that.
+pub(super) fn invalid(message: impl Into<String>) -> Refusal {
+    (-32602, message.into())
+}
+
+/// Returns the time in seconds since 1970.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// JSON-RPC's code for errors of the server's own.
+const INTERNAL_ERROR: i64 = -32603;
+
+pub(super) fn failed(error: io::Error) -> Refusal {
+    (INTERNAL_ERROR, error.to_string())
+}
+
+/// Answer to a call.
+#[derive(Clone)]
+pub(super) enum Answer {
+    /// A response.
+    Response(Value),
+    /// A response with `_meta`.
+    Noted { response: Value, meta: Value },
+    /// An error as a result, with structured content and `_meta`.
+    Error {
+        message: String,
+        body: Value,
+        meta: Value,
+    },
+    /// A question for the person, and the state that comes back with the decision.
+    Question { message: String, state: String },
+}
+
+/// A person's decision, and the state of the question.
+pub(super) struct PersonAnswer {
+    pub(super) answer: Value,
+    pub(super) state: String,
+}
+
+/// A server of a contract. A call names its operation, which is the tool where that has no others.
+pub(super) trait ContractServer {
+    fn call(
+        &mut self,
+        operation: &str,
+        arguments: &Value,
+        decision: Option<PersonAnswer>,
+    ) -> Result<Answer, Refusal>;
+
+    /// As [`call`](Self::call), for contracts without approval; `meta` is the request's `_meta`.
+    fn call_with_meta(
+        &mut self,
+        operation: &str,
+        arguments: &Value,
+        meta: &Value,
+    ) -> Result<Answer, Refusal> {
+        let _ = meta;
+        self.call(operation, arguments, None)
+    }
+
+    /// Returns true if the tool is listed.
+    fn lists(&self, tool: &ToolSpec) -> bool {
+        let _ = tool;
+        true
+    }
+
+    /// Decides whether a call is made at all, before anything else looks at it; `meta` is the request's `_meta`.
+    fn admit(&mut self, tool: &ToolSpec, meta: &Value) -> Result<(), Refusal> {
+        let _ = (tool, meta);
+        Ok(())
+    }
+
+    /// Is called once an answer is out.
+    fn answered(&mut self) {}
+
+    /// Returns the operation that the arguments choose, and its arguments.
+    fn choose(
+        &self,
+        tool: &'static ToolSpec,
+        arguments: &Value,
+    ) -> Result<(&'static ToolSpec, Value), Refusal> {
+        Ok((tool, arguments.clone()))
+    }
+
+    /// Returns a resource, if it exists.
+    fn resource(&mut self, uri: &str) -> Option<Value> {
+        let _ = uri;
+        None
+    }
+}
+
+pub(super) fn serve(contract: &'static ContractSpec, server: &mut dyn ContractServer) -> io::Result<()> {
+    for line in io::stdin().lock().lines() {
+        let message: Value = serde_json::from_str(&line?).unwrap_or_default();
+        let Some(answer) = respond(contract, server, &message) else {
+            continue;
+        };
+        let mut output = io::stdout().lock();
+        writeln!(output, "{answer}")?;
+        output.flush()?;
+        drop(output);
+        server.answered();
+    }
+    Ok(())
+}
+
+/// Returns the answer to a message; `None` if it is a notification.
+pub(super) fn respond(
+    contract: &'static ContractSpec,
+    server: &mut dyn ContractServer,
+    message: &Value,
+) -> Option<Value> {
+    let id = message.get("id")?;
+    Some(match answer(contract, server, message) {
+        Ok(mut result) => {
+            if result.get("resultType").is_none() {
+                result["resultType"] = "complete".into();
+            }
+            json!({ "jsonrpc": "2.0", "id": id, "result": result })
+        }
+        Err((_, message)) if is(Mutant::RefusesByResult) => {
+            let result = json!({
+                "resultType": "complete",
+                "isError": true,
+                "content": [{ "type": "text", "text": message }],
+            });
+            json!({ "jsonrpc": "2.0", "id": id, "result": result })
+        }
+        Err((code, message)) => {
+            let mut error = json!({ "code": code, "message": message });
+            if code == INTERNAL_ERROR && !is(Mutant::NamesNoRequest) {
+                eprintln!("request {id}: {message}");
+                error["data"] = json!({ "rule": "internal", "requestId": id.to_string() });
+            }
+            json!({ "jsonrpc": "2.0", "id": id, "error": error })
+        }
+    })
+}
+
+fn answer(
+    contract: &'static ContractSpec,
+    server: &mut dyn ContractServer,
+    message: &Value,
+) -> Result<Value, Refusal> {
+    let params = &message["params"];
+    match message["method"].as_str().unwrap_or_default() {
+        "server/discover" => Ok(json!({
+            "supportedVersions": [Era::Stateless.revision()],
+            "capabilities": { "tools": {}, "resources": {} },
+        })),
+        "tools/list" => {
+            let tools = contract.tools.iter().filter(|tool| server.lists(tool));
+            Ok(json!({ "tools": tools.map(listed).collect::<Vec<_>>() }))
+        }
+        "resources/read" => {
+            let uri = params["uri"].as_str().unwrap_or_default();
+            let list = server.resource(uri).ok_or_else(|| refused("unknown resource"))?;
+            Ok(json!({ "contents": [{ "uri": uri, "text": list.to_string() }] }))
+        }
+        "tools/call" => call(contract, server, params),
+        method => Err((-32601, format!("unknown method `{method}`"))),
+    }
+}
+
+pub(super) fn listed(tool: &ToolSpec) -> Value {
+    json!({
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.input.wire(),
+        "outputSchema": tool.output.wire(),
+    })
+}
+
+fn call(
+    contract: &'static ContractSpec,
+    server: &mut dyn ContractServer,
+    params: &Value,
+) -> Result<Value, Refusal> {
+    let tool = contract.tool(params["name"].as_str().unwrap_or_default());
+    let tool = tool.ok_or_else(|| (-32602, "unknown tool".to_owned()))?;
+    server.admit(tool, &params["_meta"])?;
+    let (tool, arguments) = &server.choose(tool, &params["arguments"])?;
+    let is_lenient = is(Mutant::AnyTime) || is(Mutant::AnyFile) || is(Mutant::TakesNearest);
+    if let Err(wrong) = tool.input.check(arguments)
+        && !is_lenient
+    {
+        return Err((-32602, wrong[0].to_string()));
+    }
+    let decision = params["requestState"].as_str().map(|state| PersonAnswer {
+        answer: params["inputResponses"]["approval"].clone(),
+        state: state.to_owned(),
+    });
+    let can_ask = params["_meta"]["io.modelcontextprotocol/clientCapabilities"]["elicitation"].is_object();
+    let answer = match decision {
+        Some(_) => server.call(tool.label(), arguments, decision)?,
+        None => server.call_with_meta(tool.label(), arguments, &params["_meta"])?,
+    };
+    match answer {
+        Answer::Noted { response, meta } => {
+            Ok(json!({ "content": [], "structuredContent": response, "_meta": meta }))
+        }
+        Answer::Error { message, body, meta } => Ok(json!({
+            "isError": true,
+            "content": [{ "type": "text", "text": message }],
+            "structuredContent": body,
+            "_meta": meta,
+        })),
+        Answer::Response(response) => Ok(json!({ "content": [], "structuredContent": response })),
+        Answer::Question { .. } if !can_ask => Err(refused(
+            "the call needs a person's approval, but the client does not support elicitation",
+        )),
+        Answer::Question { message, state } => {
+            let schema = json!({ "type": "object", "properties": {} });
+            let question = json!({ "message": message, "requestedSchema": schema });
+            Ok(json!({
+                "resultType": "input_required",
+                "inputRequests": { "approval": { "method": "elicitation/create", "params": question } },
+                "requestState": state,
+            }))
+        }
+    }
+}
+
+/// A folder in a repository.
+pub(super) struct Library(pub(super) PathBuf);
+
+impl Library {
+    /// Takes the lock among processes, which is held until the file is dropped.
+    pub(super) fn lock(&self) -> Result<File, Refusal> {
+        let file = File::create(self.own("lock")?).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        Ok(file)
+    }
+
+    /// Returns the path of a file in the server's folder in `.git`.
+    pub(super) fn own(&self, name: &str) -> Result<PathBuf, Refusal> {
+        let folder = self.0.join(".git/small");
+        fs::create_dir_all(&folder).map_err(failed)?;
+        Ok(folder.join(name))
+    }
+
+    /// Reads a file without following symbolic links; returns `None` if it does not exist.
+    pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal> {
+        let mut at = self.0.clone();
+        for part in path.split('/') {
+            at.push(part);
+            if at.is_symlink() && !is(Mutant::FollowsLinks) {
+                return Err((-32001, format!("`{path}` is, or is below, a symbolic link")));
+            }
+        }
+        match fs::read(&at) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(refused(error.to_string())),
+        }
+    }
+
+    /// Writes or removes a file, and commits only that file.
+    pub(super) fn write(&self, path: &str, bytes: Option<&[u8]>, what: &str) -> Result<(), Refusal> {
+        self.write_saying(path, bytes, &format!("{what} {path}"))
+    }
+
+    /// As [`write`](Self::write), with this message of the commit.
+    pub(super) fn write_saying(
+        &self,
+        path: &str,
+        bytes: Option<&[u8]>,
+        message: &str,
+    ) -> Result<(), Refusal> {
+        let at = self.0.join(path);
+        match bytes {
+            Some(bytes) => {
+                fs::create_dir_all(at.parent().unwrap_or(&self.0)).map_err(failed)?;
+                fs::write(&at, bytes).map_err(failed)?;
+            }
+            None => fs::remove_file(&at).map_err(failed)?,
+        }
+        if is(Mutant::CommitsNothing) {
+            return Ok(());
+        }
+        self.git(&["add", "--force", "--", path])?;
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", message, "--", path])?;
+        if is(Mutant::CommitsAgain) {
+            self.git(&["commit", "--quiet", "--allow-empty", "-m", "again"])?;
+        }
+        Ok(())
+    }
+
+    /// Returns the id of the last commit.
+    pub(super) fn head(&self) -> Result<String, Refusal> {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(&self.0)
+            .args(["rev-parse", "HEAD"])
+            .output();
+        Ok(String::from_utf8_lossy(&output.map_err(failed)?.stdout)
+            .trim()
+            .to_owned())
+    }
+
+    pub(super) fn git(&self, arguments: &[&str]) -> Result<(), Refusal> {
+        let who = [
+            "-c",
+            "user.name=small",
+            "-c",
+            "user.email=small@localhost",
+            "-c",
+            "gc.auto=0",
+        ];
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(&self.0)
+            .args(who)
+            .args(arguments)
+            .output();
+        let output = output.map_err(failed)?;
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(refused(error))
+        }
+    }
+}

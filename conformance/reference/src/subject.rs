@@ -1,0 +1,120 @@
+//! Correct servers and mutants as subjects of the suite.
+
+use std::path::Path;
+
+use tabellion_conformance::{
+    Subject,
+    era::Era,
+    launch::{DECISION, INSTANCE, Launch, MODE, ROLE, Reach},
+    ledger::Source,
+};
+use tabellion_contracts::{braindrive_markdown, learning_os, safe_markdown_editor};
+use tabellion_runtime::ContractSpec;
+
+use crate::{correct_server::CorrectServer, mutant::Specimen, small};
+
+impl CorrectServer {
+    /// Returns the server of a contract.
+    ///
+    /// # Errors
+    /// If the contract has no server: a message that lists the contracts.
+    pub fn find(contract: &str) -> Result<Self, String> {
+        let found = Self::ALL
+            .into_iter()
+            .find(|server| server.contract().id == contract);
+        found.ok_or_else(|| {
+            let ids = Self::ALL.map(|server| server.contract().id);
+            format!("the contracts are {}", ids.join(", "))
+        })
+    }
+
+    /// Returns the contract that the server keeps.
+    pub fn contract(self) -> &'static ContractSpec {
+        match self {
+            Self::Reference => &braindrive_markdown::CONTRACT,
+            Self::Memory => &learning_os::CONTRACT,
+            Self::Editor => &safe_markdown_editor::CONTRACT,
+            Self::Desk => small::DESK,
+            Self::Tracker => small::TRACKER,
+            Self::Logbook => small::LOGBOOK,
+            Self::Bulletin => small::BULLETIN,
+            Self::Recall => small::RECALL,
+            Self::Shelf => small::SHELF,
+        }
+    }
+
+    /// Returns this server, or a mutant of it, as a server under test; `program` is the binary `tabellion-reference`.
+    pub fn subject(self, program: &Path, specimen: Option<&Specimen>) -> Subject {
+        let program = program.to_string_lossy();
+        let contract = self.contract();
+        let folder = if self.keeps_rows() {
+            ["--data", "{data}"]
+        } else {
+            ["--library", "{library}"]
+        };
+        let mut command = vec![&*program, folder[0], folder[1], "--contract", contract.id];
+        let mut ledger = Source::default();
+        if self.keeps_rows() {
+            ledger.command = command
+                .iter()
+                .copied()
+                .chain(["--export"])
+                .map(String::from)
+                .collect();
+        }
+        if self == Self::Recall {
+            command.extend(["--workspace", "{workspace}"]);
+        }
+        if contract.document {
+            command.extend(["--document", "{document}"]);
+        }
+        if let Some(specimen) = specimen {
+            command.extend(["--mutant", specimen.name]);
+        }
+        let name = match self {
+            Self::Reference => "reference",
+            _ => contract.id,
+        };
+        let command: Vec<String> = command.into_iter().map(String::from).collect();
+        let decide = format!(
+            "'{}' --decide {DECISION} --instance {INSTANCE}",
+            command.join("' '")
+        );
+        let launch = Launch {
+            mode: (self == Self::Logbook).then(|| format!("--mode={MODE}")),
+            role: contract.auth.map(|_| format!("--as={ROLE}")),
+            decide: (self == Self::Shelf).then_some(decide),
+            ..Launch::of(command)
+        };
+        Subject {
+            name: specimen.map_or(name, |specimen| specimen.name).to_owned(),
+            era: Era::Stateless,
+            ledger,
+            launch: launch.clone(),
+            ..Subject::new(contract, launch.command)
+        }
+    }
+}
+
+/// Returns a server [that can be](CorrectServer::is_over_http), or a mutant of it, as a server under test over HTTP; `program` is the binary
+/// `tabellion-reference`.
+pub fn over_http(server: CorrectServer, program: &Path, specimen: Option<&Specimen>) -> Subject {
+    let mut subject = server.subject(program, specimen);
+    let command = &mut subject.launch.command;
+    command.extend(["--http", "127.0.0.1:{port}"].map(String::from));
+    subject.launch.reach = Reach::Http("http://127.0.0.1:{port}/mcp".to_owned());
+    subject.launch.clock_offset = (server == CorrectServer::Bulletin).then(|| small::CLOCK_OFFSET.to_owned());
+    subject.launch.role_headers = match server {
+        CorrectServer::Bulletin => small::ROLES
+            .map(|role| {
+                (
+                    role.to_owned(),
+                    "Authorization".to_owned(),
+                    format!("Bearer {role}"),
+                )
+            })
+            .into(),
+        _ => Vec::new(),
+    };
+    subject
+}
