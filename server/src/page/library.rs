@@ -357,7 +357,12 @@ impl Source for LibrarySource {
             text: remark.text.clone(),
         };
         let course = found.history.iter().map(|passage| {
-            let sentence = format!("{} by {}", passage.on.replace('_', " "), passage.by);
+            let on = if passage.from.is_none() {
+                "proposed".into()
+            } else {
+                passage.on.replace('_', " ")
+            };
+            let sentence = format!("{on} by {}", passage.by);
             (sentence, Some(time(&passage.at)))
         });
         Ok(Proposal {
