@@ -16,7 +16,7 @@ use tabellion_contracts::brainforge::{CONTRACT, tool};
 
 use crate::support::{Library, TABELLION};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 const NOTE: &str = "---\nid: 00000000-0000-4000-8000-00000000000a\nversion: 1\n---\n# Backups\n\nkept for a week\n\n## Drill\n\nnow and then\n";
 const ID: &str = "00000000-0000-4000-8000-00000000000a";
 
@@ -85,7 +85,7 @@ impl<'s> Browser<'s> {
             request = request.with("Origin", &self.served.base);
             request.body = body.as_bytes().to_vec();
         }
-        let mut response = request.send(&url, PATIENCE).expect("an answer");
+        let mut response = request.send(&url, ANSWER_TIMEOUT).expect("an answer");
         if let Some(cookie) = response.header("Set-Cookie") {
             self.cookie = cookie.split(';').next().unwrap_or_default().to_owned();
         }
