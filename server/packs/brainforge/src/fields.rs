@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tabellion_contracts::brainforge::WORKFLOW_AGENT_NOTE_REVIEW;
 use tabellion_notes::{ContentHash, FoundInstance, InstanceFilter};
-use tabellion_runtime::{Failure, FailureKind, Identity, workflow_calls::InstanceStatus};
+use tabellion_runtime::{Failure, FailureKind, Identity, KnownCaller, workflow_calls::InstanceStatus};
 
 /// Fields of an instance that no query needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +16,14 @@ pub(super) struct Fields {
     pub(super) status: InstanceStatus,
     /// Fields of a proposal.
     pub(super) proposal: Option<Proposed>,
+}
+
+impl Fields {
+    /// Returns whether `caller` started the instance.
+    pub(super) fn is_by(&self, caller: &KnownCaller) -> bool {
+        let author = self.identity.as_ref();
+        author.is_some_and(|author| author.is_same_actor(&caller.identity))
+    }
 }
 
 /// Fields of a proposal.

@@ -420,8 +420,7 @@ pub(super) fn list(shelf: &Shelf, cx: &ReadCx<'_>, request: &ListInstances) -> R
     shelf.follow()?;
     let caller = caller(cx)?;
     let is_shown = |found: &FoundInstance, fields: &Fields| {
-        let identity = fields.identity.as_ref();
-        let is_theirs = identity.is_some_and(|author| author.is_same_actor(&caller.identity));
+        let is_theirs = fields.is_by(caller);
         let is_proposal = fields.proposal.is_some();
         (!is_proposal || caller.kind == CallerKind::Human || is_theirs)
             && (!request.mine || is_theirs)

@@ -49,8 +49,8 @@ use chrono::{DateTime, FixedOffset, Utc};
 use serde_json::Value;
 use tabellion_contracts::brainforge::{
     BrainForge, CONTRACT, CreateLinkRequest, CreateLinkResponse, CreateNoteRequest, CreateNoteResponse,
-    ExportLibraryRequest, ExportLibraryResponse, IndexResource, IndexVariables, NoteLinksResource,
-    NoteLinksVariables, NoteResource, NoteSummary, NoteVariables, NoteVersionsResource,
+    ExportLibraryRequest, ExportLibraryResponse, IndexResource, IndexVariables, MineResource,
+    NoteLinksResource, NoteLinksVariables, NoteResource, NoteSummary, NoteVariables, NoteVersionsResource,
     NoteVersionsVariables, SearchResult, SemanticSearchRequest, SemanticSearchResponse, Service,
     TagsResource, ToolError, UpdateNoteRequest, UpdateNoteResponse, VersionOfNoteResource,
     VersionOfNoteVariables, WaitingResource,
@@ -224,12 +224,15 @@ impl BrainForge for Forge {
     }
 
     async fn waiting_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
-        // What waits may become stale by a change of a note.
-        Ok(format!(
-            "{} {}",
-            self.notes_version()?,
-            self.shelf.reviews_version()?
-        ))
+        self.proposals_version()
+    }
+
+    async fn mine_resource(&self, cx: &ReadCx<'_>) -> Result<MineResource, ToolError> {
+        offers::mine(&self.shelf, cx)
+    }
+
+    async fn mine_version(&self, _: &ReadCx<'_>) -> Result<String, ToolError> {
+        self.proposals_version()
     }
 
     async fn note_resource(
@@ -312,6 +315,16 @@ impl BrainForge for Forge {
 impl Forge {
     fn notes_version(&self) -> Result<String, ToolError> {
         Ok(self.shelf.follow()?.to_string())
+    }
+
+    /// Returns a version tag of all proposals. A change of a note may make one stale, and a subscription has no caller, so that an
+    /// agent's own proposals have the same tag.
+    fn proposals_version(&self) -> Result<String, ToolError> {
+        Ok(format!(
+            "{} {}",
+            self.notes_version()?,
+            self.shelf.reviews_version()?
+        ))
     }
 
     /// Returns what changes with a note and with the commits of its library.

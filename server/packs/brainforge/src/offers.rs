@@ -1,16 +1,19 @@
-//! Resources: notes, their versions and links, the index, tags, and what waits.
+//! Resources: notes, their versions and links, the index, tags, and proposals: all for reviewers, an agent's own for the agent.
 
 use tabellion_contracts::brainforge::{
-    IndexResource, IndexVariables, IndexedNote, NoteLink, NoteLinksResource, NoteResource, NoteVersion,
-    NoteVersionsResource, TagCount, TagsResource, ToolError, VersionOfNoteResource, WaitingResource,
-    WaitingReview,
+    IndexResource, IndexVariables, IndexedNote, MineResource, NoteLink, NoteLinksResource, NoteResource,
+    NoteVersion, NoteVersionsResource, OwnProposal, ReviewRemark, TagCount, TagsResource, ToolError,
+    VersionOfNoteResource, WaitingResource, WaitingReview,
 };
 use tabellion_notes::{Entry, FoundLink, Note, Problem, Selection};
 use tabellion_runtime::{Failure, FailureKind, ReadCx};
 
 use super::{
-    OWNER, PROBLEMS, count, fields, instances, invalid, is_owner, moment, not_found, number, parse_id,
-    shelf::Shelf, versions,
+    OWNER, PROBLEMS, caller, count, fields, instances, invalid, is_owner, moment, not_found, number,
+    parse_id,
+    review::{self, Remark},
+    shelf::Shelf,
+    versions, word,
 };
 
 /// Number of notes on a page of the index.
@@ -78,6 +81,52 @@ pub(super) fn waiting(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<WaitingResource,
         });
     }
     Ok(WaitingResource { instances })
+}
+
+/// Returns the caller's open proposals. Authorship is read from their documents.
+pub(super) fn mine(shelf: &Shelf, cx: &ReadCx<'_>) -> Result<MineResource, ToolError> {
+    let caller = caller(cx)?;
+    shelf.follow()?;
+    let mut proposals = vec![];
+    for found in shelf.instances(&fields::open(), usize::MAX)? {
+        if !fields::read(&found)?.is_by(caller) {
+            continue;
+        }
+        let Some(review) = review::find(cx, found.instance.id)? else {
+            continue;
+        };
+        if !review.is_open() || !review.instance.is_by(caller) {
+            continue;
+        }
+        let current = review::current(shelf, cx, review.note_id)?;
+        proposals.push(OwnProposal {
+            review_workflow_id: review.id.to_string(),
+            note_id: review.note_id.to_string(),
+            proposed_version: number(review.proposed_version),
+            state: review.instance.state.clone(),
+            title: match shelf.known(review.note_id)? {
+                Some(entry) => entry.title,
+                None => review.title(),
+            },
+            started_at: review.started_at().to_owned(),
+            changed_at: review.changed_at().to_owned(),
+            stale: review.is_stale(current.as_ref()),
+            notes: review.notes,
+            remarks: Some(review.remarks)
+                .filter(|remarks| !remarks.is_empty())
+                .map(|remarks| remarks.into_iter().map(remark).collect()),
+        });
+    }
+    Ok(MineResource { proposals })
+}
+
+fn remark(remark: Remark) -> ReviewRemark {
+    ReviewRemark {
+        side: word(&remark.side),
+        line: count(remark.line),
+        quote: remark.quote,
+        text: remark.text,
+    }
 }
 
 pub(super) fn note(shelf: &Shelf, cx: &ReadCx<'_>, id: &str) -> Result<NoteResource, ToolError> {

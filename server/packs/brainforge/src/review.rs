@@ -278,7 +278,7 @@ fn unwritable(error: impl std::fmt::Display) -> ToolError {
 }
 
 /// Returns a review as its document is in the call's state; `None` if it is not there.
-fn find(cx: &ReadCx<'_>, id: Uuid) -> Result<Option<Review>, Failure> {
+pub(super) fn find(cx: &ReadCx<'_>, id: Uuid) -> Result<Option<Review>, Failure> {
     let path = path_of(id);
     let document = cx.read(&path)?;
     Ok(document.and_then(|document| Review::parse(&path, &document.bytes)))

@@ -426,6 +426,54 @@ fn parts_are_approved_exactly_as_previewed_and_the_rest_goes_on() {
     }
 }
 
+/// What an agent reads of its own proposals.
+fn mine(bench: &Bench, by: By) -> Vec<Value> {
+    let answer = run(bench.contract.read_resource(&by.context(), "mine")).unwrap();
+    answer.response["proposals"].as_array().unwrap().clone()
+}
+
+#[test]
+fn agents_read_the_message_on_their_own_proposals() {
+    let remarks = json!([{ "side": "old", "line": 3, "quote": "30 days", "text": "name the source" }]);
+    for (on, parts, state) in [
+        ("needs_revision", &[][..], Some("needs_revision")),
+        ("approve_part", &[2], Some("needs_revision")),
+        ("reject", &[], None),
+        ("approve", &[], None),
+    ] {
+        let (bench, id) = with_a_change();
+        let version = || run(bench.contract.resource_version("mine")).unwrap();
+        let [waits] = &mine(&bench, AGENT)[..] else {
+            panic!("one proposal waits")
+        };
+        assert_eq!(
+            (&waits["review_workflow_id"], &waits["state"], &waits["stale"]),
+            (&json!(id), &json!("human_review"), &json!(false))
+        );
+        assert!(waits.get("notes").is_none() && waits.get("remarks").is_none());
+        assert!(mine(&bench, By::Agent("other")).is_empty());
+        for by in [By::Owner, By::Reviewer, By::Reader] {
+            assert!(run(bench.contract.read_resource(&by.context(), "mine")).is_err());
+        }
+        let (mut decide, _) = on_shown(&bench, &id, on, parts);
+        decide.shown.remarks = serde_json::from_value(remarks.clone()).unwrap();
+        let preview = run(bench.desk.preview(&By::Reviewer.context(), &decide)).unwrap();
+        let before = version();
+        run(bench.desk.decide(&By::Reviewer.context(), &decide)).unwrap();
+        assert_ne!(version(), before, "{on}: subscribers are notified");
+        let [sent_back] = &mine(&bench, AGENT)[..] else {
+            assert_eq!((state, mine(&bench, AGENT).len()), (None, 0), "{on}");
+            continue;
+        };
+        assert_eq!(sent_back["state"].as_str(), state, "{on}");
+        assert_eq!(sent_back["notes"].as_str(), preview.message.as_deref(), "{on}");
+        assert_eq!(sent_back["remarks"], remarks, "{on}");
+        let proposed = sent_back["proposed_version"].as_u64().unwrap();
+        bench.call(AGENT, tool::UPDATE_NOTE, change(proposed, NEW));
+        assert_eq!(mine(&bench, AGENT)[0]["state"], "human_review", "{on}");
+    }
+}
+
 #[test]
 fn sections_of_a_new_note_are_its_parts() {
     let bench = Bench::new();
