@@ -107,6 +107,10 @@ impl Source for RowsSource {
             facts: card.facts,
             best: card.best,
         };
-        Ok(found.map_err(Problem::Refused)?.into_iter().map(card).collect())
+        Ok(found
+            .map_err(|error| Problem::Refused(error.to_string()))?
+            .into_iter()
+            .map(card)
+            .collect())
     }
 }

@@ -39,20 +39,34 @@ pub struct Card {
     pub best: bool,
 }
 
+/// Why there are no cards: the message of the tool's error.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct CardsError {
+    message: String,
+    is_not_found: bool,
+}
+
 /// Returns cards of the rows that `call` may see: the newest, or observations around the best match of `query`.
 ///
 /// # Errors
-/// The message of the tool's error.
+/// That of the tool. A query that nothing matches is none.
 pub async fn cards(
     contract: &dyn Contract,
     call: &CallContext,
     rows: Rows,
     query: Option<&str>,
-) -> Result<Vec<Card>, String> {
+) -> Result<Vec<Card>, CardsError> {
     let read = async |name: &str, arguments: Value| match contract.call(call, name, arguments).await {
         Ok(answer) => Ok(answer.response),
-        Err(Rejection::Declared(ErrorAnswer { message, .. })) => Err(message),
-        Err(other) => Err(format!("a defect of this program: {other:?}")),
+        Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => Err(CardsError {
+            is_not_found: data.get("rule").is_some_and(|rule| rule == "not_found"),
+            message,
+        }),
+        Err(other) => Err(CardsError {
+            is_not_found: false,
+            message: format!("a defect of this program: {other:?}"),
+        }),
     };
     match (rows, query) {
         (Rows::Observations, None) => {
@@ -66,7 +80,10 @@ pub async fn cards(
             let around = json!({
                 "action": "timeline", "resource": "observation", "query": query, "depth_before": AROUND, "depth_after": AROUND
             });
-            let found = read(tool::MEMORY, around).await?;
+            let found = match read(tool::MEMORY, around).await {
+                Err(error) if error.is_not_found => return Ok(vec![]),
+                found => found?,
+            };
             let best = &found["anchor_id"];
             let cards = list(&found, "timeline").map(|it| Card {
                 best: it["observation_id"] == *best,
@@ -81,16 +98,17 @@ pub async fn cards(
                 .collect())
         }
         (Rows::Issues, _) => {
-            let projects = read(tool::ENTITY, json!({ "action": "list", "resource": "project" })).await?;
+            let projects = json!({ "action": "list", "resource": tool::PROJECT, "project_id": "*" });
+            let projects = read(tool::PROJECT, projects).await?;
             let mut cards = vec![];
-            for project in items(&projects) {
+            for project in list(&projects, "items") {
                 let Some(id) = project["id"].as_str() else {
                     continue;
                 };
                 let name = project["name"].as_str().unwrap_or(id);
                 let issues = json!({ "action": "list", "resource": "issue", "project_id": id });
-                let issues = read(tool::ENTITY, issues).await?;
-                cards.extend(items(&issues).map(|issue| {
+                let issues = read(tool::PROJECT, issues).await?;
+                cards.extend(list(&issues, "items").map(|issue| {
                     let mut card = card(issue, "description", "status");
                     card.facts.insert(0, name.to_owned());
                     card
@@ -110,18 +128,6 @@ pub async fn cards(
 /// Returns the list that an answer has under this name.
 fn list<'v>(answer: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     answer[name].as_array().into_iter().flatten()
-}
-
-/// Returns the only list of an answer.
-fn items(answer: &Value) -> impl Iterator<Item = &Value> {
-    let lists = answer
-        .as_object()
-        .into_iter()
-        .flat_map(|members| members.values());
-    let own = answer.as_array();
-    own.or_else(|| lists.filter_map(Value::as_array).next())
-        .into_iter()
-        .flatten()
 }
 
 /// Returns the card of a row.

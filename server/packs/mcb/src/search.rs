@@ -101,7 +101,7 @@ fn narrow(query: &mut MemoryQuery, filter: &str) -> Option<bool> {
     let value = value.trim();
     Some(match field.trim() {
         // The field has the name of a tool.
-        tool::PROJECT => agrees(&mut query.project_id, value),
+        "project" => agrees(&mut query.project_id, value),
         "type" => {
             let word = folded(value);
             let passes = query.types.is_empty() || query.types.contains(&word);

@@ -1,7 +1,7 @@
 //! Markdown as markup. It is made of the parser's events by types that escape, so that there is no HTML to sanitise.
 //!
 //! Raw HTML and comments appear as text, images as their address. Links lead to `http`, `https` and `mailto`, and to notes; others are
-//! text. Nesting ends at [`MAX_DEPTH`]: what is deeper stands beside, not within.
+//! text. Nesting ends at 32 elements: what is deeper stands beside, not within.
 
 use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
