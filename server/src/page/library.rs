@@ -45,6 +45,8 @@ pub(crate) struct LibrarySource {
     contracts: Vec<&'static ContractSpec>,
     desk: Option<Desk>,
     door: Arc<Door>,
+    /// Whether nothing may be changed (`--read-only`).
+    reads_only: bool,
     /// Where decisions of people are made.
     runtime: Handle,
 }
@@ -70,6 +72,7 @@ impl LibrarySource {
         Self {
             title: name.clone().or(last).unwrap_or_else(|| "library".into()),
             desk: has_desk.then(|| Desk::new(Arc::clone(&library), calls)),
+            reads_only: false,
             name,
             folder,
             library,
@@ -77,6 +80,11 @@ impl LibrarySource {
             door,
             runtime,
         }
+    }
+
+    /// Changes nothing, whatever people may do elsewhere.
+    pub(crate) fn reading_only(self, reads_only: bool) -> Self {
+        Self { reads_only, ..self }
     }
 
     fn desk(&self) -> Result<&Desk, Problem> {
@@ -260,8 +268,14 @@ impl Source for LibrarySource {
     }
 
     fn may(&self, who: &Person) -> May {
-        self.door
-            .may(who, self.name.as_deref().unwrap_or_default(), &self.contracts)
+        let may = self
+            .door
+            .may(who, self.name.as_deref().unwrap_or_default(), &self.contracts);
+        May {
+            decide: may.decide && !self.reads_only,
+            undo: may.undo && !self.reads_only,
+            ..may
+        }
     }
 
     fn state(&self) -> String {
@@ -416,6 +430,11 @@ impl Source for LibrarySource {
     }
 
     fn decide(&self, who: &Person, decision: &Decision) -> Result<Done, Problem> {
+        if !self.may(who).decide {
+            return Err(Problem::Forbidden(
+                "You may not decide here; nothing was done.".into(),
+            ));
+        }
         let key = IdempotencyKey::parse(&decision.key).ok();
         let call = CallContext {
             idempotency_key: key,

@@ -22,6 +22,7 @@ use tabellion_mcp::{self as mcp, streamable};
 use tabellion_page::{self as browser, Page};
 use tabellion_platform as platform;
 use tabellion_platform::parent::Parent;
+use tabellion_runtime::ContractSpec;
 
 /// The accepted credentials and the certificates.
 pub(super) struct Access {
@@ -220,7 +221,9 @@ fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result
         if let (Some(library), Some(folder)) = (&opened.library, opened.folders.first()) {
             let (name, calls) = (opened.name.clone(), gateway.call_store().cloned());
             let (folder, library) = (folder.clone(), Arc::clone(library));
-            sources.push(Arc::new(LibrarySource::new(
+            let mut tools = over_documents.iter().flat_map(|spec: &&ContractSpec| spec.tools);
+            let reads_only = tools.any(|tool| gateway.catalog().withholds(tool.name));
+            let source = LibrarySource::new(
                 name,
                 folder,
                 library,
@@ -228,7 +231,8 @@ fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result
                 calls,
                 door.clone(),
                 runtime.clone(),
-            )));
+            );
+            sources.push(Arc::new(source.reading_only(reads_only)));
         }
         let rows = over_rows.iter().find(|spec| spec.id == RowsSource::CONTRACT);
         let contract = rows.and_then(|spec| gateway.catalog().contract(spec.id));

@@ -230,6 +230,48 @@ fn a_person_approves_in_part_and_takes_it_back() {
 }
 
 #[test]
+fn a_page_of_a_server_that_only_reads_changes_nothing() {
+    let library = Library::with(&[("backups.md", NOTE)]);
+    propose(&library, "# Backups\n\nother\n", 1);
+    let place = tempfile::tempdir().expect("a folder");
+    let keys = place.path().join("keys.json");
+    let mut create = Command::new(TABELLION);
+    create
+        .args([
+            "key", "create", "--name", "Eve", "--scope", "review", "--scope", "write", "--keys",
+        ])
+        .arg(&keys);
+    let key = String::from_utf8(create.output().expect("it runs").stdout).expect("a key");
+    let (root, keys) = (
+        library.root().to_str().expect("text"),
+        keys.to_str().expect("text"),
+    );
+    let served = Served::start(&[
+        "serve",
+        "--library",
+        root,
+        "--contract",
+        CONTRACT.id,
+        "--http",
+        "0",
+        "--keys",
+        keys,
+        "--page",
+        "--read-only",
+    ]);
+    let mut browser = Browser::new(&served);
+    browser.send("POST", "/page/login", &format!("to=/page&key={}", key.trim()));
+    let list = browser.get("/page/review");
+    let place = list
+        .split("href=\"")
+        .find(|rest| rest.starts_with("/page/review/"))
+        .expect("a proposal");
+    let shown = browser.get(place.split('"').next().expect("a place"));
+    assert!(shown.contains("35 days") || shown.contains("other"), "{shown}");
+    assert!(!shown.contains("name=\"decision\""), "{shown}");
+}
+
+#[test]
 fn keys_sign_people_in_until_they_are_revoked() {
     let library = Library::with(&[("backups.md", NOTE)]);
     let place = tempfile::tempdir().expect("a folder");
