@@ -31,6 +31,8 @@ pub const ROLE: &str = "{role}";
 pub const DECISION: &str = "{decision}";
 /// Placeholder for the id of what a person decides on.
 pub const INSTANCE: &str = "{id}";
+/// Placeholder for the numbers of the parts that a person approves, separated by blanks; nothing for all.
+pub const PARTS: &str = "{parts}";
 
 /// Instructions to start a server.
 #[derive(Debug, Clone)]
@@ -49,7 +51,10 @@ pub struct Launch {
     pub role: Option<String>,
     /// Headers by which a client over HTTP is a caller of a role: the role, the name and the value.
     pub role_headers: Vec<(String, String, String)>,
-    /// The shell command by which a person decides on what waits, if there is one; with [`DECISION`], [`INSTANCE`] and `{library}`.
+    /// The shell command by which a person is shown what waits, before each decision, if there is one; with [`INSTANCE`] and `{library}`.
+    pub show: Option<String>,
+    /// The shell command by which a person decides on what waits, if there is one; with [`DECISION`], [`INSTANCE`] and `{library}`, and
+    /// with [`PARTS`] if it takes them.
     pub decide: Option<String>,
     /// The environment variable by which a build for tests has its clock ahead by that many seconds, if there is one.
     pub clock_offset: Option<String>,
@@ -91,6 +96,7 @@ impl Launch {
             mode: None,
             role: None,
             role_headers: Vec::new(),
+            show: None,
             decide: None,
             clock_offset: None,
             verbose: false,
@@ -154,13 +160,23 @@ impl Launch {
     }
 
     /// Returns the command by which a person decides on what waits in the library at `root`; `None` if there is none.
-    pub fn decision(&self, root: &Path, decision: &str, instance: &str) -> Option<Command> {
+    pub fn decision(&self, root: &Path, decision: &str, parts: &[usize], instance: &str) -> Option<Command> {
         let shell = self.decide.as_ref()?.replace(DECISION, decision);
+        let parts: Vec<String> = parts.iter().map(usize::to_string).collect();
+        Some(self.shell(&shell.replace(PARTS, &parts.join(" ")), root, instance))
+    }
+
+    /// Returns the command by which a person is shown what waits in the library at `root`; `None` if there is none.
+    pub fn shown(&self, root: &Path, instance: &str) -> Option<Command> {
+        Some(self.shell(self.show.as_ref()?, root, instance))
+    }
+
+    fn shell(&self, shell: &str, root: &Path, instance: &str) -> Command {
         let shell = shell.replace(INSTANCE, instance);
         let mut command = Command::new("sh");
         command.args(["-c", &shell.replace("{library}", &root.to_string_lossy())]);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        Some(command)
+        command
     }
 
     /// Returns the environment variable by which the server's clock is ahead.

@@ -41,12 +41,15 @@ struct Arguments {
     /// The role of the client, for a contract that has roles
     #[arg(long = "as", value_name = "ROLE", conflicts_with = "data")]
     role: Option<String>,
-    /// Decide on what waits, instead of serving it, for a contract with reviews
+    /// Decide on what waits, or show it, instead of serving it, for a contract with reviews: approve, reject, revise or show
     #[arg(long, value_name = "DECISION", requires = "instance", conflicts_with = "data")]
     decide: Option<String>,
     /// The id of what is decided on
     #[arg(long, value_name = "ID", requires = "decide")]
     instance: Option<String>,
+    /// Numbers of the parts that are approved; by default all are
+    #[arg(long, value_name = "NUMBER", num_args = 0.., requires = "decide")]
+    parts: Vec<usize>,
     /// The folder with source code, for a contract that is about it
     #[arg(long, value_name = "FOLDER", requires = "data")]
     workspace: Option<PathBuf>,
@@ -68,6 +71,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         role,
         decide,
         instance,
+        parts,
         workspace,
         http,
     } = arguments;
@@ -108,7 +112,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             )
             .into());
         }
-        return small::decide(library, decision, instance);
+        return small::decide(library, decision, parts, instance);
     }
     match server {
         CorrectServer::Shelf => Ok(small::serve_shelf(library, role.as_deref())?),

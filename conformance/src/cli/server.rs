@@ -49,8 +49,13 @@ pub(super) struct Server {
     /// A header by which a client over HTTP is a caller of a role, such as `owner=Authorization: Bearer KEY`; once for each role
     #[arg(long = "role-header", value_name = "ROLE=NAME: VALUE", value_parser = role_header)]
     role_headers: Vec<(String, String, String)>,
+    /// The shell command by which a person is shown what waits, before each decision, for a contract with reviews: `{id}` is replaced by
+    /// the id of what waits, `{library}` by the folder of the library
+    #[arg(long, value_name = "COMMAND", value_parser = showing, requires = "decide")]
+    show: Option<String>,
     /// The shell command by which a person decides on what waits, for a contract with reviews: `{decision}` is replaced by approve, reject
-    /// or revise, `{id}` by the id of what waits, `{library}` by the folder of the library
+    /// or revise, `{id}` by the id of what waits, `{library}` by the folder of the library, `{parts}` by the numbers of the parts that are
+    /// approved, separated by blanks, and by nothing where all are meant
     #[arg(long, value_name = "COMMAND", value_parser = decision)]
     decide: Option<String>,
     /// The environment variable by which a build for tests has its clock ahead by that many seconds, such as `TABELLION_CLOCK_OFFSET` for
@@ -108,6 +113,7 @@ impl Server {
                 .or_else(|| theirs.and_then(|server| server.mode.clone())),
             role: self.role_argument.clone(),
             role_headers: self.role_headers.clone(),
+            show: self.show.clone(),
             decide: self.decide.clone(),
             clock_offset: self.clock_offset.clone(),
             verbose: self.verbose,
@@ -263,6 +269,7 @@ impl Server {
             ("prepare", self.prepare.clone()),
             ("mode-argument", self.mode_argument.clone()),
             ("role-argument", self.role_argument.clone()),
+            ("show", self.show.clone()),
             ("decide", self.decide.clone()),
             ("clock-offset", self.clock_offset.clone()),
         ];
@@ -378,6 +385,17 @@ fn role_argument(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err(format!("expected an argument with `{ROLE}`, such as --as={ROLE}"))
+    }
+}
+
+/// Checks that a command has a place for the id of what is shown.
+fn showing(text: &str) -> Result<String, String> {
+    if text.contains(INSTANCE) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "expected a command with `{INSTANCE}`, such as `review show {INSTANCE}`"
+        ))
     }
 }
 

@@ -257,9 +257,10 @@ impl Run {
                 launch.role = Some("--as={role}".into());
                 // A person reads what waits, and decides on that.
                 let review = format!("'{}' review", program.display());
+                launch.show = Some(format!("{review} show {{id}} --library {{library}}"));
                 launch.decide = Some(format!(
-                    "{review} show {{id}} --library {{library}} >/dev/null && \
-                     {review} {{decision}} {{id}} -m decided --library {{library}}"
+                    "{review} {{decision}} {{id}} -m decided --library {{library}} \
+                     $(for part in {{parts}}; do printf ' --part %s' $part; done)"
                 ));
             }
             Access::Http | Access::HttpWithKeys => launch.reach = Reach::Http(URL.into()),

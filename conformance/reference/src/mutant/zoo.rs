@@ -704,6 +704,18 @@ mutants! {
             fails ["review/stale"];
         RevisesAtOnce "revises-at-once": "an agent's second version of a change does not wait"
             fails ["review/program"];
+        DecidesUnseen "decides-unseen": "a decision is on the proposal as it is, whatever the person was shown"
+            fails ["review/shown"];
+        RejectsUnseen "rejects-unseen": "only an approval is compared with what the person was shown"
+            fails ["review/shown"];
+        IgnoresParts "ignores-parts": "an approval of parts is one of the whole proposal"
+            fails ["review/parts", "review/unknown-parts"];
+        CountsPartsFromZero "counts-parts-from-zero": "the part after the one that was named is taken"
+            fails ["review/parts"];
+        DropsOtherParts "drops-other-parts": "an approval of parts ends the review, and the author can't go on"
+            fails ["review/parts"];
+        PassesOverUnknownParts "passes-over-unknown-parts": "parts that are not there, or are named twice, are passed over"
+            fails ["review/unknown-parts"];
         CommitsPartByPart "commits-part-by-part": "a decision is two commits, of the note and of what waited"
             fails ["review/decided", "review/killed"];
         SkipsNumbers "skips-numbers": "each second number is no version" fails ["versions/all"];

@@ -134,12 +134,12 @@ pub fn serve_shelf(root: &Path, role: Option<&str>) -> io::Result<()> {
     serve(SHELF, &mut shelf::Shelf::new(library, role))
 }
 
-/// Decides on a note that waits in the library at `root`.
+/// Decides on a note that waits in the library at `root`, or on parts of it, or shows it.
 ///
 /// # Errors
 /// If it can't be decided on: the reason.
-pub fn decide(root: &Path, decision: &str, instance: &str) -> Result<(), Box<dyn Error>> {
+pub fn decide(root: &Path, decision: &str, parts: &[usize], instance: &str) -> Result<(), Box<dyn Error>> {
     let library = Library(root.to_owned());
-    let decided = shelf::Shelf::new(library, None).decide(decision, instance);
+    let decided = shelf::Shelf::new(library, None).decide(decision, parts, instance);
     decided.map_err(|(_, message)| message.into())
 }

@@ -1,4 +1,4 @@
-//! Decisions of a person on what waits, by the command that the operator names.
+//! Decisions of a person on what waits, by the commands that the operator names.
 
 use std::{
     fmt,
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::shelf::Shelf;
 use crate::{
     judgement::{Stop, fail},
-    launch::DECISION,
+    launch::{DECISION, INSTANCE, PARTS},
     setup::run_within,
 };
 
@@ -54,23 +54,86 @@ pub(super) fn required(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
     Err(Stop::NotApplicable(why))
 }
 
+/// Fails unless the operator has also named the command by which a person is shown what waits.
+pub(super) fn shown(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
+    required(shelf)?;
+    if shelf.bench.subject.launch.show.is_some() {
+        return Ok(());
+    }
+    let why =
+        format!("it is not known how a person is shown what waits; add `--show COMMAND` with `{INSTANCE}`");
+    Err(Stop::NotApplicable(why))
+}
+
+/// Fails unless the command by which a person decides takes parts.
+pub(super) fn in_parts(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
+    required(shelf)?;
+    let decide = shelf.bench.subject.launch.decide.as_deref();
+    if decide.is_some_and(|decide| decide.contains(PARTS)) {
+        return Ok(());
+    }
+    let why = format!("it is not known how a person approves parts; `--decide` has no `{PARTS}`");
+    Err(Stop::NotApplicable(why))
+}
+
 impl Shelf<'_, '_> {
-    fn decision(&self, decision: Decision, instance: &str) -> Result<Command, Stop> {
+    fn decision(&self, decision: Decision, parts: &[usize], instance: &str) -> Result<Command, Stop> {
         required(self)?;
+        let of_parts = match parts {
+            [] => String::new(),
+            parts => format!(" the parts {parts:?}"),
+        };
         self.scene
-            .trace(format!("a person decides on {instance}: {decision}"));
+            .trace(format!("a person decides on {instance}: {decision}{of_parts}"));
         let launch = &self.bench.subject.launch;
         let library = self.scene.library();
-        let shell = launch.decision(&library, &decision.to_string(), instance);
+        let shell = launch.decision(&library, &decision.to_string(), parts, instance);
         shell.ok_or_else(|| Stop::Harness("there is no command that decides".into()))
     }
 
-    /// Decides on what waits; returns why not, if the command fails.
+    /// Shows a person what waits, if a command does that; returns why not, if it fails.
+    pub(super) fn show(&self, instance: &str) -> Result<(), String> {
+        let launch = &self.bench.subject.launch;
+        let Some(mut command) = launch.shown(&self.scene.library(), instance) else {
+            return Ok(());
+        };
+        self.scene.trace(format!("a person is shown {instance}"));
+        run_within(&mut command, launch.patience)
+    }
+
+    /// Shows a person what waits, and decides on it; returns why not, if one of the commands fails.
     ///
     /// # Errors
     /// If no command decides.
     pub(super) fn decide(&self, decision: Decision, instance: &str) -> Result<Result<(), String>, Stop> {
-        let mut command = self.decision(decision, instance)?;
+        match self.show(instance) {
+            Ok(()) => self.decide_as_shown(decision, &[], instance),
+            refused => Ok(refused),
+        }
+    }
+
+    /// Shows a person what waits, and approves the parts of these numbers; returns why not, if one of the commands fails.
+    ///
+    /// # Errors
+    /// If no command decides.
+    pub(super) fn decide_parts(&self, parts: &[usize], instance: &str) -> Result<Result<(), String>, Stop> {
+        match self.show(instance) {
+            Ok(()) => self.decide_as_shown(Decision::Approve, parts, instance),
+            refused => Ok(refused),
+        }
+    }
+
+    /// Decides on what the person was shown last; returns why not, if the command fails.
+    ///
+    /// # Errors
+    /// If no command decides.
+    pub(super) fn decide_as_shown(
+        &self,
+        decision: Decision,
+        parts: &[usize],
+        instance: &str,
+    ) -> Result<Result<(), String>, Stop> {
+        let mut command = self.decision(decision, parts, instance)?;
         let outcome = run_within(&mut command, self.bench.subject.launch.patience);
         if let Err(why) = &outcome {
             self.scene.trace(format!("the decision {why}"));
@@ -84,7 +147,7 @@ impl Shelf<'_, '_> {
         outcome.map_err(|why| fail(format!("a person can't {decision} what waits: it {why}")))
     }
 
-    /// Decides on what waits, and kills the command and all that it started after `delay`.
+    /// Decides on what the person was shown last, and kills the command and all that it started after `delay`.
     ///
     /// # Errors
     /// If no command decides, or it can't be run.
@@ -95,7 +158,7 @@ impl Shelf<'_, '_> {
         delay: Duration,
     ) -> Result<(), Stop> {
         use std::os::unix::process::CommandExt;
-        let mut command = self.decision(decision, instance)?;
+        let mut command = self.decision(decision, &[], instance)?;
         command.process_group(0).stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let since = Instant::now();

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, fail},
 };
 
 pub(super) const CHECK: Check = Check {
@@ -42,13 +42,16 @@ fn proposed<'b, 'a>(bench: &'b Bench<'a>) -> Result<(Shelf<'b, 'a>, String), Sto
     let proposed = Proposal::Change.make(&mut shelf, &before, &word(PROPOSED))?;
     let instance = proposed.instance()?.to_owned();
     shelf.restart()?;
+    let outcome = shelf.show(&instance);
+    outcome.map_err(|why| fail(format!("a person can't be shown what waits: it {why}")))?;
     Ok((shelf, instance))
 }
 
 fn killed(bench: &Bench<'_>, part: u32, of: u32) -> Judgement {
     let (shelf, instance) = proposed(bench)?;
     let since = Instant::now();
-    shelf.must_decide(Decision::Approve, &instance)?;
+    let outcome = shelf.decide_as_shown(Decision::Approve, &[], &instance)?;
+    outcome.map_err(|why| fail(format!("a person can't approve what waits: it {why}")))?;
     let takes: Duration = since.elapsed();
     let (mut shelf, instance) = proposed(bench)?;
     let earlier = shelf.scene.view()?.library;

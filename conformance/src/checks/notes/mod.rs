@@ -7,8 +7,9 @@
 //! |---|---|
 //! | [`tool`] | the contract's tools |
 //! | [`shelf`], [`written`] | a library, its callers and their calls; what a call wrote |
-//! | [`decision`] | decisions of a person, by the command that the operator names |
+//! | [`decision`] | decisions of a person, by the commands that the operator names |
 //! | [`review`], [`decided`], [`program`] | what waits is unseen; decisions; random programs beside a model |
+//! | [`shown`], [`parts`] | decisions on what was shown, and on parts of it |
 //! | [`versions`], [`crowd`], [`commits`] | numbers and contents; several servers at once; commits |
 //! | [`links`] | links |
 //! | [`search`], [`hit`] | what is found, filtered and scored |
@@ -23,10 +24,12 @@ mod exported;
 mod hit;
 mod killed;
 mod links;
+mod parts;
 mod program;
 mod review;
 mod search;
 mod shelf;
+mod shown;
 mod tool;
 mod versions;
 mod written;
@@ -40,6 +43,9 @@ pub(super) const REVIEW: &[Check] = &[
     review::OWN,
     decided::DECIDED,
     decided::STALE,
+    shown::CHECK,
+    parts::EXACT,
+    parts::UNKNOWN,
     program::CHECK,
     killed::CHECK,
 ];

@@ -1,6 +1,6 @@
 //! Creating, changing and linking notes, and deciding on what waits.
 
-use std::{thread, time::Duration};
+use std::{fs, thread, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -8,11 +8,12 @@ use super::{
     Answer, Outcome, Shelf, Wrong,
     files::WAITING,
     note::{Note, digest, new_id, now, title_of},
+    parts::taken,
     wrong,
 };
 use crate::{
     mutant::{Mutant, is},
-    small::Refusal,
+    small::{Refusal, failed},
 };
 
 /// States in which a proposal waits.
@@ -199,12 +200,23 @@ impl Shelf {
         }))))
     }
 
-    /// Decides on what waits; returns why not.
-    pub(super) fn decided(&self, decision: &str, instance: &str) -> Result<Result<(), Wrong>, Refusal> {
+    /// Decides on what waits, or shows it; returns why not.
+    pub(super) fn decided(
+        &self,
+        decision: &str,
+        parts: &[usize],
+        instance: &str,
+    ) -> Result<Result<(), Wrong>, Refusal> {
         let mut proposals = self.proposals()?.into_iter();
         let Some(mut proposal) = proposals.find(|it| it.said("instance") == instance) else {
             return Ok(Err(wrong("not_found", "nothing like this waits")));
         };
+        let shown = self.library.own(&format!("shown-{instance}"))?;
+        let revision = digest(&proposal.text());
+        if decision == "show" {
+            println!("{}", proposal.text());
+            return Ok(Ok(fs::write(shown, revision).map_err(failed)?));
+        }
         if proposal.said("state") != OPEN[0] && !is(Mutant::DecidesTwice) {
             let message = format!("it is in the state {}", proposal.said("state"));
             return Ok(Err(wrong("not_ready", message)));
@@ -212,14 +224,31 @@ impl Shelf {
         if proposal.said("author") == "person" && !is(Mutant::ApprovesItsOwn) {
             return Ok(Err(wrong("own", "authors can't decide on their own proposals")));
         }
+        let is_compared = decision == "approve" || !is(Mutant::RejectsUnseen);
+        if is_compared && !is(Mutant::DecidesUnseen) && fs::read_to_string(shown).ok() != Some(revision) {
+            return Ok(Err(wrong(
+                "moved",
+                "this is not what was shown; look at it again",
+            )));
+        }
         let note = self.note(proposal.id())?;
         let current = note.as_ref().map_or(Value::Null, Note::base);
+        let in_parts = !parts.is_empty() && !is(Mutant::IgnoresParts);
         let mut written = Vec::new();
         if decision == "approve" {
             if proposal.meta["base"] != current && !is(Mutant::ApprovesStale) {
                 return Ok(Err(wrong("stale", "the note has changed since")));
             }
             let mut published = proposal.clone();
+            if in_parts {
+                let before = note.as_ref().map(|note| note.content.as_str());
+                let Some(content) = taken(before, &proposal.content, parts) else {
+                    return Ok(Err(wrong("parts", "these are not some of its parts, each once")));
+                };
+                published.put(&content, proposal.version());
+                proposal.meta["base"] = published.base();
+                proposal.meta["version"] = (proposal.version() + 1).into();
+            }
             published.path = note.map_or_else(|| format!("notes/{}.md", proposal.id()), |note| note.path);
             for key in ["instance", "author", "state", "base"] {
                 if let Some(meta) = published.meta.as_object_mut() {
@@ -231,12 +260,13 @@ impl Shelf {
             }
         }
         proposal.meta["state"] = match decision {
+            "approve" if in_parts && !is(Mutant::DropsOtherParts) => OPEN[1],
             "approve" => "approved",
             "reject" => "rejected",
             _ => OPEN[1],
         }
         .into();
-        if decision != "revise" {
+        if !is_open(&proposal) {
             proposal.content.clear();
         }
         written.push(proposal);

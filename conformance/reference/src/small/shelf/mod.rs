@@ -6,6 +6,7 @@ mod export;
 mod files;
 mod find;
 mod note;
+mod parts;
 mod resources;
 
 use serde_json::{Value, json};
@@ -56,11 +57,11 @@ impl Shelf {
         if self.is_agent { "agent" } else { "person" }
     }
 
-    /// Decides on what waits, as a person.
-    pub(super) fn decide(&mut self, decision: &str, instance: &str) -> Result<(), Refusal> {
+    /// Decides on what waits, or shows it, as a person.
+    pub(super) fn decide(&mut self, decision: &str, parts: &[usize], instance: &str) -> Result<(), Refusal> {
         let _lock = self.library.lock()?;
         self.recover()?;
-        let decided = self.decided(decision, instance)?;
+        let decided = self.decided(decision, parts, instance)?;
         decided.map_err(|why| (-32000, why.message))
     }
 }
