@@ -28,7 +28,12 @@ WALKS = 16
 LONG = 5
 # A decision that no workflow has.
 UNKNOWN = "sleep_on_it"
-NOTE = "# Locks\n\nA lock is held for as long as a change takes.\n"
+
+
+def note(number):
+    """Returns a note that differs from every other in two places, so that a change of it always has parts."""
+    return f"# Locks\n\nBegun {number} times.\n\nLocks are short.\n\n## Afterwards\n\nEnded {number} times.\n"
+
 
 
 class Caller:
@@ -125,18 +130,19 @@ class Review:
         # Two take turns, since each may change only so many notes in a minute.
         self.agents = itertools.cycle([callers["helper"], callers["scribe"]])
         self.reviewer = callers["reviewer"]
+        self.numbers = itertools.count()
 
     def start(self, _):
         self.agent = next(self.agents)
-        note = {"content": NOTE, "ai_justification": "asked to"}
-        return self.agent.post("/tools/create_note/execute", note)["result"]["review_workflow_id"]
+        created = {"content": note(next(self.numbers)), "ai_justification": "asked to"}
+        return self.agent.post("/tools/create_note/execute", created)["result"]["review_workflow_id"]
 
     def decide(self, instance, decision):
         if decision == "revise":
             change = {
                 "note_id": instance["note_id"],
                 "version": instance["proposed_version"],
-                "content": NOTE + "\nNot longer.\n",
+                "content": note(next(self.numbers)),
                 "change_reason": "asked to",
             }
             return self.agent.ask("POST", "/tools/update_note/execute", change)[0]
@@ -144,6 +150,8 @@ class Review:
         body = {"decision": decision, "notes": "decided at random"}
         shown = f"/workflows/instances/{instance['instance_id']}"
         caller.get(shown)
+        if decision == "approve_part":
+            body["data"] = {"revision": caller.tag.strip('"'), "parts": [1]}
         return caller.ask("POST", f"{shown}/tasks/{instance['state']}/complete", body, caller.tag)[0]
 
 
