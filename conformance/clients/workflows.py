@@ -35,7 +35,6 @@ def note(number):
     return f"# Locks\n\nBegun {number} times.\n\nLocks are short.\n\n## Afterwards\n\nEnded {number} times.\n"
 
 
-
 class Caller:
     """A client with one key."""
 
