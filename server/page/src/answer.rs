@@ -144,7 +144,7 @@ impl Page {
             segments.remove(0);
         }
         let named = self.sources.iter().find(|source| source.name() == name);
-        let visible = |source: &&Arc<dyn Source>| source.may(&visitor.person).see;
+        let visible = |source: &&Arc<dyn Source>| source.may(&visitor.person).see();
         let first = self.sources.iter().find(visible);
         if named.is_none()
             && name.is_none()
@@ -197,7 +197,7 @@ impl Page {
             review: has_review,
             log: has_log,
             memory: has_memory,
-        } = cx.source.pages();
+        } = cx.pages();
         match (segments, is_post) {
             ([], false) => {
                 let first = if has_review {
@@ -207,7 +207,7 @@ impl Page {
                 } else if has_memory {
                     "memory"
                 } else {
-                    "status"
+                    "account"
                 };
                 Ok(Answer::SeeOther(cx.url(first)))
             }
@@ -222,11 +222,13 @@ impl Page {
             ([page @ ("memory" | "sessions" | "board" | "code")], false) if has_memory => {
                 memory::show(cx, page)
             }
-            (["status"], false) => status::show(cx),
+            (["status"], false) if cx.may.inspect => status::show(cx),
             (["account"], false) => account::show(cx),
             (["account", action], true) => account::act(cx, action),
             (["keys"], false) => account::keys(cx),
-            _ => Err(Problem::NotFound("There is no such page.".into())),
+            _ => Err(Problem::NotFound(
+                "There is no such page, or you may not see it.".into(),
+            )),
         }
     }
 

@@ -37,14 +37,25 @@ pub trait Doorkeeper: Send + Sync {
 /// Permissions of a person in a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct May {
-    /// Sees pages at all.
-    pub see: bool,
+    /// Reads proposals.
+    pub review: bool,
+    /// Reads all documents and their history, or all rows.
+    pub read: bool,
+    /// Sees the state of the library, with paths and programs of the server's machine.
+    pub inspect: bool,
     /// Decides on proposals.
     pub decide: bool,
     /// Takes changes back.
     pub undo: bool,
     /// Name of the role, for people.
     pub role: &'static str,
+}
+
+impl May {
+    /// Returns whether the person sees anything.
+    pub fn see(self) -> bool {
+        self.review || self.read
+    }
 }
 
 /// The pages that a source has.

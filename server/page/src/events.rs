@@ -37,7 +37,7 @@ impl Page {
         let source = self
             .sources
             .iter()
-            .find(|source| source.name() == name && source.may(&visitor.person).see);
+            .find(|source| source.name() == name && source.may(&visitor.person).see());
         let Some(source) = source else {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::NOT_FOUND;

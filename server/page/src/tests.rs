@@ -93,7 +93,9 @@ impl Source for Garden {
 
     fn may(&self, _: &Person) -> May {
         May {
-            see: true,
+            review: true,
+            read: false,
+            inspect: true,
             decide: !self.reads_only,
             undo: false,
             role: "reviewer",

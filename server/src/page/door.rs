@@ -10,7 +10,7 @@ use tabellion_http::{
 };
 use tabellion_library::Library;
 use tabellion_page::data::{Doorkeeper, May, Person};
-use tabellion_runtime::{Agent, CallContext, ContractSpec, KnownCaller};
+use tabellion_runtime::{Agent, CallContext, ContractSpec, KnownCaller, spec::CallerKind};
 
 use super::CLIENT;
 
@@ -60,11 +60,14 @@ impl Door {
         self.keys.as_ref()?.by_id(&who.id)
     }
 
-    /// Returns what a person may do with `contracts` over the library of this name.
+    /// Returns what a person may do with all of `contracts` over the library of this name. The page shows whole documents and their
+    /// history to those who may read all of them: in contracts with roles, these are owners, since sensitive texts are theirs.
     pub(crate) fn may(&self, who: &Person, library: &str, contracts: &[&'static ContractSpec]) -> May {
         if who.id == LOCAL && self.keys.is_none() {
             return May {
-                see: true,
+                review: true,
+                read: true,
+                inspect: true,
                 decide: true,
                 undo: true,
                 role: REVIEWER,
@@ -76,31 +79,31 @@ impl Door {
         let Some(grant) = principal.grant_at(library, Validity::WhileKeyExists(ring.clone())) else {
             return May::default();
         };
-        let has = |role: &str, access: Access| {
-            let of = |contract: &&&ContractSpec| match contract.auth {
-                Some(auth) => {
-                    let scopes = grant.scopes(contract.id);
-                    let caller = KnownCaller::human(auth, grant.identity().clone(), &who.name, scopes);
-                    caller.roles.contains(&role)
-                }
-                None => role == OWNER && grant.allows(contract.id, access),
-            };
-            contracts.iter().any(|contract| of(&contract))
+        let has = |contract: &ContractSpec, role: &str| {
+            let scopes = grant.scopes(contract.id);
+            let roles = contract
+                .auth
+                .map(|auth| auth.roles_of(CallerKind::Human, &scopes));
+            roles.is_some_and(|roles| roles.contains(&role))
         };
-        let sees = contracts
-            .iter()
-            .any(|contract| grant.allows(contract.id, Access::Read) || !grant.scopes(contract.id).is_empty());
-        let (decide, undo) = (has(REVIEWER, Access::Write), has(OWNER, Access::Write));
+        let may_all = |access| {
+            contracts.iter().all(|contract| match contract.auth {
+                Some(_) => has(contract, OWNER),
+                None => grant.allows(contract.id, access),
+            })
+        };
+        let decide = contracts.iter().any(|contract| has(contract, REVIEWER));
+        let (read, undo) = (may_all(Access::Read), may_all(Access::Write));
         May {
-            see: sees,
+            review: decide || contracts.iter().any(|contract| has(contract, OWNER)),
+            read,
+            inspect: undo,
             decide,
             undo,
-            role: if decide {
-                REVIEWER
-            } else if undo {
-                OWNER
-            } else {
-                "reader"
+            role: match (decide, undo) {
+                (true, _) => REVIEWER,
+                (false, true) => OWNER,
+                (false, false) => "reader",
             },
         }
     }

@@ -9,6 +9,7 @@ use tabellion_library::{
     path::{LibraryDir, LibraryPath},
     search,
 };
+use tabellion_notes::Note as Parsed;
 use tabellion_page::data::{
     Change, Decision, Done, Entry, EntryChange, Hit, Kind, ListFilter, Log, LogFilter, May, Note, Pages,
     Part, Person, Preview, Problem, Proposal, ProposalRow, Proposals, Remark, Seen, Source, StatusLine,
@@ -346,7 +347,11 @@ impl Source for LibrarySource {
                 .map_err(problem)
         });
         let earlier = earlier.transpose()?.flatten();
+        // The text of a sensitive note is for owners.
+        let may_read = self.may(who).read;
+        let is_shown = |text: &String| may_read || !Parsed::parse("", text.as_bytes()).metadata.sensitive;
         let document = found.document.as_ref();
+        let document = document.filter(|document| is_shown(&document.base) && is_shown(&document.after));
         let part = |part: &desk::Part| Part {
             old: part.old.clone(),
             new: part.new.clone(),
@@ -381,7 +386,7 @@ impl Source for LibrarySource {
         });
         Ok(Proposal {
             shown: state_of(&found),
-            earlier,
+            earlier: earlier.filter(is_shown),
             revision: found.revision.clone(),
             over: found.over.clone(),
             note_id: found.note_id.clone(),
@@ -420,6 +425,15 @@ impl Source for LibrarySource {
             .transpose()
             .map_err(failed)?
             .flatten();
+        let texts = before
+            .iter()
+            .map(|before| &before.bytes[..])
+            .chain(outcome.note.iter().map(|(_, text)| text.as_bytes()));
+        if !self.may(who).read && { texts }.any(|text| Parsed::parse("", text).metadata.sensitive) {
+            return Err(Problem::Forbidden(
+                "The note is sensitive: an owner looks at it.".into(),
+            ));
+        }
         let details = serde_json::to_string_pretty(&outcome.details).map_err(failed)?;
         Ok(Preview {
             before: before.and_then(|before| String::from_utf8(before.bytes).ok()),

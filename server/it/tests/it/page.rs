@@ -7,14 +7,14 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Map, Value, json};
-use tabellion_conformance::{
-    Target,
-    http::{Request, Url},
-};
+use serde_json::json;
+use tabellion_conformance::http::{Request, Url};
 use tabellion_contracts::brainforge::{CONTRACT, tool};
 
-use crate::support::{Library, TABELLION};
+use crate::{
+    review::{call, served},
+    support::{Library, TABELLION},
+};
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 const NOTE: &str = "---\nid: 00000000-0000-4000-8000-00000000000a\nversion: 1\n---\n# Backups\n\nkept for a week\n\n## Drill\n\nnow and then\n";
@@ -134,22 +134,10 @@ impl<'s> Browser<'s> {
 
 /// An agent proposes a change of the note.
 fn propose(library: &Library, content: &str, version: u64) {
-    let mut command = Command::new(TABELLION);
-    command
-        .args(["serve", "--contract", CONTRACT.id, "--library"])
-        .arg(library.root());
-    let mut target = Target::start(&mut command).expect("it starts");
-    target.initialize("2025-11-25").expect("a handshake");
     let request =
         json!({ "note_id": ID, "version": version, "content": content, "change_reason": "it changed" });
-    let answer = target
-        .call(tool::UPDATE_NOTE, request, Map::new())
-        .expect("an answer");
-    assert_eq!(
-        answer["result"]["structuredContent"]["status"],
-        Value::from("pending_review"),
-        "{answer}"
-    );
+    let answer = call(&mut served(library), tool::UPDATE_NOTE, request);
+    assert_eq!(answer["status"], "pending_review", "{answer}");
 }
 
 fn text(path: &Path) -> String {
@@ -169,11 +157,7 @@ fn a_person_approves_in_part_and_takes_it_back() {
     let (status, _, _) = Browser::new(&served).send("GET", served.link.as_deref().expect("a link"), "");
     assert_eq!(status, 410, "a link holds once");
 
-    let list = browser.get("/page/review");
-    let place = list
-        .split("href=\"")
-        .find_map(|rest| rest.starts_with("/page/review/").then(|| rest.split('"').next()));
-    let place = place.flatten().expect("a proposal").to_owned();
+    let place = browser.first_proposal();
     let shown = browser.get(&place);
     let commits = library.ledger().commits.len();
     let choice = [
@@ -203,14 +187,11 @@ fn a_person_approves_in_part_and_takes_it_back() {
     assert_eq!((status, again == done), (303, true), "{again}");
     assert_eq!(library.ledger().commits.len(), commits + 1);
 
-    // What was shown has moved.
-    let (status, _, moved) = browser.submit(
-        &shown,
-        &place,
-        &[("decision", "reject"), ("notes", "no"), ("key", "other")],
-    );
+    // What was shown has moved; what was typed stays.
+    let late = [("decision", "reject"), ("notes", "a late word"), ("key", "other")];
+    let (status, _, moved) = browser.submit(&shown, &place, &late);
     assert!(
-        status == 409 && moved.contains(">no</textarea>") || moved.contains("role=\"alert\""),
+        status == 409 && moved.contains("role=\"alert\"") && moved.contains("a late word"),
         "{moved}"
     );
     assert_eq!(library.ledger().commits.len(), commits + 1);
@@ -229,119 +210,195 @@ fn a_person_approves_in_part_and_takes_it_back() {
     assert_eq!(status, 409, "there is nothing left to undo");
 }
 
+/// Keys in a folder of their own.
+struct Keys {
+    folder: tempfile::TempDir,
+}
+
+impl Keys {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("a folder"),
+        }
+    }
+
+    fn file(&self) -> String {
+        self.folder
+            .path()
+            .join("keys.json")
+            .to_str()
+            .expect("text")
+            .to_owned()
+    }
+
+    /// Runs `tabellion key`; returns what it prints.
+    fn run(&self, arguments: &[&str]) -> String {
+        let file = self.file();
+        let output = Command::new(TABELLION)
+            .arg("key")
+            .args(arguments)
+            .args(["--keys", &file])
+            .output();
+        let output = output.expect("it runs");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).expect("text").trim().to_owned()
+    }
+
+    fn create(&self, name: &str, scopes: &[&str]) -> String {
+        let scopes = scopes.iter().flat_map(|scope| ["--scope", scope]);
+        self.run(
+            &["create", "--name", name]
+                .into_iter()
+                .chain(scopes)
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// Serves a library with the page.
+    fn serve(&self, library: &Library, further: &[&str]) -> Served {
+        let (root, file) = (library.root().to_str().expect("text"), self.file());
+        let arguments = [
+            "serve",
+            "--library",
+            root,
+            "--contract",
+            CONTRACT.id,
+            "--http",
+            "0",
+            "--keys",
+            &file,
+            "--page",
+        ];
+        Served::start(&[&arguments, further].concat())
+    }
+}
+
+impl<'s> Browser<'s> {
+    fn with_key(served: &'s Served, key: &str) -> Self {
+        let mut browser = Self::new(served);
+        let (status, _, text) = browser.send("POST", "/page/login", &format!("to=/page&key={key}"));
+        assert_eq!(status, 303, "{text}");
+        browser
+    }
+
+    /// Returns the place of the first proposal that waits.
+    fn first_proposal(&mut self) -> String {
+        let list = self.get("/page/review");
+        let place = list
+            .split("href=\"")
+            .find(|rest| rest.starts_with("/page/review/"));
+        place
+            .and_then(|place| place.split('"').next())
+            .expect("a proposal")
+            .to_owned()
+    }
+}
+
 #[test]
 fn a_page_of_a_server_that_only_reads_changes_nothing() {
     let library = Library::with(&[("backups.md", NOTE)]);
     propose(&library, "# Backups\n\nother\n", 1);
-    let place = tempfile::tempdir().expect("a folder");
-    let keys = place.path().join("keys.json");
-    let mut create = Command::new(TABELLION);
-    create
-        .args([
-            "key", "create", "--name", "Eve", "--scope", "review", "--scope", "write", "--keys",
-        ])
-        .arg(&keys);
-    let key = String::from_utf8(create.output().expect("it runs").stdout).expect("a key");
-    let (root, keys) = (
-        library.root().to_str().expect("text"),
-        keys.to_str().expect("text"),
+    let keys = Keys::new();
+    let eve = keys.create("Eve", &["review", "write"]);
+    let served = keys.serve(&library, &["--read-only"]);
+    let mut browser = Browser::with_key(&served, &eve);
+    let place = browser.first_proposal();
+    let shown = browser.get(&place);
+    assert!(
+        shown.contains("other") && !shown.contains("name=\"decision\""),
+        "{shown}"
     );
-    let served = Served::start(&[
-        "serve",
-        "--library",
-        root,
-        "--contract",
-        CONTRACT.id,
-        "--http",
-        "0",
-        "--keys",
-        keys,
-        "--page",
-        "--read-only",
-    ]);
-    let mut browser = Browser::new(&served);
-    browser.send("POST", "/page/login", &format!("to=/page&key={}", key.trim()));
-    let list = browser.get("/page/review");
-    let place = list
-        .split("href=\"")
-        .find(|rest| rest.starts_with("/page/review/"))
-        .expect("a proposal");
-    let shown = browser.get(place.split('"').next().expect("a place"));
-    assert!(shown.contains("35 days") || shown.contains("other"), "{shown}");
-    assert!(!shown.contains("name=\"decision\""), "{shown}");
+    // The form of another server's page has the same fields.
+    let before = library.ledger().commits.len();
+    let (status, _, text) = browser.submit(&shown, &place, &[("decision", "approve"), ("part-1", "take")]);
+    assert_eq!(status, 403, "{text}");
+    assert_eq!(library.ledger().commits.len(), before);
+}
+
+#[test]
+fn people_see_what_their_role_may_read() {
+    const SECRET: &str = "the code of the safe";
+    let library = Library::with(&[(
+        "backups.md",
+        &NOTE
+            .replace("version: 1\n", "version: 1\nsensitive: true\n")
+            .replace("a week", SECRET),
+    )]);
+    propose(
+        &library,
+        &format!("# Backups\n\nkept for {SECRET}, and more\n"),
+        1,
+    );
+    let keys = Keys::new();
+    let (ada, rita, rob) = (
+        keys.create("Ada", &["write"]),
+        keys.create("Rita", &["review:brainforge"]),
+        keys.create("Rob", &["read"]),
+    );
+    let served = keys.serve(&library, &[]);
+    let place = Browser::with_key(&served, &ada).first_proposal();
+    for (name, key, permitted, reads) in [
+        (
+            "Ada",
+            &ada,
+            &[
+                "/page/review",
+                "/page/log",
+                "/page/notes/backups.md",
+                "/page/search?q=safe",
+                "/page/status",
+                &place,
+            ][..],
+            true,
+        ),
+        ("Rita", &rita, &["/page/review", &place], false),
+        ("Rob", &rob, &[], false),
+    ] {
+        let mut browser = Browser::with_key(&served, key);
+        for asked in [
+            "/page/review",
+            "/page/log",
+            "/page/notes/backups.md",
+            "/page/search?q=safe",
+            "/page/status",
+            &place,
+        ] {
+            let (status, _, text) = browser.send("GET", asked, "");
+            assert_eq!(
+                status,
+                if permitted.contains(&asked) { 200 } else { 404 },
+                "{name} {asked}: {text}"
+            );
+            assert!(reads || !text.contains(SECRET), "{name} {asked}: {text}");
+        }
+    }
 }
 
 #[test]
 fn keys_sign_people_in_until_they_are_revoked() {
     let library = Library::with(&[("backups.md", NOTE)]);
-    let place = tempfile::tempdir().expect("a folder");
-    let keys = place.path().join("keys.json");
-    let keys = keys.to_str().expect("text");
-    let key = |arguments: &[&str]| {
-        let output = Command::new(TABELLION)
-            .args(["key"])
-            .args(arguments)
-            .args(["--keys", keys])
-            .output();
-        let output = output.expect("it runs");
-        String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
-    };
-    let secret = |created: &str| {
-        created
-            .split_whitespace()
-            .find(|word| word.starts_with("tbl_"))
-            .expect("a key")
-            .to_owned()
-    };
-    let eve = secret(&key(&[
-        "create", "--name", "Eve", "--scope", "review", "--scope", "write",
-    ]));
-    let reader = secret(&key(&["create", "--name", "Rob", "--scope", "read"]));
-    let agent = secret(&key(&[
+    let keys = Keys::new();
+    let eve = keys.create("Eve", &["review", "write"]);
+    let agent = keys.run(&[
         "create", "--name", "Ann", "--scope", "write", "--agent", "helper@1",
-    ]));
-    propose(&library, "# Backups\n\nother\n", 1);
-    let root = library.root().to_str().expect("text");
-    let arguments = [
-        "serve",
-        "--library",
-        root,
-        "--contract",
-        CONTRACT.id,
-        "--http",
-        "0",
-        "--keys",
-        keys,
-        "--page",
-    ];
-    let served = Served::start(&arguments);
-    for (key, status) in [
-        ("guess", 401),
-        (agent.as_str(), 401),
-        (reader.as_str(), 303),
-        (eve.as_str(), 303),
-    ] {
-        let mut browser = Browser::new(&served);
-        let (found, _, text) = browser.send("POST", "/page/login", &format!("to=/page/review&key={key}"));
-        assert_eq!(found, status, "{key}: {text}");
+    ]);
+    let served = keys.serve(&library, &[]);
+    for (key, status) in [("guess", 401), (agent.as_str(), 401), (eve.as_str(), 303)] {
+        let sent = Browser::new(&served).send("POST", "/page/login", &format!("to=/page/review&key={key}"));
+        assert_eq!(sent.0, status, "{key}: {}", sent.2);
     }
-    let mut rob = Browser::new(&served);
-    rob.send("POST", "/page/login", &format!("to=/page&key={reader}"));
-    let list = rob.get("/page/review");
-    assert!(list.contains("Backups"), "{list}");
-    assert!(!list.contains("name=\"decision\""));
-    let mut browser = Browser::new(&served);
-    browser.send("POST", "/page/login", &format!("to=/page&key={eve}"));
-    assert!(browser.get("/page/review").contains("Eve"));
-    let cookie = browser.cookie.clone();
+    let cookie = Browser::with_key(&served, &eve).cookie;
     drop(served);
 
     // A restart keeps sign-ins; a revoked key ends them.
-    let served = Served::start(&arguments);
+    let served = keys.serve(&library, &[]);
     let mut browser = Browser::new(&served);
     browser.cookie = cookie;
     assert!(browser.get("/page/review").contains("Eve"));
-    let id = eve.split('_').nth(1).expect("an id").to_owned();
-    let said = key(&["revoke", &id]);
-    assert_eq!(browser.send("GET", "/page/review", "").0, 303, "{said}");
+    keys.run(&["revoke", eve.split('_').nth(1).expect("an id")]);
+    assert_eq!(browser.send("GET", "/page/review", "").0, 303);
 }

@@ -25,7 +25,7 @@ fn review(library: &Library, arguments: &[&str]) -> (bool, String) {
 }
 
 /// Serves the library to an agent.
-fn served(library: &Library) -> Target {
+pub(crate) fn served(library: &Library) -> Target {
     let mut command = Command::new(TABELLION);
     command
         .args(["serve", "--contract", CONTRACT.id, "--library"])
@@ -35,7 +35,7 @@ fn served(library: &Library) -> Target {
     target
 }
 
-fn call(target: &mut Target, tool: &str, arguments: Value) -> Value {
+pub(crate) fn call(target: &mut Target, tool: &str, arguments: Value) -> Value {
     let answer = target.call(tool, arguments, Map::new()).expect("an answer");
     answer["result"]["structuredContent"].clone()
 }

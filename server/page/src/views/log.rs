@@ -114,7 +114,7 @@ fn document(cx: &Cx<'_>, path: &str) -> Markup {
     let name = path
         .strip_prefix("workflows/")
         .and_then(|name| name.strip_suffix(".md"));
-    match name.filter(|_| cx.source.pages().review) {
+    match name.filter(|_| cx.pages().review) {
         Some(id) => html! { a href=(cx.url(&format!("review/{}", escaped(id)))) { "the proposal" } },
         None => html! { a href=(cx.note(path)) { (visible(path)) } },
     }

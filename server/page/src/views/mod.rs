@@ -15,7 +15,7 @@ use maud::{DOCTYPE, Markup, html};
 use crate::{
     BASE, Page,
     assets::{ICON, SCRIPT, STYLE},
-    data::{Kind, May, Problem, Source},
+    data::{Kind, May, Pages, Problem, Source},
     form::{Fields, escaped},
     reading::controls::visible,
     sign_in::Visitor,
@@ -86,6 +86,16 @@ pub(crate) fn status(problem: &Problem) -> StatusCode {
 }
 
 impl Cx<'_> {
+    /// Returns the pages that the person may see.
+    pub(crate) fn pages(&self) -> Pages {
+        let all = self.source.pages();
+        Pages {
+            review: all.review && self.may.review,
+            log: all.log && self.may.read,
+            memory: all.memory && self.may.read,
+        }
+    }
+
     /// Returns the path of another page of this source.
     pub(crate) fn url(&self, path: &str) -> String {
         below(self.source, path)
@@ -129,7 +139,7 @@ impl Cx<'_> {
 
     /// Returns a whole page.
     pub(crate) fn framed(&self, frame: &Frame<'_>, content: &Markup) -> Markup {
-        let pages = self.source.pages();
+        let pages = self.pages();
         let waiting = match frame.waiting {
             None if pages.review => self.source.waiting(&self.visitor.person).unwrap_or_default(),
             known => known.unwrap_or_default(),
@@ -146,7 +156,7 @@ impl Cx<'_> {
             .page
             .sources
             .iter()
-            .filter(|source| source.may(&self.visitor.person).see)
+            .filter(|source| source.may(&self.visitor.person).see())
             .collect();
         let events = frame.watches.as_ref().map(|query| {
             format!(
@@ -175,7 +185,7 @@ impl Cx<'_> {
                                 (entry("memory", "Memory", 0)) (entry("sessions", "Sessions", 0))
                                 (entry("board", "Board", 0)) (entry("code", "Code", 0))
                             }
-                            (entry("status", "Status", 0))
+                            @if self.may.inspect { (entry("status", "Status", 0)) }
                         } }
                         @if pages.log {
                             form.seek role="search" action=(self.url("search")) {

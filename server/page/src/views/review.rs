@@ -73,7 +73,7 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
             p.small { "Only those of " b { (visible(agent)) } ". " a href=(cx.url("review")) { "All" } }
         }
         @if let (Some(id), Some(commit)) = (done, cx.query.get("commit")) {
-            div.note role="status" { p { "Decided: " a href=(cx.url(&format!("log/{}", escaped(commit)))) { "the commit " (short(commit)) } ". "
+            div.note role="status" { p { "Decided: " @if cx.may.read { a href=(cx.url(&format!("log/{}", escaped(commit)))) { "the commit " (short(commit)) } } @else { "the commit " code { (short(commit)) } } ". "
                 a href=(cx.url(&format!("review/{}", escaped(id)))) { "The proposal" } } }
         }
         (news("Show"))
@@ -322,7 +322,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
         div.bar { h1 { (visible(&row.title)) } span.tag.is-new { (state(&row.state)) } " " (tags_of_shown(row)) }
         p.quiet.dots {
             span { "by " b { (visible(&row.author)) } ", " (cx.time(row.changed_at)) }
-            @if let Some(path) = &row.path { span { a href=(cx.note(path)) { (visible(path)) } } }
+            @if let Some(path) = &row.path { span { @if cx.may.read { a href=(cx.note(path)) { (visible(path)) } } @else { (visible(path)) } } }
             @if let Some(lines) = row.lines { span.num { (line_counts(lines)) } }
         }
         @if let Some(reason) = &row.reason { blockquote.says { p { (visible(reason)) } cite { (visible(&row.author)) } } }
@@ -357,6 +357,7 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
             aside aria-label="Decision and facts" {
                 @if may_decide { (decision(cx, proposal)) }
                 @else if proposal.open { section.card { h2 { "Waits for a reviewer" } p.quiet { "Your key may read; it may not decide." } } }
+                @if !may_decide { (typed(cx)) }
                 @if let Some(notes) = &proposal.notes { section.card { h2 { "A reviewer wrote" } pre.sheet { (visible(notes)) } } }
                 (course(cx, proposal))
             }
@@ -380,6 +381,16 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
     )
 }
 
+/// Shows what was typed where it can't be sent any more.
+fn typed(cx: &Cx<'_>) -> Markup {
+    let remarks = cx.fields.beginning("remark-").map(|(_, text)| text);
+    let typed = cx.fields.filled("notes").into_iter().chain(remarks);
+    let typed: Vec<_> = typed.filter(|text| !text.trim().is_empty()).collect();
+    html! { @if !typed.is_empty() {
+        section.card { h2 { "What you typed" } @for text in typed { pre.sheet { (text) } } }
+    } }
+}
+
 fn tags_of_shown(row: &ProposalRow) -> Markup {
     html! {
         @if row.new_note { span.tag { "new note" } }
@@ -397,7 +408,7 @@ fn state(state: &str) -> &str {
 
 fn note_link(cx: &Cx<'_>, target: &str) -> Option<String> {
     let path = target.split(['#', '?']).next().unwrap_or_default();
-    let is_note = path.ends_with(".md") && !path.contains("..") && !path.starts_with('/');
+    let is_note = cx.may.read && path.ends_with(".md") && !path.contains("..") && !path.starts_with('/');
     is_note.then(|| cx.note(path))
 }
 
