@@ -323,6 +323,8 @@ pub struct RecordedCall {
     store: Arc<dyn CallStore>,
     execution: Arc<str>,
     session: Option<Arc<str>>,
+    /// JSON pointer in the response to its commit, where the response has one.
+    commit_at: Option<&'static str>,
 }
 
 impl RecordedCall {
@@ -348,6 +350,7 @@ impl RecordedCall {
             store: store.clone(),
             execution: admitted.execution.into(),
             session: admitted.session.map(Arc::from),
+            commit_at: new.tool.commit,
         };
         let cancellable = Cancellable {
             store: store.clone(),
@@ -383,7 +386,7 @@ impl RecordedCall {
             }
             answer
         });
-        let mut ended = ended(contract, call.is_cancelled(), &outcome);
+        let mut ended = ended(contract, call.is_cancelled(), &outcome, self.commit_at);
         let verdict = call.verdict.take();
         ended.meta = ended.meta.or(verdict.map(|said| json!({ GATES: said })));
         self.store.finish(&self.execution, &ended).await;
@@ -391,7 +394,12 @@ impl RecordedCall {
     }
 }
 
-fn ended(contract: &dyn Contract, is_cancelled: bool, outcome: &Result<Answer, Rejection>) -> Ended {
+fn ended(
+    contract: &dyn Contract,
+    is_cancelled: bool,
+    outcome: &Result<Answer, Rejection>,
+    commit_at: Option<&str>,
+) -> Ended {
     let end = Ended {
         status: ExecutionStatus::Failed,
         result: None,
@@ -411,11 +419,15 @@ fn ended(contract: &dyn Contract, is_cancelled: bool, outcome: &Result<Answer, R
     };
     match outcome {
         Ok(Answer { response, meta }) => {
-            let said = |key: &str| meta.get(key).and_then(Value::as_str).map(str::to_owned);
+            let said = |key: &str| meta.get(key).and_then(Value::as_str);
+            let in_response = || commit_at.and_then(|at| response.pointer(at)?.as_str());
             Ended {
                 status: ExecutionStatus::Success,
                 result: Some(response.clone()),
-                commit: said(COMMIT).or_else(|| said(CHANGE)),
+                commit: said(COMMIT)
+                    .or_else(|| said(CHANGE))
+                    .or_else(in_response)
+                    .map(str::to_owned),
                 is_replay: meta.contains_key(REPLAYED),
                 meta: Some(meta.clone().into()),
                 ..end
