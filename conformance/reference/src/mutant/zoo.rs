@@ -278,7 +278,7 @@ mutants! {
         FollowsLinks "follows-links": "links are followed for reading and writing"
             fails ["append/linked-file"];
         ReadsThroughLinks "reads-through-links": "links are followed for reading" fails ["policy/links"];
-        AsksNobody "asks-nobody": "no person is asked" fails ["approval/declined"];
+        AsksNoPerson "asks-no-person": "no person is asked" fails ["approval/declined"];
         AsksInVain "asks-in-vain": "a declined call is executed" fails ["approval/declined"];
         AnyAnswer "any-answer": "any answer counts as approval" fails ["approval/odd-answer"];
         ShowsTheFirstLine "shows-the-first-line": "the question shows only the first line"

@@ -83,7 +83,7 @@ impl Memory {
             text.truncate(text.floor_char_boundary(MAX_ENTRY_BYTES));
         }
         let approved = match decision {
-            _ if is(Mutant::AsksNobody) => None,
+            _ if is(Mutant::AsksNoPerson) => None,
             None => return self.ask(arguments, &path, &text),
             Some(decision) => Some(self.approved(arguments, &decision)?),
         };
