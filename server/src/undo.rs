@@ -11,8 +11,10 @@ use sha2::{Digest as _, Sha256};
 use tabellion_library::{DocumentChange, EntryChange, Library, LogEntry};
 use tabellion_markdown::{MergeConflict, diff, merge};
 use tabellion_runtime::{
-    Annotations, CallContext, Change, Content, ContractError, Edit, ErrorAnswer, Failure, FailureKind,
-    Rejection, Schema, Snapshot, Staged, ToolSpec, WriteCx, dispatch,
+    Annotations, Answer, BoxFuture, CallContext, Change, Content, Contract, ContractError, ContractSpec,
+    Edit, ErrorAnswer, Failure, FailureKind, Rejection, Schema, Snapshot, Staged, ToolSpec, WriteCx,
+    calls::{CallStore, NewExecution, RecordedCall},
+    dispatch,
 };
 
 static INPUT: Schema = Schema::plain(
@@ -79,6 +81,50 @@ impl ContractError for UndoError {
     }
 }
 
+/// Records each undo as an execution of a contract.
+#[derive(Clone)]
+pub(crate) struct Recorder {
+    calls: Arc<dyn CallStore>,
+    contract: &'static ContractSpec,
+}
+
+impl Recorder {
+    /// Records in `calls`, as executions of the first of these contracts that keeps any; `None` if none does.
+    pub(crate) fn new(
+        contracts: &[&'static ContractSpec],
+        calls: Option<Arc<dyn CallStore>>,
+    ) -> Option<Self> {
+        let contract = contracts.iter().find(|contract| contract.executions.is_some())?;
+        calls.map(|calls| Self { calls, contract })
+    }
+}
+
+/// An undo as the only tool of a contract.
+struct OneTool<'a> {
+    undo: &'a Undo,
+    library: &'a Arc<Library>,
+    contract: &'static ContractSpec,
+}
+
+impl Contract for OneTool<'_> {
+    fn spec(&self) -> &'static ContractSpec {
+        self.contract
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a CallContext,
+        _: &'a str,
+        _: Value,
+    ) -> BoxFuture<'a, Result<Answer, Rejection>> {
+        Box::pin(self.undo.dispatched(self.library, call))
+    }
+
+    fn error_for(&self, failure: Failure) -> ErrorAnswer {
+        UndoError(failure).answer()
+    }
+}
+
 impl Undo {
     /// Takes back `change`, that of `entry`.
     ///
@@ -108,20 +154,21 @@ impl Undo {
         }
     }
 
-    /// Makes the change; returns its commit.
+    /// Makes the change, and records its execution; returns its commit.
     ///
     /// # Errors
     /// Those of [`Undo::changes`], with the conflicts as [`CONFLICTS`]; and if the library can't be changed.
-    pub(crate) async fn run(&self, library: &Arc<Library>, call: &CallContext) -> Result<String, Failure> {
-        let answer = dispatch::mutate(
-            &TOOL,
-            self,
-            &**library,
-            call,
-            json!({ "entry": self.entry }),
-            |undo: &Self, cx: &WriteCx<'_>, _: Request| Box::pin(async move { undo.stage(cx) }),
-        );
-        match answer.await {
+    pub(crate) async fn run(
+        &self,
+        library: &Arc<Library>,
+        recorder: Option<&Recorder>,
+        call: &CallContext,
+    ) -> Result<String, Failure> {
+        let answer = match recorder {
+            None => self.dispatched(library, call).await,
+            Some(recorder) => self.recorded(library, recorder, call).await,
+        };
+        match answer {
             Ok(answer) => Ok(answer.response["commit"].as_str().unwrap_or_default().to_owned()),
             Err(Rejection::Declared(ErrorAnswer { message, data, .. })) => Err(Failure {
                 data,
@@ -132,6 +179,41 @@ impl Undo {
                 Err(Failure::new(FailureKind::Io, message))
             }
         }
+    }
+
+    fn request(&self) -> Value {
+        json!({ "entry": self.entry })
+    }
+
+    async fn dispatched(&self, library: &Arc<Library>, call: &CallContext) -> Result<Answer, Rejection> {
+        dispatch::mutate(
+            &TOOL,
+            self,
+            &**library,
+            call,
+            self.request(),
+            |undo: &Self, cx: &WriteCx<'_>, _: Request| Box::pin(async move { undo.stage(cx) }),
+        )
+        .await
+    }
+
+    async fn recorded(
+        &self,
+        library: &Arc<Library>,
+        recorder: &Recorder,
+        call: &CallContext,
+    ) -> Result<Answer, Rejection> {
+        let Recorder { calls, contract } = recorder;
+        let tool = OneTool {
+            undo: self,
+            library,
+            contract,
+        };
+        let request = self.request();
+        let new = NewExecution::of(contract, &TOOL, call, &request);
+        let (recorded, call) = RecordedCall::begin(calls, &tool, &new, call).await?;
+        let outcome = self.dispatched(library, &call).await;
+        recorded.end(&tool, &call, outcome).await
     }
 
     fn stage(&self, cx: &WriteCx<'_>) -> Result<Staged<Response>, UndoError> {

@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 use super::{Door, failed};
 use crate::{
     doctor::Place,
-    undo::{self, CONFLICTS, MOVED, Undo},
+    undo::{self, CONFLICTS, MOVED, Recorder, Undo},
 };
 
 /// Days that the picture of activity has: 13 weeks.
@@ -45,6 +45,8 @@ pub(crate) struct LibrarySource {
     library: Arc<Library>,
     contracts: Vec<&'static ContractSpec>,
     desk: Option<Desk>,
+    /// Records what is undone, if executions are.
+    recorder: Option<Recorder>,
     door: Arc<Door>,
     /// Whether nothing may be changed (`--read-only`).
     reads_only: bool,
@@ -53,7 +55,7 @@ pub(crate) struct LibrarySource {
 }
 
 impl LibrarySource {
-    /// Shows a library, over which `contracts` are served. Decisions are recorded in `calls`.
+    /// Shows a library, over which `contracts` are served. Decisions, and what is undone, are recorded in `calls`.
     pub(crate) fn new(
         name: Option<String>,
         folder: PathBuf,
@@ -72,6 +74,7 @@ impl LibrarySource {
             .any(|contract| contract.id == Desk::contract().id);
         Self {
             title: name.clone().or(last).unwrap_or_else(|| "library".into()),
+            recorder: Recorder::new(&contracts, calls.clone()),
             desk: has_desk.then(|| Desk::new(Arc::clone(&library), calls)),
             reads_only: false,
             name,
@@ -537,19 +540,18 @@ impl Source for LibrarySource {
         let Some(contract) = self.contracts.first() else {
             return Err(Problem::NotFound("Nothing is served over this library.".into()));
         };
-        let call = CallContext {
-            caller: None,
-            ..self.call(who, contract)?
-        };
+        let call = self.call(who, contract)?;
         let found = self
             .library
             .find_entry(commit)
             .map_err(|error| Problem::NotFound(error.to_string()))?;
         let change = self.library.change_of(&found).map_err(failed)?;
         let undo = Undo::of(&found, change).map_err(|failure| Problem::Refused(failure.message))?;
-        let made = self
-            .runtime
-            .block_on(undo.only_as_shown(over).run(&self.library, &call));
+        let made = self.runtime.block_on(undo.only_as_shown(over).run(
+            &self.library,
+            self.recorder.as_ref(),
+            &call,
+        ));
         made.map(|commit| Done { commit }).map_err(|failure| {
             if failure.data.contains_key(MOVED) {
                 Problem::Moved(failure.message)

@@ -1,10 +1,10 @@
 //! `tabellion undo`: takes an entry's change back, in a new commit.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use serde_json::{Value, json};
 use tabellion_library::Library;
-use tabellion_runtime::{CallContext, Failure};
+use tabellion_runtime::{CallContext, Failure, calls::CallStore};
 
 use super::{
     Output, Page, TerminalError,
@@ -12,7 +12,10 @@ use super::{
     open,
     page::{self, TITLE},
 };
-use crate::undo::{CONFLICTS, Undo};
+use crate::{
+    calls, contracts, serve,
+    undo::{CONFLICTS, Recorder, Undo},
+};
 
 /// Undoes the entry, or only shows what that would change.
 pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Result<(), TerminalError> {
@@ -25,10 +28,11 @@ pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Re
     }
     let call = CallContext {
         client: Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into()),
-        identity: Some(crate::serve::local_caller(None).identity()),
+        identity: Some(serve::local_caller(None).identity()),
         ..CallContext::default()
     };
-    let commit = crate::serve::runtime()?.block_on(undo.run(&library, &call));
+    let recorder = recorder(&library)?;
+    let commit = serve::runtime()?.block_on(undo.run(&library, recorder.as_ref(), &call));
     let commit = commit.map_err(|failure| refusal(&failure))?;
     let made = library.find_entry(&commit)?;
     if output.json {
@@ -43,6 +47,19 @@ pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Re
         page.diff(&difference(document));
     }
     Ok(page.show()?)
+}
+
+/// Returns what records an undo, where executions are kept beside the library.
+fn recorder(library: &Arc<Library>) -> Result<Option<Recorder>, TerminalError> {
+    if !calls::are_kept(library) {
+        return Ok(None);
+    }
+    let specs = contracts::specs();
+    let calls = calls::open(library, &specs)?;
+    Ok(Recorder::new(
+        &specs,
+        calls.map(|calls| calls as Arc<dyn CallStore>),
+    ))
 }
 
 /// Shows what undoing would change now.

@@ -12,7 +12,7 @@ use tabellion_conformance::http::{Request, Url};
 use tabellion_contracts::brainforge::{CONTRACT, tool};
 
 use crate::{
-    review::{call, served},
+    review::{call, ran, served},
     support::{Library, TABELLION},
 };
 
@@ -140,6 +140,11 @@ fn propose(library: &Library, content: &str, version: u64) {
     assert_eq!(answer["status"], "pending_review", "{answer}");
 }
 
+/// Returns the commit that the place after a change names.
+fn commit_of(place: &str) -> &str {
+    place.rsplit(['=', '/']).next().unwrap_or_default()
+}
+
 fn text(path: &Path) -> String {
     std::fs::read_to_string(path).expect("the note")
 }
@@ -196,11 +201,10 @@ fn a_person_approves_in_part_and_takes_it_back() {
     );
     assert_eq!(library.ledger().commits.len(), commits + 1);
 
-    let commit = done.split_once("commit=").expect("a commit").1;
-    let entry = format!("/page/log/{commit}");
+    let entry = format!("/page/log/{}", commit_of(&done));
     let page = browser.get(&entry);
-    let (status, _, undone) = browser.submit(&page, &entry, &[]);
-    assert_eq!(status, 303, "{undone}");
+    let (status, undone, text_of) = browser.submit(&page, &entry, &[]);
+    assert_eq!(status, 303, "{text_of}");
     assert_eq!(text(&library.path("backups.md")), NOTE);
     assert!(
         browser.get(&place).contains("waits for a review"),
@@ -208,6 +212,13 @@ fn a_person_approves_in_part_and_takes_it_back() {
     );
     let (status, _, _) = browser.submit(&page, &entry, &[]);
     assert_eq!(status, 409, "there is nothing left to undo");
+    let (is_fine, said) = ran(&library, &["audit", "--check"]);
+    assert!(is_fine, "each decision is one execution: {said}");
+    let (_, said) = ran(&library, &["audit", "--tool", "tabellion undo", "--json"]);
+    assert!(
+        said.contains(&format!("\"commit\":\"{}\"", commit_of(&undone))),
+        "{said}"
+    );
 }
 
 /// Keys in a folder of their own.

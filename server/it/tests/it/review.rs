@@ -8,20 +8,20 @@ use tabellion_contracts::brainforge::{CONTRACT, tool};
 
 use crate::support::{Library, TABELLION, exited};
 
-/// Runs `tabellion review`; returns whether it succeeded, and what it said.
-fn review(library: &Library, arguments: &[&str]) -> (bool, String) {
+/// Runs a command of the program on the library; returns whether it succeeded, and what it said.
+pub(crate) fn ran(library: &Library, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(TABELLION);
-    command
-        .arg("review")
-        .args(arguments)
-        .arg("--library")
-        .arg(library.root());
+    command.args(arguments).arg("--library").arg(library.root());
     let output = command.output().expect("it runs");
     let said = [output.stdout, output.stderr].concat();
     (
         output.status.success(),
         String::from_utf8_lossy(&said).into_owned(),
     )
+}
+
+fn review(library: &Library, arguments: &[&str]) -> (bool, String) {
+    ran(library, &[&["review"], arguments].concat())
 }
 
 /// Serves the library to an agent.
@@ -85,6 +85,12 @@ fn an_agents_note_is_found_once_a_person_has_approved_it_at_the_terminal() {
     let (is_fine, said) = review(&library, &["approve", id]);
     assert!(!is_fine && said.contains("has ended"), "{said}");
     assert!(review(&library, &["list"]).1.contains("nothing waits"));
+    let approval = library.ledger().commits.first().expect("commits").clone();
+    let (is_fine, said) = ran(&library, &["undo", &approval]);
+    assert!(is_fine, "{said}");
+    let (is_fine, said) = ran(&library, &["audit", "--check"]);
+    assert!(is_fine, "approval and undo are executions: {said}");
+    assert!(ran(&library, &["audit"]).1.contains("tabellion undo"));
     assert!(exited(target).success());
 }
 
