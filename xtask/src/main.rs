@@ -1,5 +1,6 @@
 //! `cargo xtask`: tasks that keep the tree whole. They need nothing of it but `tabellion-codegen`.
 
+mod browser;
 mod circles;
 mod codegen;
 mod compat;
@@ -47,6 +48,8 @@ enum Task {
     Test(test::Options),
     /// Refuse words, patterns, circles of modules and commits that the contribution guide advises against
     Tidy,
+    /// Drive the page in a real browser
+    Browser,
     /// Build the programs that are released, and the packages that install them
     Dist(dist::Options),
     /// Show a guided tour on a temporary library
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Task::Compat { base } => compat::compare(&base),
         Task::Test(options) => test::all(&options),
         Task::Tidy => tidy::check(),
+        Task::Browser => browser::test(),
         Task::Dist(options) => dist::make(&options),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
     })

@@ -7,7 +7,7 @@ use std::{fs, process::Command, time::Instant};
 
 use xtask::{Outcome, foreign::Missing, root, run};
 
-use crate::{codegen, deny, nextest, tidy, times::Times};
+use crate::{browser, codegen, deny, nextest, tidy, times::Times};
 
 /// Always all members: with a selection, Cargo chooses other features of shared dependencies, and builds them again.
 const ALL: [&str; 2] = ["--workspace", "--quiet"];
@@ -54,7 +54,7 @@ struct Step {
     run: fn(Size) -> Outcome,
 }
 
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step {
         name: "format",
         from: Size::Fast,
@@ -89,6 +89,11 @@ const STEPS: [Step; 15] = [
         name: "tests",
         from: Size::Fast,
         run: |size| nextest::run(size.profile()),
+    },
+    Step {
+        name: "the page in a browser",
+        from: Size::Gate,
+        run: |_| browser::test(),
     },
     Step {
         name: "tests in documentation",

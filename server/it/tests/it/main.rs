@@ -7,6 +7,7 @@ mod attacks;
 #[cfg(unix)]
 mod bombs;
 mod broken_connections;
+mod browser;
 mod callers;
 mod concurrency;
 mod contract;

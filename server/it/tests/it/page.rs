@@ -17,20 +17,20 @@ use crate::{
 };
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-const NOTE: &str = "---\nid: 00000000-0000-4000-8000-00000000000a\nversion: 1\n---\n# Backups\n\nkept for a week\n\n## Drill\n\nnow and then\n";
-const ID: &str = "00000000-0000-4000-8000-00000000000a";
+pub(crate) const NOTE: &str = "---\nid: 00000000-0000-4000-8000-00000000000a\nversion: 1\n---\n# Backups\n\nkept for a week\n\n## Drill\n\nnow and then\n";
+pub(crate) const ID: &str = "00000000-0000-4000-8000-00000000000a";
 
 /// A process that serves the page, and what it says on standard error.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     /// Scheme and authority.
-    base: String,
+    pub(crate) base: String,
     /// Path and query of the link that signs in, if it prints one.
-    link: Option<String>,
+    pub(crate) link: Option<String>,
 }
 
 impl Served {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(TABELLION);
         let child = command
             .args(arguments)
@@ -133,7 +133,7 @@ impl<'s> Browser<'s> {
 }
 
 /// An agent proposes a change of the note.
-fn propose(library: &Library, content: &str, version: u64) {
+pub(crate) fn propose(library: &Library, content: &str, version: u64) {
     let request =
         json!({ "note_id": ID, "version": version, "content": content, "change_reason": "it changed" });
     let answer = call(&mut served(library), tool::UPDATE_NOTE, request);
@@ -222,12 +222,12 @@ fn a_person_approves_in_part_and_takes_it_back() {
 }
 
 /// Keys in a folder of their own.
-struct Keys {
+pub(crate) struct Keys {
     folder: tempfile::TempDir,
 }
 
 impl Keys {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().expect("a folder"),
         }
@@ -259,7 +259,7 @@ impl Keys {
         String::from_utf8(output.stdout).expect("text").trim().to_owned()
     }
 
-    fn create(&self, name: &str, scopes: &[&str]) -> String {
+    pub(crate) fn create(&self, name: &str, scopes: &[&str]) -> String {
         let scopes = scopes.iter().flat_map(|scope| ["--scope", scope]);
         self.run(
             &["create", "--name", name]
@@ -270,7 +270,7 @@ impl Keys {
     }
 
     /// Serves a library with the page.
-    fn serve(&self, library: &Library, further: &[&str]) -> Served {
+    pub(crate) fn serve(&self, library: &Library, further: &[&str]) -> Served {
         let (root, file) = (library.root().to_str().expect("text"), self.file());
         let arguments = [
             "serve",

@@ -466,7 +466,7 @@ fn a_tool_is_called_with_its_fields_as_options() {
     ] {
         let reply = run(&library, &[&["call"], arguments].concat(), input);
         assert_eq!(reply.code, code, "{arguments:?}: {reply:?}");
-        let said = reply.stdout.clone() + &reply.stderr;
+        let said = [reply.stdout.as_str(), reply.stderr.as_str()].concat();
         assert!(said.contains(part), "{arguments:?}: {part}: {reply:?}");
     }
     assert_eq!(library.get("a.md"), b"# A\n\ntext\n- b\n\nx");
@@ -527,7 +527,7 @@ fn commands_that_look_create_nothing() {
         let reply = run(&library, arguments, "");
         assert_eq!(reply.code, 1, "{arguments:?}");
         assert!(
-            (reply.stdout + &reply.stderr).contains("tabellion init"),
+            [reply.stdout, reply.stderr].concat().contains("tabellion init"),
             "{arguments:?}"
         );
         assert_eq!(

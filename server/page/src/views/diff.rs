@@ -148,7 +148,7 @@ impl<'t> Sides<'t> {
             );
             html! {
                 tr.d id={ "o" (number_of + 1) } {
-                    td.n.old { @if linked { a href={ "?remark=o" (number_of + 1) "#o" (number_of + 1) } aria-label={ "Remark on old line " (number_of + 1) } { (number_of + 1) } } @else { (number_of + 1) } }
+                    td.n.old { @if linked { a href={ "?remark=o" (number_of + 1) "#remark-o" (number_of + 1) } aria-label={ "Remark on old line " (number_of + 1) } { (number_of + 1) } } @else { (number_of + 1) } }
                     td.n {} td.s { "−" } td.t { del { (marked(bare(old[index]), words)) } }
                 }
                 (talk(below('o', number_of + 1)))
@@ -219,7 +219,7 @@ pub(crate) fn parts_of(old: &str, new: &str) -> Vec<Part> {
 
 fn number(side: char, index: usize, linked: bool) -> Markup {
     let line = index + 1;
-    html! { td.n { @if linked { a href={ "?remark=" (side) (line) "#" (side) (line) } aria-label={ "Remark on line " (line) } { (line) } } @else { (line) } } }
+    html! { td.n { @if linked { a href={ "?remark=" (side) (line) "#remark-" (side) (line) } aria-label={ "Remark on line " (line) } { (line) } } @else { (line) } } }
 }
 
 fn talk(content: Option<Markup>) -> Markup {

@@ -571,7 +571,7 @@ fn below(cx: &Cx<'_>, proposal: &Proposal, side: char, line: usize, may_decide: 
         @if has_field {
             div.remark {
                 label for=(name) { "Your remark on " (place) }
-                textarea id=(name) name=(name) data-remark rows="3" autofocus[is_asked] { (typed) }
+                textarea id=(name) name=(name) data-remark rows="3" { (typed) }
                 p.quiet.small { "Kept here until you decide; the agent sees it then." }
             }
         }

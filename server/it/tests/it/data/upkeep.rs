@@ -87,7 +87,7 @@ fn each_command_says_what_it_did_or_what_to_do() {
         let (exit, out, said) = data.upkeep(arguments);
         assert_eq!(exit, Some(code), "{arguments:?}: {out}{said}");
         assert!(
-            (out.clone() + &said).contains(expected),
+            [out.as_str(), &said].concat().contains(expected),
             "{arguments:?}: {out}{said}"
         );
     }

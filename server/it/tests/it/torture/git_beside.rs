@@ -134,7 +134,7 @@ impl<'a> Person<'a> {
             MINE => fs::read_to_string(self.root.join(MINE)).expect("the own document"),
             _ => "# Note\n\n".to_owned(),
         };
-        self.editor.save(before + &line);
+        self.editor.save([before, line].concat());
     }
 
     /// Returns the lines that are in none of `versions`, and that the person has not overwritten.
