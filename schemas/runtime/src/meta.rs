@@ -16,6 +16,9 @@ pub const CHANGE: &str = "tabellion/change";
 pub const TRUNCATED: &str = "tabellion/truncated";
 /// `_meta` key of a response: how much matches, where not all of it is in the answer.
 pub const TOTAL: &str = "tabellion/total";
+/// `_meta` key of a response: the change waits for a review. An object: `id` of the workflow's instance, `revision` (the content id of what
+/// is proposed), and `url` or `command`, with which people see it and decide.
+pub const REVIEW: &str = "tabellion/review";
 /// `_meta` key of a response: what the operation's gates said.
 pub const GATES: &str = "tabellion/gates";
 /// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.

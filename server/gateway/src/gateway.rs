@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 use tabellion_runtime::{
     Answer, Approver, CallContext, CallOrigin, Caller, Connection, Contract, ContractSpec, Environment,
-    ErrorChannel, KnownCaller, Rejection, ToolSpec, auth, calls::CallStore,
+    ErrorChannel, KnownCaller, Rejection, ToolSpec, auth, calls::CallStore, meta::REVIEW,
 };
 use tracing::Instrument as _;
 use uuid::Uuid;
@@ -35,6 +35,31 @@ pub struct Gateway {
     environment: OnceLock<Arc<dyn Environment>>,
     call_store: OnceLock<Arc<dyn CallStore>>,
     local_caller: OnceLock<LocalCaller>,
+    review_place: OnceLock<ReviewPlace>,
+}
+
+/// The place where people see what waits for a review, and decide. The id of the workflow's instance is appended.
+#[derive(Debug, Clone)]
+pub enum ReviewPlace {
+    /// The beginning of an address.
+    Url(String),
+    /// The beginning of a command.
+    Command(&'static str),
+}
+
+impl ReviewPlace {
+    /// Says in the answer of a call where people decide on what it proposed.
+    fn name_in(&self, meta: &mut Map<String, Value>) {
+        let Some(Value::Object(review)) = meta.get_mut(REVIEW) else {
+            return;
+        };
+        let id = review.get("id").and_then(Value::as_str).unwrap_or_default();
+        let (key, place) = match self {
+            Self::Url(beginning) => ("url", format!("{beginning}{id}")),
+            Self::Command(beginning) => ("command", format!("{beginning} {id}")),
+        };
+        review.insert(key.into(), place.into());
+    }
 }
 
 /// A call of a tool.
@@ -75,6 +100,7 @@ impl Gateway {
             environment: OnceLock::new(),
             call_store: OnceLock::new(),
             local_caller: OnceLock::new(),
+            review_place: OnceLock::new(),
         })
     }
 
@@ -91,6 +117,11 @@ impl Gateway {
     /// Says who calls on standard input and output. Only the first call of this has an effect.
     pub fn set_local_caller(&self, caller: LocalCaller) {
         let _ = self.local_caller.set(caller);
+    }
+
+    /// Says where people decide on what waits for a review. Only the first call of this has an effect.
+    pub fn set_review_place(&self, place: ReviewPlace) {
+        let _ = self.review_place.set(place);
     }
 
     /// Returns everything that is offered.
@@ -173,7 +204,10 @@ impl Gateway {
             };
             let (recorded, call) = recording::begin(self.call_store(), contract, &beginning, call).await?;
             let answer = contract.call(&call, tool.name, arguments).instrument(id.span());
-            let outcome = caught(tool.name, answer).await;
+            let mut outcome = caught(tool.name, answer).await;
+            if let (Ok(answer), Some(place)) = (&mut outcome, self.review_place.get()) {
+                place.name_in(&mut answer.meta);
+            }
             match recorded {
                 Some(recorded) => recorded.end(contract, &call, outcome).await,
                 None => outcome,
@@ -324,4 +358,35 @@ fn failure(spec: &ContractSpec, rejection: Rejection, (id, label): (RequestId, &
     let mut data = Map::new();
     id.mark(label, CallError::INTERNAL, &mut data);
     CallError::Internal { data }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_waits_names_the_place_of_the_decision() {
+        let page = ReviewPlace::Url("https://example.org/page/review/".into());
+        for (place, meta, expected) in [
+            (
+                &page,
+                json!({ REVIEW: { "id": "7a" } }),
+                json!({ REVIEW: { "id": "7a", "url": "https://example.org/page/review/7a" } }),
+            ),
+            (
+                &ReviewPlace::Command("review"),
+                json!({ REVIEW: { "id": "7a" } }),
+                json!({ REVIEW: { "id": "7a", "command": "review 7a" } }),
+            ),
+            (&page, json!({ "other": 1 }), json!({ "other": 1 })),
+        ] {
+            let Value::Object(mut meta) = meta else {
+                unreachable!()
+            };
+            place.name_in(&mut meta);
+            assert_eq!(Value::from(meta), expected);
+        }
+    }
 }

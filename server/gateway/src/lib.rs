@@ -27,7 +27,7 @@ pub use approval::{ApprovalMode, ApprovalPolicy, Unattended};
 pub use caller::LocalCaller;
 pub use catalog::{Catalog, FoundResource, Kind, NameClash, Offer, Route, rules};
 pub use error::{CallError, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
-pub use gateway::{CallRequest, Gateway, MakeApprover, connection};
+pub use gateway::{CallRequest, Gateway, MakeApprover, ReviewPlace, connection};
 pub use intake::{Intake, Permits, Slot, WeakSlot};
 pub use origin::{Client, RequestOrigin, Requester, holder};
 pub use recording::Awaited;

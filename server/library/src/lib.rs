@@ -110,6 +110,7 @@ pub use self::{
     folder::{CreateFolders, Created},
     history::{Agreement, CacheState, FindEntryError, LogEntry},
     inspection::{BackgroundRun, HeldLock, Interrupted, Leftovers, RepositoryFacts},
+    objects::content_id,
     reading::FileState,
     repository::OpenError,
     working_tree::{ExternalPolicy, Options},

@@ -27,6 +27,14 @@ use super::{
 /// Attempts to create an object's folder while other programs remove it.
 const MAX_FOLDER_ATTEMPTS: usize = 100;
 
+/// Returns the id that a document has with these bytes.
+///
+/// # Errors
+/// For bytes that were made to collide with others.
+pub fn content_id(bytes: &[u8]) -> Result<String, Failure> {
+    blob_id(bytes).map(|id| id.to_string())
+}
+
 /// Returns the id of a blob with these bytes.
 pub(super) fn blob_id(bytes: &[u8]) -> Result<ObjectId, Failure> {
     hash(Kind::Blob, bytes)

@@ -1,15 +1,15 @@
 //! Converts a contract's answers to MCP.
 //!
-//! An [`Answer`] becomes a result with structured content, and the same as text for older clients. A declared error is sent
-//! as the contract's error channel says. Other errors do not tell the client their cause.
+//! An [`Answer`] becomes a result with structured content, and the same as text for older clients; a second text says where people decide
+//! on what waits for a review. A declared error is sent as the contract's error channel says. Other errors do not tell the client their cause.
 
 use rmcp::{
     ErrorData,
     model::{CallToolResult, CompletionInfo, ContentBlock, ErrorCode, JsonObject, MetaObject},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tabellion_gateway::CallError;
-use tabellion_runtime::{Answer, ContractSpec, ErrorAnswer, rates::RETRY_AFTER};
+use tabellion_runtime::{Answer, ContractSpec, ErrorAnswer, meta::REVIEW, rates::RETRY_AFTER};
 
 /// `_meta` key of an error that is sent as a result: its code, name and details.
 const ERROR: &str = "tabellion/error";
@@ -20,12 +20,23 @@ const TOO_MANY: ErrorCode = ErrorCode(429);
 
 /// Converts the answer to a call.
 pub(super) fn answer(Answer { response, meta }: Answer) -> CallToolResult {
-    let result = CallToolResult::structured(response);
+    let mut result = CallToolResult::structured(response);
+    result.content.extend(review(&meta).map(ContentBlock::text));
     if meta.is_empty() {
         result
     } else {
         result.with_meta(Some(MetaObject(meta)))
     }
+}
+
+/// Returns a sentence for people if the change waits for a review.
+fn review(meta: &JsonObject) -> Option<String> {
+    let review = meta.get(REVIEW)?;
+    let place = |key: &str| review.get(key).and_then(Value::as_str);
+    let place = place("url")
+        .map(str::to_owned)
+        .or_else(|| Some(format!("`{}`", place("command")?)))?;
+    Some(format!("Waits for a review: {place}"))
 }
 
 /// Converts an error of the gateway to one of JSON-RPC.

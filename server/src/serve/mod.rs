@@ -37,7 +37,7 @@ use crate::{
     folder,
     provenance::{self, ServerEnvironment},
 };
-use tabellion_gateway::ApprovalPolicy;
+use tabellion_gateway::{ApprovalPolicy, ReviewPlace};
 use tabellion_library::{
     self as library, CreateFolders, Created, Library, OpenError,
     path::{LibraryPath, PathError},
@@ -62,6 +62,9 @@ const PREVIEWS: &str = "Preview an edit first, then repeat it with `_meta` {\"ta
 const ERRORS: &str = "An error says what to do next.";
 /// A process with this many pipes also has enough files for tokio to start.
 const PIPES: usize = 3;
+
+/// Where people decide if no page is served.
+const REVIEW_COMMAND: ReviewPlace = ReviewPlace::Command("tabellion review --web");
 
 /// Serves until the client disconnects, or, over HTTP, until the process is asked to end. The options are those that [`check`] has
 /// checked.
@@ -339,6 +342,9 @@ fn announcement(folder: &Path, created: &Created) -> String {
 
 /// Serves one client on standard input and output, until it leaves, its process has ended, or this one is asked to end.
 async fn on_stdio(opened: Vec<Opened>, parent: Parent) -> Result<(), Box<dyn Error>> {
+    for opened in &opened {
+        opened.adapter.gateway().set_review_place(REVIEW_COMMAND);
+    }
     let ending = platform::asked_to_end()?.shared();
     for Opened { adapter, .. } in opened {
         let until = async {

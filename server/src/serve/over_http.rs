@@ -10,6 +10,7 @@ use crate::{
     console::say,
     page::{self, Door, LibrarySource, RowsSource},
 };
+use tabellion_gateway::ReviewPlace;
 use tabellion_http::{
     self as http, Credentials, Guard, LibraryCounts, Mount, OAuth, Site,
     keys::{KeyFile, KeyRing},
@@ -71,6 +72,20 @@ pub(super) async fn serve(
     let beside = opened.first().filter(|_| options.stdio);
     let beside = beside.map(|opened| opened.adapter.for_another());
     let base = base(options, scheme, address);
+    for opened in &opened {
+        let place = options.page.then(|| {
+            let library = opened.name.as_ref().map(|name| format!("/@{name}"));
+            ReviewPlace::Url(format!(
+                "{base}{}{}/review/",
+                browser::BASE,
+                library.unwrap_or_default()
+            ))
+        });
+        opened
+            .adapter
+            .gateway()
+            .set_review_place(place.unwrap_or(super::REVIEW_COMMAND));
+    }
     let page = options.page.then(|| {
         page(
             &opened,

@@ -45,9 +45,21 @@ fn an_agents_note_is_found_once_a_person_has_approved_it_at_the_terminal() {
     let library = Library::empty();
     let mut target = served(&library);
     let note = json!({ "content": "# Locks\n\nLocks are short.", "ai_justification": "asked to sum up" });
-    let created = call(&mut target, tool::CREATE_NOTE, note);
+    let answer = target
+        .call(tool::CREATE_NOTE, note, Map::new())
+        .expect("an answer");
+    let (created, waits) = (
+        &answer["result"]["structuredContent"],
+        &answer["result"]["_meta"]["tabellion/review"],
+    );
     assert_eq!(created["status"], "pending_review", "{created}");
     let id = created["review_workflow_id"].as_str().expect("an id");
+    let command = format!("tabellion review --web {id}");
+    assert_eq!((&waits["id"], &waits["command"]), (&json!(id), &json!(command)));
+    let said = answer["result"]["content"][1]["text"]
+        .as_str()
+        .unwrap_or_default();
+    assert_eq!(said, format!("Waits for a review: `{command}`"));
     let found = |target: &mut Target| {
         call(target, tool::SEMANTIC_SEARCH, json!({ "query": "locks" }))["total_results"].clone()
     };
@@ -60,6 +72,11 @@ fn an_agents_note_is_found_once_a_person_has_approved_it_at_the_terminal() {
     );
     let (is_fine, shown) = review(&library, &["show", id]);
     assert!(is_fine && shown.contains("+Locks are short."), "{shown}");
+    let revision = waits["revision"].as_str().expect("a revision");
+    assert!(
+        shown.contains(&format!("revision  {}", &revision[..10])),
+        "{shown}"
+    );
     let (is_fine, said) = review(&library, &["reject", id]);
     assert!(!is_fine && said.contains("needs notes"), "{said}");
     let before = library.ledger().commits.len();

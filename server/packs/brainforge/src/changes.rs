@@ -6,7 +6,9 @@ use tabellion_contracts::brainforge::{
     UpdateNoteRequest, UpdateNoteResponse, UpdateStatus, tool,
 };
 use tabellion_notes::{Agent, Entry, Link, Metadata, Note, NoteError};
-use tabellion_runtime::{Change, Content, KnownCaller, ReadCx, Staged, WriteCx, spec::Fact, workflow::Event};
+use tabellion_runtime::{
+    Change, Content, Failure, KnownCaller, ReadCx, Staged, WriteCx, meta::REVIEW, spec::Fact, workflow::Event,
+};
 use uuid::Uuid;
 
 use super::{
@@ -20,7 +22,7 @@ use super::{
 };
 
 /// `_meta` key of a response: the instance that decides on the change.
-const REVIEW: &str = "review_workflow_id";
+const REVIEW_WORKFLOW: &str = "review_workflow_id";
 
 pub(super) fn create(
     shelf: &Shelf,
@@ -54,7 +56,9 @@ pub(super) fn create(
                 content: request.content,
                 ..Review::new(review_id, author, id, 1)
             };
-            review.to_text()?
+            let text = review.to_text()?;
+            note_waiting(cx, review_id, &text)?;
+            text
         }
     };
     let (operation, status) = if waits {
@@ -109,7 +113,7 @@ pub(super) fn update(
         (Some(review), base) if review.instance.is_by(author) => proposal.revise(review, author, base, next),
         (Some(review), base) if waits || base.is_none() => {
             let message = "a proposal of this note waits for a reviewer; update it once that is decided on";
-            Err(invalid("pending_review", message).with(REVIEW, review.id.to_string()))
+            Err(invalid("pending_review", message).with(REVIEW_WORKFLOW, review.id.to_string()))
         }
         (_, None) => Err(not_found(id)),
         (_, Some(base)) if proposal.version != base.version => {
@@ -217,9 +221,10 @@ impl Proposal<'_, '_> {
             // What could not be published does not wait.
             changed(self.shelf, self.cx, self.id, &self.content, &review.metadata)?;
         }
-        self.cx.note(REVIEW, review.id.to_string());
+        self.cx.note(REVIEW_WORKFLOW, review.id.to_string());
         let path = review.path();
         let text = review.to_text()?;
+        note_waiting(self.cx, review.id, &text)?;
         let change = Change::one(
             path.clone(),
             Content::Write(text.into()),
@@ -256,6 +261,13 @@ impl Proposal<'_, '_> {
         }
         Ok(self.cx.stage(change, |_| response).with_details(details))
     }
+}
+
+/// Notes in the answer that the review with this document waits.
+fn note_waiting(cx: &WriteCx<'_>, id: Uuid, text: &str) -> Result<(), Failure> {
+    let revision = tabellion_library::content_id(text.as_bytes())?;
+    cx.note(REVIEW, json!({ "id": id.to_string(), "revision": revision }));
+    Ok(())
 }
 
 /// A note's document, which a call is about.
