@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use tracing::{Instrument as _, Span};
 
 use super::{
+    app::App,
     exact_error::ExactError,
     extension::Extension,
     handler::Handler,
@@ -31,6 +32,7 @@ pub(super) const MAX_SUBSCRIPTIONS: usize = 64;
 pub struct Adapter {
     handler: Handler,
     extension: Option<Arc<dyn Extension>>,
+    app: Option<Arc<App>>,
     subscriptions: Arc<Semaphore>,
 }
 
@@ -56,6 +58,7 @@ impl Adapter {
         Self {
             handler: Handler::new(gateway, info),
             extension: None,
+            app: None,
             subscriptions: Arc::new(Semaphore::new(MAX_SUBSCRIPTIONS)),
         }
     }
@@ -88,6 +91,13 @@ impl Adapter {
         self
     }
 
+    /// Offers an app to the clients that show apps.
+    #[must_use]
+    pub fn with_app(mut self, app: App) -> Self {
+        self.app = Some(Arc::new(app));
+        self
+    }
+
     /// Returns the contracts, and what all of their clients share.
     pub fn gateway(&self) -> &Arc<Gateway> {
         &self.handler.shared.gateway
@@ -99,6 +109,7 @@ impl Adapter {
         Self {
             handler: self.handler.for_another(),
             extension: self.extension.clone(),
+            app: self.app.clone(),
             subscriptions: self.subscriptions.clone(),
         }
     }
@@ -135,11 +146,20 @@ impl Adapter {
                 .await?;
             cx.extensions.insert(watched);
         }
-        if let Some(extension) = &self.extension
-            && let Some(answer) = extension.answer(&request, &cx)
-        {
+        let app = self.app.as_ref().filter(|_| App::is_for(&cx));
+        let beside = match app.and_then(|app| app.answer(&request)) {
+            Some(answer) => Some(answer),
+            None => match self
+                .extension
+                .as_ref()
+                .and_then(|extension| extension.answer(&request, &cx))
+            {
+                Some(answer) => Some(answer.await?),
+                None => None,
+            },
+        };
+        if let Some(mut answer) = beside {
             let era = self.handler.era(&cx)?;
-            let mut answer = answer.await?;
             let meta = match &mut answer {
                 ServerResult::CallToolResult(result) => Some(&mut result.meta),
                 ServerResult::GetPromptResult(result) => Some(&mut result.meta),
@@ -162,6 +182,9 @@ impl Adapter {
         let mut answer = self.handler.handle_request(request, cx).await;
         if let (Some(extension), Ok(answer)) = (&self.extension, &mut answer) {
             extension.extend(answer);
+        }
+        if let (Some(app), Ok(answer)) = (app, &mut answer) {
+            app.extend(answer).await;
         }
         answer.map_err(|error| exact_error.or(error))
     }

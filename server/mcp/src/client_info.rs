@@ -3,9 +3,12 @@
 use rmcp::model::{ClientCapabilities, Implementation, InitializeRequestParams};
 use tabellion_gateway::Client;
 
+use super::app;
+
 /// Returns the part of `initialize` that a session keeps: what is asked of it later.
 pub(super) fn kept(params: InitializeRequestParams) -> InitializeRequestParams {
     let mut capabilities = ClientCapabilities::default();
+    capabilities.extensions = app::declared(&params.capabilities);
     capabilities.elicitation = params.capabilities.elicitation;
     let Client { name, version } = Client::new(&params.client_info.name, &params.client_info.version);
     InitializeRequestParams::new(capabilities, Implementation::new(name, version))
@@ -30,14 +33,16 @@ mod tests {
             "capabilities": {
                 "elicitation": { "form": {} },
                 "experimental": { "x": { "y": long } },
-                "extensions": { "x": { "y": long } },
+                "extensions": { "x": { "y": long }, "io.modelcontextprotocol/ui": { "mimeTypes": [long] } },
             },
             "clientInfo": { "name": long, "version": long, "title": long, "websiteUrl": long, "icons": many },
             "_meta": { "x": long },
         });
         let params: InitializeRequestParams = serde_json::from_value(told).unwrap();
         let kept = serde_json::to_value(kept(params)).unwrap();
-        assert_eq!(kept["capabilities"], json!({ "elicitation": { "form": {} } }));
+        let expected =
+            json!({ "elicitation": { "form": {} }, "extensions": { "io.modelcontextprotocol/ui": {} } });
+        assert_eq!(kept["capabilities"], expected);
         assert_eq!(kept["clientInfo"]["name"], "é".repeat(MAX_BYTES / 2));
         assert!(kept.to_string().len() < 3 * MAX_BYTES, "{kept}");
     }

@@ -24,6 +24,7 @@
 )]
 
 mod adapter;
+mod app;
 mod approval;
 mod client_info;
 mod ending;
@@ -49,6 +50,7 @@ mod waiting;
 mod watching;
 
 pub use adapter::Adapter;
+pub use app::{App, DrawChanges};
 pub use ending::ServeError;
 pub use extension::Extension;
 pub use service::{serve, serve_stdio};

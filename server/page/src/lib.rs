@@ -31,6 +31,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use views::app;
+
 use axum::{Router, extract::Request, response::Response, routing::any};
 use parking_lot::Mutex;
 use tokio::sync::watch;

@@ -19,7 +19,7 @@ const LOCAL: &str = "local";
 /// Name under which a library keeps the sign-ins.
 const SIGN_INS: &str = "page-sign-ins";
 /// The role that decides on proposals, and the one that changes documents.
-const REVIEWER: &str = "reviewer";
+pub(crate) const REVIEWER: &str = "reviewer";
 const OWNER: &str = "owner";
 
 /// Lets people in.

@@ -6,14 +6,20 @@ mod rows;
 
 use std::sync::Arc;
 
+use tabellion_brainforge::desk::Desk;
+use tabellion_contracts::brainforge::tool;
+use tabellion_gateway::LocalCaller;
 use tabellion_http as http;
+use tabellion_library::Library;
+use tabellion_mcp as mcp;
 use tabellion_page::{
     Page,
     data::{Problem, StatusLine},
 };
+use tabellion_runtime::{Agent, BoxFuture, CallContext};
 
 pub(crate) use self::{
-    door::Door,
+    door::{Door, REVIEWER},
     library::{LibrarySource, shown},
     rows::RowsSource,
 };
@@ -21,6 +27,29 @@ use crate::doctor::{self, Finding, Place};
 
 /// Name and version that calls from the page have as their client.
 const CLIENT: &str = concat!("tabellion-page/", env!("CARGO_PKG_VERSION"));
+/// Bytes of both texts together, above which an app shows no changes: they are part of an answer that a model may read.
+const MAX_APP_BYTES: usize = 64 << 10;
+
+/// Returns the app that shows callers their own proposals, in the answers to the calls that make them. `server` has the role [`REVIEWER`].
+pub(crate) fn app(library: &Arc<Library>, server: &LocalCaller) -> mcp::App {
+    let desk = Arc::new(Desk::new(Arc::clone(library), None));
+    let call = server.makes(CallContext::default(), Desk::contract(), Agent::default());
+    let draw = move |id: String| -> BoxFuture<'static, Option<String>> {
+        let (desk, call) = (Arc::clone(&desk), call.clone());
+        Box::pin(async move {
+            let waiting = desk.show(&call, &id).await.ok()?;
+            let document = waiting.document?;
+            let is_short = document.base.len() + document.after.len() <= MAX_APP_BYTES;
+            is_short.then(|| tabellion_page::app::changes(&document.base, &document.after))
+        })
+    };
+    mcp::App {
+        page: tabellion_page::app::page(),
+        tools: &[tool::CREATE_NOTE, tool::UPDATE_NOTE],
+        draw: Box::new(draw),
+    }
+}
+
 /// Returns what HTTP serves of a page.
 pub(crate) fn mounted(page: &Arc<Page>) -> http::Page {
     let ending = Arc::clone(page);

@@ -34,9 +34,10 @@ use crate::{
     console::say,
     contracts::{self, Grounds, ServiceError},
     data::DataFolder,
-    folder,
+    folder, page,
     provenance::{self, ServerEnvironment},
 };
+use tabellion_brainforge::desk::Desk;
 use tabellion_gateway::{ApprovalPolicy, ReviewPlace};
 use tabellion_library::{
     self as library, CreateFolders, Created, Library, OpenError,
@@ -206,6 +207,12 @@ fn open(
         let adapter = match calls::open(&library, &specs.over_documents)? {
             Some(calls) => adapter.with_calls(calls),
             None => adapter,
+        };
+        let has_reviews = served.iter().any(|spec| spec.id == Desk::contract().id);
+        let adapter = if has_reviews {
+            adapter.with_app(page::app(&library, &local_caller(Some(page::REVIEWER))))
+        } else {
+            adapter
         };
         let mut specs = specs.over_documents.iter();
         opened.push(Opened {

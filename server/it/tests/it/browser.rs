@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tabellion_conformance::http::{Request, Url};
 use tabellion_contracts::brainforge::tool;
 use thirtyfour::{
@@ -42,7 +42,7 @@ fn proposed(kept: &str, drill: &str) -> Library {
     library
 }
 
-const TIMEOUT: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Variable with the path of axe-core's script.
 const AXE: &str = "TABELLION_AXE";
 const WIDTHS: [u32; 2] = [1280, 390];
@@ -170,12 +170,13 @@ impl Screen {
             json!(text)
         );
         let since = Instant::now();
-        while self.value(&holds).await? != true && since.elapsed() < TIMEOUT {
+        while self.value(&holds).await? != true {
+            if since.elapsed() > TIMEOUT {
+                return Err(WebDriverError::FatalError(format!("`{text}` is not in `{css}`")));
+            }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        let found = self.driver.find(By::Css(css)).await?;
-        assert!(found.text().await?.contains(text), "`{text}` is not in `{css}`");
-        Ok(found)
+        self.driver.find(By::Css(css)).await
     }
 
     async fn sign_in_by_link(&self, served: &Served) -> WebDriverResult<()> {
@@ -451,6 +452,80 @@ fn a_page_of_another_port_decides_nothing() {
         ran(&library, &["review", "list"]).1.contains("Backups"),
         "it waits"
     );
+}
+
+#[test]
+#[ignore = "needs a browser: `cargo xtask browser` runs it"]
+fn an_app_in_a_client_shows_what_waits_and_decides_nothing() {
+    let library = proposed("35 days", "now and then");
+    let mut agent = self::served(&library);
+    let shows_apps = json!({ "extensions": { "io.modelcontextprotocol/ui": { "mimeTypes": ["text/html;profile=mcp-app"] } } });
+    let shows_apps = Map::from_iter([(
+        "io.modelcontextprotocol/clientCapabilities".to_owned(),
+        shows_apps,
+    )]);
+    let mut ask = |method: &str, params: Value| {
+        let mut params = params;
+        params["_meta"] = shows_apps.clone().into();
+        let answer = agent.request(method, params).expect("an answer");
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"].clone()
+    };
+    let listed = ask("tools/list", json!({}));
+    let tools = listed["tools"].as_array().expect("tools");
+    let uri = tools
+        .iter()
+        .find_map(|tool| tool["_meta"]["ui"]["resourceUri"].as_str());
+    let app = ask(
+        "resources/read",
+        json!({ "uri": uri.expect("the app's address") }),
+    );
+    let content = &app["contents"][0];
+    assert_eq!(content["mimeType"], "text/html;profile=mcp-app");
+    let change = json!({ "note_id": ID, "version": 2, "content": body("35 days", "<img src=x onerror=alert(1)>"), "change_reason": "more" });
+    let mut result = ask(
+        "tools/call",
+        json!({ "name": tool::UPDATE_NOTE, "arguments": change }),
+    );
+    let review = &mut result["_meta"]["tabellion/review"];
+    review["url"] = json!("https://example.org/page/review/7a");
+    // A client, as far as the app needs one: it shows the app in a frame, gives it the result, and opens links.
+    let client = format!(
+        r#"<!DOCTYPE html><iframe sandbox="allow-scripts" width="900" height="700"></iframe><script>
+        const frame = document.querySelector('iframe');
+        const send = (message) => frame.contentWindow.postMessage({{ jsonrpc: '2.0', ...message }}, '*');
+        addEventListener('message', ({{ data }}) => {{
+          if (data.method === 'ui/initialize')
+            send({{ id: data.id, result: {{ protocolVersion: '2026-01-26', hostInfo: {{}}, hostCapabilities: {{}}, hostContext: {{ theme: 'dark' }} }} }});
+          if (data.method === 'ui/notifications/initialized') send({{ method: 'ui/notifications/tool-result', params: {result} }});
+          if (data.method === 'ui/open-link') document.title = data.params.url;
+        }});
+        frame.srcdoc = {page};
+        </script>"#,
+        result = result.to_string().replace("</", "<\\/"),
+        page = content["text"].to_string().replace("</", "<\\/"),
+    );
+    let port = served_elsewhere(&client);
+    in_browser(async |screen| {
+        screen.driver.goto(format!("http://127.0.0.1:{port}/")).await?;
+        screen.driver.enter_frame(0).await?;
+        screen.read("main", "kept for 35 days").await?;
+        screen.read("main", "<img src=x onerror=alert(1)>").await?;
+        assert_eq!(
+            screen.value("document.documentElement.dataset.theme").await?,
+            "dark"
+        );
+        assert_eq!(
+            screen
+                .value("document.querySelectorAll('form, main img').length")
+                .await?,
+            0
+        );
+        screen.see("#open").await?.click().await?;
+        screen.driver.enter_default_frame().await?;
+        assert_eq!(screen.driver.title().await?, "https://example.org/page/review/7a");
+        Ok(())
+    });
 }
 
 /// Serves `page` under each path, as long as the process lives; returns the port.

@@ -1,6 +1,7 @@
 //! The pages. Each view takes a [`Cx`] and returns an [`Answer`].
 
 pub(crate) mod account;
+pub mod app;
 mod diff;
 pub(crate) mod log;
 pub(crate) mod memory;

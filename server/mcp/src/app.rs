@@ -1,0 +1,92 @@
+//! The app of reviews (MCP Apps, 2026-01-26): a client shows it, in a frame of its own, beside the answer of a change that waits.
+//!
+//! It only shows what waits and leads to where people decide. Clients may make calls of apps without asking, so that an approval from one
+//! would prove no person.
+
+use rmcp::{
+    RoleServer,
+    model::{
+        ClientCapabilities, ClientRequest, ExtensionCapabilities, JsonObject, MetaObject, ReadResourceResult,
+        Resource, ResourceContents, ServerResult,
+    },
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+use tabellion_runtime::{BoxFuture, meta::REVIEW};
+
+/// Name of the extension that clients declare which show apps.
+const EXTENSION: &str = "io.modelcontextprotocol/ui";
+const URI: &str = "ui://tabellion/review";
+const MEDIA_TYPE: &str = "text/html;profile=mcp-app";
+/// Member of [`REVIEW`] with what the change would do, as HTML.
+const CHANGES: &str = "html";
+
+/// Draws what the change of the workflow's instance with this id would do, as HTML; `None` if it can't be shown.
+pub type DrawChanges = Box<dyn Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync>;
+
+/// The app, and the tools whose answers it is shown beside.
+pub struct App {
+    /// The whole page, which loads nothing.
+    pub page: String,
+    /// Names of the tools.
+    pub tools: &'static [&'static str],
+    /// Draws the changes that it shows.
+    pub draw: DrawChanges,
+}
+
+/// Returns the declaration that a client shows apps, without what it says further.
+pub(super) fn declared(capabilities: &ClientCapabilities) -> Option<ExtensionCapabilities> {
+    capabilities.extensions.as_ref()?.get(EXTENSION)?;
+    Some([(EXTENSION.to_owned(), JsonObject::new())].into_iter().collect())
+}
+
+impl App {
+    /// Returns whether the client of a request shows apps.
+    pub(super) fn is_for(cx: &RequestContext<RoleServer>) -> bool {
+        let capabilities = cx.client_capabilities();
+        capabilities.is_some_and(|capabilities| declared(&capabilities).is_some())
+    }
+
+    /// Returns the answer to a request that reads the app.
+    pub(super) fn answer(&self, request: &ClientRequest) -> Option<ServerResult> {
+        let ClientRequest::ReadResourceRequest(request) = request else {
+            return None;
+        };
+        (request.params.uri == URI).then(|| {
+            let content = ResourceContents::text(self.page.clone(), URI).with_mime_type(MEDIA_TYPE);
+            ServerResult::ReadResourceResult(ReadResourceResult::new(vec![content]))
+        })
+    }
+
+    /// Adds the app to lists, and what it shows to the answer of a call.
+    pub(super) async fn extend(&self, answer: &mut ServerResult) {
+        match answer {
+            ServerResult::ListResourcesResult(result) => result.resources.push(
+                Resource::new(URI, "review")
+                    .with_title("Review")
+                    .with_description("Shows a change that waits for a review.")
+                    .with_mime_type(MEDIA_TYPE),
+            ),
+            ServerResult::ListToolsResult(result) => {
+                let shown = result
+                    .tools
+                    .iter_mut()
+                    .filter(|tool| self.tools.contains(&tool.name.as_ref()));
+                for tool in shown {
+                    let MetaObject(meta) = tool.meta.get_or_insert_default();
+                    meta.insert("ui".into(), json!({ "resourceUri": URI }));
+                }
+            }
+            ServerResult::CallToolResult(result) => {
+                let review = result.meta.as_mut().and_then(|meta| meta.0.get_mut(REVIEW));
+                if let Some(Value::Object(review)) = review
+                    && let Some(id) = review.get("id").and_then(Value::as_str)
+                    && let Some(changes) = (self.draw)(id.to_owned()).await
+                {
+                    review.insert(CHANGES.into(), changes.into());
+                }
+            }
+            _ => {}
+        }
+    }
+}
