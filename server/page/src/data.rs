@@ -118,6 +118,8 @@ pub struct ListFilter {
     pub which: Which,
     /// Only those of this agent.
     pub agent: Option<String>,
+    /// Only those of the note with this id.
+    pub note: Option<String>,
     /// Number of proposals before the first.
     pub offset: usize,
     /// Number of proposals at most.
@@ -146,6 +148,8 @@ pub struct ProposalRow {
     pub path: Option<String>,
     /// Author of the proposal.
     pub author: String,
+    /// Name of the agent that made it; `None` for a person.
+    pub agent: Option<String>,
     /// Why.
     pub reason: Option<String>,
     /// State, as the contract names it.

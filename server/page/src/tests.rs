@@ -65,6 +65,7 @@ fn row() -> ProposalRow {
         title: "Backups <script>".into(),
         path: Some("notes/backups.md".into()),
         author: "agent:helper/Ann".into(),
+        agent: Some("helper".into()),
         reason: Some("asked for".into()),
         state: "human_review".into(),
         changed_at: Default::default(),
@@ -114,10 +115,11 @@ impl Source for Garden {
         Ok(1)
     }
 
-    fn proposals(&self, _: &Person, _: &ListFilter) -> Result<Proposals, Problem> {
+    fn proposals(&self, _: &Person, filter: &ListFilter) -> Result<Proposals, Problem> {
         Ok(Proposals {
             rows: vec![row()],
-            total: 1,
+            // A filter leaves more than a page has.
+            total: if filter.agent.is_some() { 300 } else { 1 },
             counts: [1, 0, 0, 0],
         })
     }
@@ -283,6 +285,32 @@ async fn strangers_are_led_to_signing_in() {
         "{}",
         shown.text
     );
+}
+
+#[tokio::test]
+async fn a_filter_stays_from_list_to_list() {
+    let mut browser = Browser::over(&Arc::default());
+    browser.post("/page/login", "key=secret&to=/page/review").await;
+    let all = browser.get("/page/review").await.text;
+    for link in [
+        "href=\"/page/review\" aria-current",
+        "href=\"/page/review?which=approved\"",
+        "href=\"/page/review?agent=helper\"",
+    ] {
+        assert!(all.contains(link), "{link}: {all}");
+    }
+    let some = browser
+        .get("/page/review?which=agents&agent=a%26b&note=00")
+        .await
+        .text;
+    for link in [
+        "href=\"/page/review?agent=a%26b&amp;note=00\"",
+        "href=\"/page/review?which=rejected&amp;agent=a%26b&amp;note=00\"",
+        "href=\"/page/review?which=agents&amp;agent=a%26b&amp;note=00&amp;from=100\" rel=\"next\"",
+        "Only those of <b>a&amp;b</b>",
+    ] {
+        assert!(some.contains(link), "{link}: {some}");
+    }
 }
 
 #[tokio::test]

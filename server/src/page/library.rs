@@ -301,7 +301,7 @@ impl Source for LibrarySource {
             Which::Rejected => REJECTED,
         };
         let wanted = desk::Filter {
-            note: None,
+            note: filter.note.clone(),
             agent: filter.agent.clone(),
             state: Some(state.into()),
         };
@@ -312,6 +312,7 @@ impl Source for LibrarySource {
             title: row.title,
             path: None,
             author: row.author,
+            agent: row.agent,
             reason: row.reason,
             state: row.state,
             changed_at: time(&row.changed_at),
@@ -336,6 +337,7 @@ impl Source for LibrarySource {
             title: found.title.clone(),
             path: found.document.as_ref().map(|document| document.path.clone()),
             author: found.author.clone(),
+            agent: None,
             reason: found.reason.clone(),
             state: found.state.clone(),
             changed_at: time(found.history.last().map_or(&found.started_at, |last| &last.at)),

@@ -3,15 +3,19 @@
 use std::ops::Range;
 
 use maud::{Markup, html};
-use pulldown_cmark::{Event, Parser};
-use tabellion_markdown::{Flavor, Outline, diff::Comparison};
+use pulldown_cmark::{Event, Parser, Tag};
+use tabellion_markdown::{
+    Flavor, Outline,
+    diff::{Comparison, words},
+};
 
 use super::{
     controls::visible,
-    prose::{Notes, body, options},
+    prose::{Notes, body, body_with_marks, options},
 };
 
-/// Returns two documents as one. Blocks are compared, and shown whole: what went struck out, what came marked.
+/// Returns two documents as one. Blocks are compared, and shown whole: what went struck out, what came marked. In paragraphs, headings,
+/// lists and quotes that came in the place of another, the words that differ are marked.
 pub fn compared(old: &str, new: &str, notes: Notes<'_>) -> Markup {
     let (old_start, new_start) = (front_matter(old), front_matter(new));
     let (old_body, new_body) = (&old[old_start..], &new[new_start..]);
@@ -38,17 +42,49 @@ pub fn compared(old: &str, new: &str, notes: Notes<'_>) -> Markup {
         (Some(first), Some(last)) => body(&text[first.start..last.end], notes),
         _ => html! {},
     };
+    let changed = |gone: Range<usize>, come: Range<usize>| {
+        let (gone, come) = (&old_blocks[gone], &new_blocks[come]);
+        let pairs: Vec<_> = gone
+            .iter()
+            .zip(come)
+            .filter(|_| gone.len() == come.len())
+            .map(|(gone, come)| pair(&old_body[gone.clone()], &new_body[come.clone()], notes))
+            .collect();
+        html! {
+            @if pairs.is_empty() {
+                @if !gone.is_empty() { del { (shown(old_body, gone)) } }
+                @if !come.is_empty() { ins { (shown(new_body, come)) } }
+            }
+            @for pair in &pairs { (pair) }
+        }
+    };
     html! {
         div.hunk { div.prose {
             @if old[..old_start] != new[..new_start] { (head(&old[..old_start], &new[..new_start])) }
             @for (same, gone, come) in pieces {
                 (shown(new_body, &new_blocks[same]))
-                @if !gone.is_empty() { del { (shown(old_body, &old_blocks[gone])) } }
-                @if !come.is_empty() { ins { (shown(new_body, &new_blocks[come])) } }
+                (changed(gone, come))
             }
             (shown(new_body, &new_blocks[at..]))
         } }
     }
+}
+
+/// Shows a block that came in the place of another.
+fn pair(gone: &str, come: &str, notes: Notes<'_>) -> Markup {
+    let is_prose = |text| {
+        !matches!(
+            Parser::new_ext(text, options()).next(),
+            Some(Event::Start(Tag::CodeBlock(_) | Tag::Table(_) | Tag::HtmlBlock))
+        )
+    };
+    let in_one_line = |text: &str| text.replace(['\n', '\r'], " ");
+    let (old, new) = if is_prose(gone) && is_prose(come) {
+        words(&in_one_line(gone), &in_one_line(come))
+    } else {
+        (vec![], vec![])
+    };
+    html! { del { (body_with_marks(gone, &old, notes)) } ins { (body_with_marks(come, &new, notes)) } }
 }
 
 /// Shows a changed front matter, line by line.
@@ -91,8 +127,8 @@ mod tests {
     #[test]
     fn blocks_that_went_and_came_are_marked() {
         let found = compared(
-            "---\na: 1\n---\n# T\n\nsame\n\nold\n",
-            "---\na: 2\n---\n# T\n\nsame\n\nnew <b>\n",
+            "---\na: 1\n---\n# T\n\nsame\n\nold\n\nsame\n\nkept for a week, *all*\n\nsame\n\n```\none two four\n```\n",
+            "---\na: 2\n---\n# T\n\nsame\n\nnew <b>\n\nsame\n\nkept for 35 days, *all*\n\nsame\n\n```\none two three\n```\n",
             &|_| None,
         )
         .0;
@@ -101,6 +137,9 @@ mod tests {
             "<ins>a: 2</ins>",
             "<h2>T</h2><p>same</p>",
             "<del><div dir=\"auto\"><p>old</p>",
+            "<del><div dir=\"auto\"><p>kept for <mark>a week</mark>, <em>all</em></p></div></del>",
+            "<ins><div dir=\"auto\"><p>kept for <mark>35 days</mark>, <em>all</em></p></div></ins>",
+            "<code>one two three\n</code>",
             "<p>new <code class=\"unseen\">&lt;b&gt;</code></p>",
         ] {
             assert!(found.contains(expected), "{expected}: {found}");

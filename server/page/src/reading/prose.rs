@@ -3,6 +3,8 @@
 //! Raw HTML and comments appear as text, images as their address. Links lead to `http`, `https` and `mailto`, and to notes; others are
 //! text. Nesting ends at 32 elements: what is deeper stands beside, not within.
 
+use std::ops::Range;
+
 use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use tabellion_markdown::{Flavor, Outline};
@@ -35,16 +37,23 @@ pub fn prose(text: &str, notes: Notes<'_>) -> Markup {
 
 /// Returns Markdown without front matter as markup.
 pub(super) fn body(text: &str, notes: Notes<'_>) -> Markup {
-    let mut events = Parser::new_ext(text, options());
-    let writer = Writer { notes };
+    body_with_marks(text, &[], notes)
+}
+
+/// Returns Markdown without front matter as markup, with the text in these ranges of it marked. The ranges are in order.
+pub(super) fn body_with_marks(text: &str, marks: &[Range<usize>], notes: Notes<'_>) -> Markup {
+    let mut events = Parser::new_ext(text, options()).into_offset_iter();
+    let writer = Writer { text, marks, notes };
     html! { div dir="auto" { (writer.until_end(&mut events, 0)) } }
 }
 
 struct Writer<'a> {
+    text: &'a str,
+    marks: &'a [Range<usize>],
     notes: Notes<'a>,
 }
 
-type Events<'e, 't> = &'e mut dyn Iterator<Item = Event<'t>>;
+type Events<'e, 't> = &'e mut dyn Iterator<Item = (Event<'t>, Range<usize>)>;
 
 impl Writer<'_> {
     /// Writes events until the end of the element that they are in.
@@ -52,7 +61,7 @@ impl Writer<'_> {
         let mut written = String::new();
         // Elements that are too deep have no markup of their own; their ends are counted.
         let mut too_deep = 0_usize;
-        while let Some(event) = events.next() {
+        while let Some((event, range)) = events.next() {
             let markup = match event {
                 Event::End(_) if too_deep > 0 => {
                     too_deep -= 1;
@@ -64,7 +73,7 @@ impl Writer<'_> {
                     continue;
                 }
                 Event::Start(tag) => self.element(tag, events, depth + 1),
-                Event::Text(text) => visible(&text),
+                Event::Text(text) => self.plain(&text, range),
                 Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                     html! { code { (visible(&text)) } }
                 }
@@ -134,7 +143,7 @@ impl Writer<'_> {
     fn table(&self, alignments: &[Alignment], events: Events<'_, '_>, depth: usize) -> Markup {
         let (mut rows, mut cells) = (vec![], vec![]);
         let mut head = vec![];
-        while let Some(event) = events.next() {
+        while let Some((event, _)) = events.next() {
             match event {
                 Event::Start(Tag::TableCell) => cells.push(self.until_end(events, depth)),
                 Event::End(TagEnd::TableHead) => head = std::mem::take(&mut cells),
@@ -148,6 +157,25 @@ impl Writer<'_> {
             thead { tr { @for (index, cell) in head.iter().enumerate() { th scope="col" class=[class(index)] { (cell) } } } }
             tbody { @for row in &rows { tr { @for (index, cell) in row.iter().enumerate() { td class=[class(index)] { (cell) } } } } }
         } }
+    }
+
+    /// Writes a text that stands in this range, with its marked parts. What was escaped in the source has no marks.
+    fn plain(&self, text: &str, range: Range<usize>) -> Markup {
+        if self.text.get(range.clone()) != Some(text) {
+            return visible(text);
+        }
+        let mut at = range.start;
+        let within = self.marks.iter().filter_map(|mark| {
+            let (start, end) = (mark.start.max(range.start), mark.end.min(range.end));
+            (start < end).then_some(start..end)
+        });
+        let pieces = within.map(|mark| {
+            let piece = (&self.text[at..mark.start], &self.text[mark.clone()]);
+            at = mark.end;
+            piece
+        });
+        let pieces: Vec<_> = pieces.collect();
+        html! { @for (plain, marked) in pieces { (visible(plain)) mark { (visible(marked)) } } (visible(&self.text[at..range.end])) }
     }
 
     fn address(&self, target: &str) -> Option<Address> {

@@ -32,45 +32,55 @@ const KEYS: &[(&str, &str)] = &[
 
 /// Lists proposals.
 pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
-    let which = match cx.query.get("which") {
-        Some("agents") => Which::WithAgents,
-        Some("approved") => Which::Approved,
-        Some("rejected") => Which::Rejected,
-        _ => Which::Waiting,
-    };
+    let asked = cx.query.filled("which");
+    let all = [Which::WithAgents, Which::Approved, Which::Rejected];
+    let which = all
+        .into_iter()
+        .find(|which| word(*which) == asked)
+        .unwrap_or_default();
     let filter = ListFilter {
         which,
         agent: cx.query.filled("agent").map(str::to_owned),
+        note: cx.query.filled("note").map(str::to_owned),
         offset: cx.query.number("from").unwrap_or_default(),
         limit: LIMIT,
     };
     let found = cx.source.proposals(&cx.visitor.person, &filter)?;
     let [waiting, with_agents, approved, rejected] = found.counts;
-    let tab = |this: Which, query: &str, name: &str, count: usize| {
-        html! {
-            a href={ (cx.url("review")) (query) } aria-current=[(which == this).then_some("true")] { (name) " " (count) }
-        }
+    // The filters stay from tab to tab, and from page to page.
+    let place = |this: Which| {
+        let filters = [
+            ("which", word(this)),
+            ("agent", filter.agent.as_deref()),
+            ("note", filter.note.as_deref()),
+        ];
+        let given = filters
+            .iter()
+            .filter_map(|(name, value)| Some(format!("{name}={}", escaped((*value)?))));
+        format!("{}?{}", cx.url("review"), given.collect::<Vec<_>>().join("&"))
     };
-    let query = match which {
-        Which::Waiting => "?",
-        Which::WithAgents => "?which=agents",
-        Which::Approved => "?which=approved",
-        Which::Rejected => "?which=rejected",
+    let tab = |this: Which, name: &str, count: usize| {
+        html! {
+            a href=(place(this).trim_end_matches('?')) aria-current=[(which == this).then_some("true")] { (name) " " (count) }
+        }
     };
     let done = cx.query.get("done");
     let content = html! {
         div.bar {
             h1 { "Proposals" } span.push {}
             nav.tabs aria-label="Which" {
-                (tab(Which::Waiting, "", "Wait for a review", waiting))
-                (tab(Which::WithAgents, "?which=agents", "With their agents", with_agents))
-                (tab(Which::Approved, "?which=approved", "Approved", approved))
-                (tab(Which::Rejected, "?which=rejected", "Rejected", rejected))
+                (tab(Which::Waiting, "Wait for a review", waiting))
+                (tab(Which::WithAgents, "With their agents", with_agents))
+                (tab(Which::Approved, "Approved", approved))
+                (tab(Which::Rejected, "Rejected", rejected))
             }
         }
         p.quiet { "What agents have written. None of it is in the library before a person approves it." }
         @if let Some(agent) = &filter.agent {
             p.small { "Only those of " b { (visible(agent)) } ". " a href=(cx.url("review")) { "All" } }
+        }
+        @if let Some(note) = &filter.note {
+            p.small { "Only those of the note " code { (visible(note.get(..8).unwrap_or(note))) } ". " a href=(cx.url("review")) { "All" } }
         }
         @if let (Some(id), Some(commit)) = (done, cx.query.get("commit")) {
             div.note role="status" { p { "Decided: " @if cx.may.read { a href=(cx.url(&format!("log/{}", escaped(commit)))) { "the commit " (short(commit)) } } @else { "the commit " code { (short(commit)) } } ". "
@@ -81,7 +91,7 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
         @else {
             ol.rows aria-label="Proposals" { @for row in &found.rows { (listed(cx, row)) } }
             p.quiet.small.after { (found.rows.len()) " of " (found.total) ". Decisions are made one at a time, on the page that shows the change." }
-            (pager(&format!("{}{query}", cx.url("review")), filter.offset, LIMIT, found.total))
+            (pager(place(which).trim_end_matches('?'), filter.offset, LIMIT, found.total))
         }
     };
     Answer::page(cx.framed(
@@ -95,6 +105,16 @@ pub(crate) fn list(cx: &Cx<'_>) -> Result<Answer, Problem> {
         },
         &content,
     ))
+}
+
+/// Returns the word in addresses for a list; `None` for the first.
+fn word(which: Which) -> Option<&'static str> {
+    match which {
+        Which::Waiting => None,
+        Which::WithAgents => Some("agents"),
+        Which::Approved => Some("approved"),
+        Which::Rejected => Some("rejected"),
+    }
 }
 
 fn nothing(which: Which) -> Markup {
@@ -117,7 +137,7 @@ fn listed(cx: &Cx<'_>, row: &ProposalRow) -> Markup {
                 @if let Some(reason) = &row.reason { p { (visible(reason)) } }
                 p.meta {
                     @if let Some(path) = &row.path { span { (visible(path)) } }
-                    span { (visible(&row.author)) }
+                    span { @if let Some(agent) = &row.agent { a href={ (cx.url("review")) "?agent=" (escaped(agent)) } { (visible(&row.author)) } } @else { (visible(&row.author)) } }
                 }
             }
             div.end.num { @if let Some(lines) = row.lines { (line_counts(lines)) } }
@@ -617,7 +637,7 @@ fn course(cx: &Cx<'_>, proposal: &Proposal) -> Markup {
         section.card aria-labelledby="facts-title" { h2 id="facts-title" { "Facts" }
             dl.facts {
                 dt { "Proposal" } dd.mono { (proposal.row.id.get(..8).unwrap_or(&proposal.row.id)) }
-                dt { "Note" } dd.mono { (proposal.note_id.get(..8).unwrap_or(&proposal.note_id)) }
+                dt { "Note" } dd.mono { a href={ (cx.url("review")) "?note=" (escaped(&proposal.note_id)) } { (proposal.note_id.get(..8).unwrap_or(&proposal.note_id)) } }
                 dt { "Would be" } dd { "version " (proposal.version) }
                 @for (name, value) in &proposal.facts { dt { (name) } dd { (visible(value)) } }
             }
