@@ -15,6 +15,10 @@ pub(crate) const CONTEXT: usize = 3;
 /// Changed lines, or bytes of both texts together, above which no words are marked and parts are closed.
 const MAX_OPEN_LINES: usize = 2_000;
 const MAX_OPEN_BYTES: usize = 256 << 10;
+/// Changed lines, or bytes of both texts together, above which lines are text without numbers: a table of them would be several times
+/// as long.
+const MAX_TABLE_LINES: usize = 10_000;
+const MAX_TABLE_BYTES: usize = 1 << 20;
 
 /// Two texts, in lines.
 pub(crate) struct Sides<'t> {
@@ -22,6 +26,8 @@ pub(crate) struct Sides<'t> {
     pub(crate) new: Vec<&'t str>,
     /// Whether words are marked.
     pub(crate) is_short: bool,
+    /// Whether lines are text without numbers.
+    is_plain: bool,
 }
 
 /// Changes that are shown as one: those with few lines between them.
@@ -43,6 +49,7 @@ impl<'t> Sides<'t> {
             old: lines(old),
             new: lines(new),
             is_short: changed <= MAX_OPEN_LINES && old.len() + new.len() <= MAX_OPEN_BYTES,
+            is_plain: changed > MAX_TABLE_LINES || old.len() + new.len() > MAX_TABLE_BYTES,
         }
     }
 
@@ -96,6 +103,9 @@ impl<'t> Sides<'t> {
         linked: bool,
         below: Below<'_>,
     ) -> Markup {
+        if self.is_plain {
+            return self.plain(hunk, parts);
+        }
         let mut rows = vec![];
         let (mut old, mut new) = (hunk.old.start, hunk.new.start);
         for part in &parts[hunk.parts.clone()] {
@@ -120,6 +130,27 @@ impl<'t> Sides<'t> {
                 tbody { @for row in &rows { (row) } }
             }
         }
+    }
+
+    /// Draws a hunk as text, as a unified diff has it.
+    fn plain(&self, hunk: &Hunk, parts: &[Part]) -> Markup {
+        let mut text = String::new();
+        let mut add = |sign: char, lines: &[&str]| {
+            for line in lines {
+                text.push(sign);
+                text.push_str(bare(line));
+                text.push('\n');
+            }
+        };
+        let mut new = hunk.new.start;
+        for part in &parts[hunk.parts.clone()] {
+            add(' ', &self.new[new..part.new.start]);
+            add('-', &self.old[part.old.clone()]);
+            add('+', &self.new[part.new.clone()]);
+            new = part.new.end;
+        }
+        add(' ', &self.new[new..hunk.new.end]);
+        html! { pre.sheet { (visible(&text)) } }
     }
 
     fn same(&self, old: usize, new: usize, linked: bool, below: Below<'_>) -> Markup {
@@ -274,6 +305,9 @@ mod tests {
                 .map(|hunk| (hunk.parts.clone(), hunk.new.clone()))
                 .collect()
         };
+        let plain = sides.plain(&sides.hunks(&parts, Some(3))[1], &parts).0;
+        let expected = "> line 9\n line 10\n line 11\n-line 12\n+other 12\n line 13\n";
+        assert!(plain.contains(expected), "{plain}");
         assert_eq!(shown(Some(3)), [(0..2, 0..8), (2..3, 8..15), (3..4, 26..33)]);
         assert_eq!(
             shown(None),
