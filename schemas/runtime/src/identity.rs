@@ -105,6 +105,11 @@ impl Identity {
         &self.subject
     }
 
+    /// Returns the name of the agent that acts for the subject, if one does.
+    pub fn agent(&self) -> Option<&str> {
+        self.agent.as_deref()
+    }
+
     /// Returns whether both own the same things: they are the same person, with any client, or the same agent of a person.
     pub fn is_same_actor(&self, other: &Self) -> bool {
         let without_client = |it: &Self| Self {

@@ -315,7 +315,7 @@ pub struct Entry {
     pub tool: String,
     /// The client's name and version.
     pub client: Option<String>,
-    /// The caller's identity.
+    /// The caller's name, or identity if it has none.
     pub caller: Option<String>,
     /// Documents.
     pub paths: Vec<String>,

@@ -10,7 +10,9 @@ use tabellion_http::{
 };
 use tabellion_library::Library;
 use tabellion_page::data::{Doorkeeper, May, Person};
-use tabellion_runtime::{Agent, CallContext, ContractSpec, KnownCaller, spec::CallerKind};
+use tabellion_runtime::{
+    Agent, CallContext, ContractSpec, Identity, KnownCaller, identity::Method, spec::CallerKind,
+};
 
 use super::CLIENT;
 
@@ -53,6 +55,25 @@ impl Door {
         Person {
             id: LOCAL.into(),
             name: self.local.user.clone(),
+        }
+    }
+
+    /// Returns the name of a caller whose identity the log has: that of the key's holder or of the account, after that of the agent that
+    /// acted for them. The identity itself where the key is not known any more.
+    pub(crate) fn name_of(&self, caller: &str) -> String {
+        let Ok(identity) = caller.parse::<Identity>() else {
+            return caller.to_owned();
+        };
+        let by_id = |id: &str| Some(self.keys.as_ref()?.by_id(id)?.name.clone());
+        let name = match identity.method() {
+            Method::ApiKey => by_id(identity.subject()),
+            Method::Local => Some(identity.subject().to_owned()),
+            Method::AccessToken => None,
+        };
+        match (name, identity.agent()) {
+            (Some(name), Some(agent)) => format!("{agent}/{name}"),
+            (Some(name), None) => name,
+            (None, _) => caller.to_owned(),
         }
     }
 

@@ -108,6 +108,20 @@ impl LibrarySource {
         Ok(entries)
     }
 
+    /// Returns an entry of the log as it is shown.
+    fn shown(&self, entry: &LogEntry) -> Entry {
+        Entry {
+            commit: entry.commit.clone(),
+            time: entry.time,
+            kind: kind(entry),
+            tool: entry.tool.clone(),
+            client: entry.client.clone(),
+            caller: entry.caller.as_deref().map(|caller| self.door.name_of(caller)),
+            paths: entry.paths.clone(),
+            summary: entry.summary.clone(),
+        }
+    }
+
     fn seen(&self, call: &CallContext, id: &str, revision: &str) -> Seen {
         let looked_at = self.library.kept_aside(&looked_at(call, id)).unwrap_or_default();
         match looked_at.split(' ').next_back() {
@@ -221,19 +235,6 @@ fn kind(entry: &LogEntry) -> Kind {
         Kind::Undo
     } else {
         Kind::Agent
-    }
-}
-
-fn entry(entry: &LogEntry) -> Entry {
-    Entry {
-        commit: entry.commit.clone(),
-        time: entry.time,
-        kind: kind(entry),
-        tool: entry.tool.clone(),
-        client: entry.client.clone(),
-        caller: entry.caller.clone(),
-        paths: entry.paths.clone(),
-        summary: entry.summary.clone(),
     }
 }
 
@@ -490,7 +491,7 @@ impl Source for LibrarySource {
                 .into_iter()
                 .skip(filter.offset)
                 .take(filter.limit)
-                .map(entry)
+                .map(|found| self.shown(found))
                 .collect(),
             days: counts.into_iter().collect(),
         })
@@ -526,7 +527,7 @@ impl Source for LibrarySource {
             }
         };
         Ok(EntryChange {
-            entry: entry(&found),
+            entry: self.shown(&found),
             changes: documents,
             undo,
             over,
@@ -581,7 +582,7 @@ impl Source for LibrarySource {
                 .as_deref()
                 .map_or_else(|| path.to_owned(), tabellion_notes::title_of),
             text,
-            entries: about.take(VERSIONS).map(entry).collect(),
+            entries: about.take(VERSIONS).map(|found| self.shown(found)).collect(),
             path: path.to_owned(),
         })
     }

@@ -212,6 +212,11 @@ fn a_person_approves_in_part_and_takes_it_back() {
     );
     let (status, _, _) = browser.submit(&page, &entry, &[]);
     assert_eq!(status, 409, "there is nothing left to undo");
+    let log = browser.get("/page/log");
+    assert!(
+        log.contains("reviewer") && !log.contains("local:"),
+        "people have names: {log}"
+    );
     let (is_fine, said) = ran(&library, &["audit", "--check"]);
     assert!(is_fine, "each decision is one execution: {said}");
     let (_, said) = ran(&library, &["audit", "--tool", "tabellion undo", "--json"]);

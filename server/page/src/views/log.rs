@@ -89,7 +89,7 @@ fn listed(cx: &Cx<'_>, entry: &Entry) -> Markup {
     html! {
         li data-stop id={ "e-" (short(&entry.commit)) } {
             div {
-                h3 { a href=(place) { (visible(&entry.summary)) } " "
+                h3 { a href=(place) { (visible(&brief(&entry.summary))) } " "
                     @match entry.kind {
                         Kind::Agent => {}
                         Kind::Decision => span.tag.is-good { (kind_name(entry.kind)) },
@@ -212,7 +212,7 @@ fn shown(cx: &Cx<'_>, change: &EntryChange, problem: Option<&Problem>) -> Markup
     let action = cx.url(&format!("log/{}", entry.commit));
     let content = html! {
         p.path { a href=(cx.url("log")) { "Timeline" } span.mono { (short(&entry.commit)) } }
-        h1 { (visible(&entry.summary)) }
+        h1 { (visible(&brief(&entry.summary))) }
         p.quiet.dots {
             span { (kind_name(entry.kind)) ", " (cx.time(entry.time)) }
             span { (visible(&entry.tool)) }
@@ -248,9 +248,47 @@ fn shown(cx: &Cx<'_>, change: &EntryChange, problem: Option<&Problem>) -> Markup
         }
     };
     let frame = Frame {
-        title: &entry.summary,
+        title: &brief(&entry.summary),
         entry: "log",
         ..Frame::default()
     };
     cx.framed(&frame, &content)
+}
+
+/// Returns a summary with the first digits of each id.
+fn brief(summary: &str) -> String {
+    let is_id = |word: &str| {
+        let groups: Vec<_> = word.split('-').map(str::len).collect();
+        groups == [8, 4, 4, 4, 12] && word.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+    };
+    let words = summary.split_inclusive(' ').map(|word| {
+        let bare = word.trim_end_matches([' ', ':', ',']);
+        if is_id(bare) {
+            [&bare[..8], &word[bare.len()..]].concat()
+        } else {
+            word.to_owned()
+        }
+    });
+    words.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_in_summaries_are_short() {
+        let id = "57321a0a-5d2e-4820-905a-e3be5e6fffea";
+        for (summary, expected) in [
+            (format!("approve {id} of {id}"), "approve 57321a0a of 57321a0a"),
+            (format!("update {id}: as asked"), "update 57321a0a: as asked"),
+            (
+                "revert 2764033306: a-b-c-d-e".into(),
+                "revert 2764033306: a-b-c-d-e",
+            ),
+            ("  two  spaces ".into(), "  two  spaces "),
+        ] {
+            assert_eq!(brief(&summary), expected);
+        }
+    }
 }
