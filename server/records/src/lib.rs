@@ -1,13 +1,13 @@
 //! A store of rows: SQLite, in one file per contract.
 //!
-//! [`Records`] implements the runtime's `Store` for `Rows`. One mutation is one transaction with exactly one entry in the log, the
+//! [`Records`] implements the runtime's `Store` for `Rows`. One mutation is atomic, with exactly one entry in the log, the
 //! table `change`; replaying the log on an empty store gives the tables. It knows no contract: tables and SQL are made of the
 //! names in the [`RowsSpec`](tabellion_runtime::spec::RowsSpec).
 //!
 //! | module | does |
 //! |---|---|
 //! | `store`, `records` | the runtime's view of the store; the rows of a contract and their connections |
-//! | `session` | the exclusive right to change the data: one transaction |
+//! | `session`, `batch` | the exclusive right to change the data; transactions that turns share |
 //! | `reading`, `query` | snapshots from a pool of connections; SQL of selections |
 //! | `write`, `log` | rows and the log's entries |
 //! | `codec`, `layout` | rows as SQLite keeps them; tables, and what differs between two versions |
@@ -25,6 +25,7 @@
     allow(clippy::disallowed_methods, reason = "tests open what they have made")
 )]
 
+mod batch;
 mod blocking;
 mod codec;
 mod connection;

@@ -2,6 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
@@ -9,8 +10,15 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tabellion_runtime::{Failure, spec::RowsSpec};
 use tabellion_sqlite::Pool;
+use tokio::sync::MutexGuard;
 
-use crate::{connection, failures::Doing, mark::Mark, usage::Usage};
+use crate::{
+    batch::{Writer, Writing},
+    blocking::blocking,
+    connection,
+    failures::Doing,
+    usage::Usage,
+};
 
 /// Time limit, at the end of a process, for others that use the file.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -22,19 +30,10 @@ pub struct Records {
     pub(crate) path: PathBuf,
     pub(crate) pool: Pool,
     pub(crate) writer: Writer,
+    /// Number of callers that wait for the writer.
+    pub(crate) queued: AtomicUsize,
     /// Keeps the file from being replaced.
     pub(crate) _usage: Option<Usage>,
-}
-
-/// The connection that changes the data. Other threads of this process wait for it here, other processes in `BEGIN IMMEDIATE`.
-pub(crate) type Writer = tokio::sync::Mutex<Mutex<Writing>>;
-
-/// The means of a change: a connection, and the file's mark.
-#[derive(Debug)]
-pub(crate) struct Writing {
-    pub(crate) connection: Connection,
-    /// The file's mark, if the process may change the file.
-    pub(crate) mark: Option<Mark>,
 }
 
 impl Records {
@@ -66,5 +65,50 @@ impl Records {
     /// Opens another connection.
     pub(crate) fn connect(&self) -> Result<Connection, Failure> {
         connection::connect(&self.path)
+    }
+
+    /// Waits for the writer.
+    pub(crate) async fn write(&self) -> MutexGuard<'_, Mutex<Writing>> {
+        // Dropped after the wait for the lock, also if the caller goes away.
+        let _queued = Queued::new(self);
+        self.writer.lock().await
+    }
+
+    /// Returns whether a caller waits for the writer.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.queued.load(Ordering::SeqCst) > 0
+    }
+
+    /// Commits released changes if no turn follows that could. Called by those who leave without having done so, once they have left.
+    pub(crate) fn commit_if_left(&self) {
+        if self.is_awaited() {
+            return;
+        }
+        // If it is locked, the turn that has it comes here too.
+        if let Ok(writer) = self.writer.try_lock() {
+            let writing = &mut *writer.lock();
+            if writing.has_released() {
+                // The callers are told.
+                let _ = blocking(|| writing.commit());
+            }
+        }
+    }
+}
+
+/// A caller in the queue for the writer.
+struct Queued<'a>(&'a Records);
+
+impl<'a> Queued<'a> {
+    fn new(records: &'a Records) -> Self {
+        records.queued.fetch_add(1, Ordering::SeqCst);
+        Self(records)
+    }
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        self.0.queued.fetch_sub(1, Ordering::SeqCst);
+        // A turn may have passed the transaction on to this caller, which went away.
+        self.0.commit_if_left();
     }
 }

@@ -1,9 +1,6 @@
-//! The exclusive right to change the data: one transaction of SQLite.
+//! The exclusive right to change the data: a turn in a transaction of SQLite.
 
-use std::{
-    sync::atomic::{AtomicI64, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
@@ -16,23 +13,24 @@ use tabellion_runtime::{
     rows::{Fresh, Select, content_id},
     spec::EntitySpec,
 };
-use tabellion_sqlite::{ROWS, is_busy};
+use tokio::sync::MutexGuard;
 
 use crate::{
+    batch::{Writing, told},
     blocking::{blocking, is_few},
-    failures::{Doing, refused},
+    failures::refused,
     fresh::{self, Clock},
     log::{self, End, LogEntry},
     query,
-    records::{Records, Writing},
+    records::Records,
     write::{Written, write},
 };
 
 /// A turn at changing the data.
 pub(crate) struct Turn<'a> {
-    writer: tokio::sync::MutexGuard<'a, Mutex<Writing>>,
-    /// Whether the transaction must still be ended.
-    is_open: bool,
+    records: &'a Records,
+    /// `None` once the turn has passed it on.
+    writer: Option<MutexGuard<'a, Mutex<Writing>>>,
     clock: Clock,
     /// The end of the log, when the turn began.
     end: End,
@@ -43,43 +41,30 @@ pub(crate) struct Turn<'a> {
     entry: Option<LogEntry>,
 }
 
-/// Begins a transaction, on this thread if no other process has one.
-fn begin(connection: &Connection) -> Result<(), Failure> {
-    let begin = || connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]);
-    connection.busy_timeout(Duration::ZERO).doing("begin a change")?;
-    let begun = begin();
-    connection
-        .busy_timeout(ROWS.busy_timeout)
-        .doing("begin a change")?;
-    match begun {
-        Err(error) if is_busy(&error) => blocking(begin),
-        begun => begun,
-    }
-    .doing("begin a change")?;
-    Ok(())
-}
-
 impl<'a> Turn<'a> {
     /// Waits for a turn.
     pub(crate) async fn begin(records: &'a Records) -> Result<Self, Failure> {
-        let writer = records.writer.lock().await;
-        let end = {
-            let connection = &writer.lock().connection;
-            begin(connection)?;
-            log::end(connection).inspect_err(|_| {
-                // The failure of reading says more than that of ending.
-                let _ = connection.execute_batch("ROLLBACK");
-            })?
-        };
-        Ok(Self {
-            writer,
-            is_open: true,
+        let mut turn = Self {
+            records,
+            writer: Some(records.write().await),
             clock: Clock::now(),
-            end,
-            last: AtomicI64::new(end.last),
+            end: End::default(),
+            last: AtomicI64::default(),
             secrets: Mutex::default(),
             entry: None,
-        })
+        };
+        turn.writing(Writing::enter)?;
+        turn.end = turn.with_few(log::end)?;
+        turn.last = AtomicI64::new(turn.end.last);
+        Ok(turn)
+    }
+
+    fn writing<T>(&self, work: impl FnOnce(&mut Writing) -> Result<T, Failure>) -> Result<T, Failure> {
+        let writer = self
+            .writer
+            .as_ref()
+            .ok_or_else(|| refused("the turn has ended"))?;
+        work(&mut writer.lock())
     }
 
     /// Does what may take long, as waiting for the disk does.
@@ -92,7 +77,7 @@ impl<'a> Turn<'a> {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        work(&self.writer.lock().connection)
+        self.writing(|writing| work(&writing.connection))
     }
 
     fn earlier(
@@ -114,6 +99,13 @@ impl<'a> Turn<'a> {
             let failure = Failure::new(FailureKind::Conflict, message);
             return Err(failure.with("rule", "key_reused").with("change", entry.id));
         }
+        // The answer holds: it is not told before its change is durable.
+        self.writing(|writing| {
+            if writing.is_released(entry.seq) {
+                blocking(|| writing.commit())?;
+            }
+            Ok(())
+        })?;
         Ok(Some(Replay::Answered {
             commit: CommitId::new(entry.id),
             response: entry.response.unwrap_or_default(),
@@ -188,37 +180,24 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Adds the entry to the log, and ends the transaction. Durable when it returns `Ok`.
-    pub(crate) fn commit(mut self) -> Result<(), Failure> {
+    /// Adds the entry to the log, and ends the turn. Durable when it returns `Ok`.
+    pub(crate) async fn commit(mut self) -> Result<(), Failure> {
         let entry = self.entry.take();
         let entry = entry.ok_or_else(|| refused("nothing was prepared"))?;
-        let committed: Result<(), Failure> = blocking(|| {
-            let Writing { connection, mark } = &mut *self.writer.lock();
-            entry.insert(connection)?;
-            let mut commit = connection.prepare_cached("COMMIT").doing("write a change")?;
-            commit.execute([]).doing("write a change")?;
-            if let Some(mark) = mark {
-                mark.note(connection, entry.seq, &entry.id);
+        let records = self.records;
+        let outcome = self.writing(|writing| {
+            writing.release(&entry)?;
+            if records.is_awaited() && writing.has_room() {
+                return Ok(Some(writing.outcome()));
             }
-            Ok(())
-        });
-        committed.inspect_err(|_| self.undo())?;
-        self.is_open = false;
-        Ok(())
-    }
-
-    /// Undoes a change whose commit failed: also what of it may have reached the disk, which a restart would otherwise take for
-    /// committed.
-    fn undo(&self) {
-        let connection = &self.writer.lock().connection;
-        blocking(|| {
-            if !connection.is_autocommit() {
-                let _ = connection.execute_batch("ROLLBACK");
-            }
-            // A new transaction is written over the frames of the failed one.
-            let sql = "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'undone'";
-            let _ = connection.execute_batch(sql);
-        });
+            blocking(|| writing.commit())?;
+            Ok(None)
+        })?;
+        drop(self);
+        match outcome {
+            Some(outcome) => told(outcome).await,
+            None => Ok(()),
+        }
     }
 
     fn has_secret(&self, edit: &RowEdit) -> bool {
@@ -254,10 +233,15 @@ fn redacted(value: &Value, secrets: &[String]) -> Value {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        if self.is_open {
-            let connection = &self.writer.lock().connection;
-            // Fails only if the transaction has ended already.
-            let _ = blocking(|| connection.execute_batch("ROLLBACK"));
+        if let Some(writer) = self.writer.take() {
+            {
+                let writing = &mut *writer.lock();
+                if writing.is_in_turn() {
+                    blocking(|| writing.leave());
+                }
+            }
+            drop(writer);
+            self.records.commit_if_left();
         }
     }
 }
@@ -292,7 +276,7 @@ impl Session<Rows> for Turn<'_> {
     where
         Self: 'a,
     {
-        Box::pin(async move { Ok(self.commit()?) })
+        Box::pin(async move { Ok(self.commit().await?) })
     }
 }
 

@@ -4,6 +4,7 @@ use std::{
     future::Future,
     path::Path,
     pin::pin,
+    sync::atomic::AtomicUsize,
     task::{Context, Poll, Waker},
 };
 
@@ -18,11 +19,12 @@ use tabellion_runtime::{
 use tabellion_sqlite::Pool;
 
 use crate::{
+    batch::Writing,
     failures::{self, damaged},
     file::{self, Start},
     log,
     reading::{MAX_IDLE, Reader},
-    records::{Records, Writing},
+    records::Records,
     session::Turn,
 };
 
@@ -37,10 +39,8 @@ impl Records {
             spec,
             path: opened.path,
             pool: Pool::new(MAX_IDLE),
-            writer: tokio::sync::Mutex::new(Mutex::new(Writing {
-                connection: opened.connection,
-                mark: opened.mark,
-            })),
+            writer: tokio::sync::Mutex::new(Mutex::new(Writing::new(opened.connection, opened.mark))),
+            queued: AtomicUsize::new(0),
             _usage: opened.usage,
         };
         if start != Start::Existing {
@@ -68,7 +68,7 @@ impl Records {
             details: &details,
         };
         turn.make(&change, &entry)?;
-        turn.commit()
+        finished(turn.commit())?
     }
 
     async fn seeds(&self, turn: &Turn<'_>) -> Result<RowsChange, Failure> {

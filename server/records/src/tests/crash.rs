@@ -21,7 +21,7 @@ const FOLDER: &str = "TABELLION_TEST_FOLDER";
 /// Number of times that a process is killed.
 const KILLS: u64 = 12;
 
-/// The child process: adds an issue with a comment and removes every third, and prints what was acknowledged.
+/// The child process: adds, in three threads, an issue with a comment and removes every third, and prints what was acknowledged.
 #[test]
 #[ignore = "run by a_killed_process_loses_nothing_that_it_acknowledged"]
 fn changes_until_killed() {
@@ -30,21 +30,28 @@ fn changes_until_killed() {
     };
     let records = open(&folder);
     let call = |entity, action, request| call(&records, &CallContext::default(), entity, action, request);
-    let mut out = std::io::stderr();
-    for at in 0_u64.. {
-        let data = json!({"project_id": "p", "title": "x".repeat(10_000)});
-        let issue = call("issue", Create, json!({ "data": data })).unwrap().response;
-        let data = json!({"issue_id": issue["id"], "body": "close it"});
-        call("comment", Create, json!({ "data": data })).unwrap();
-        let mut state = "added";
-        if at.is_multiple_of(3) {
-            call("issue", Delete, json!({"id": issue["id"]})).unwrap();
-            state = "removed";
+    let change = || {
+        for at in 0_u64.. {
+            let data = json!({"project_id": "p", "title": "x".repeat(10_000)});
+            let issue = call("issue", Create, json!({ "data": data })).unwrap().response;
+            let data = json!({"issue_id": issue["id"], "body": "close it"});
+            call("comment", Create, json!({ "data": data })).unwrap();
+            let mut state = "added";
+            if at.is_multiple_of(3) {
+                call("issue", Delete, json!({"id": issue["id"]})).unwrap();
+                state = "removed";
+            }
+            // In one piece, so that no half of a line is left.
+            let line = format!("ACK {state} {}\n", issue["id"].as_str().unwrap());
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
         }
-        // In one piece, so that no half of a line is left.
-        let line = format!("ACK {state} {}\n", issue["id"].as_str().unwrap());
-        out.write_all(line.as_bytes()).unwrap();
-    }
+    };
+    // Their changes share transactions.
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(change);
+        }
+    });
 }
 
 #[test]

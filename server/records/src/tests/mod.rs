@@ -1,5 +1,6 @@
 //! Tests of the table engine and the store together, on the example of a tracker.
 
+mod batch;
 mod crash;
 mod mark;
 mod model;

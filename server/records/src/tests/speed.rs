@@ -12,7 +12,7 @@ use tabellion_runtime::{
     spec::Action::{Create, Get, List, Update},
 };
 
-use super::tracker::{Bench, call, open};
+use super::tracker::{Bench, call, called, open};
 
 /// Number of measured calls.
 const CALLS: usize = 400;
@@ -113,6 +113,63 @@ fn speed() {
     writeln!(report, "update {update:?}").unwrap();
     many(&bench, &mut report);
     eprintln!("{report}");
+}
+
+/// Prints creates a second, and the median and 99th percentile of their times, with so many callers at once.
+#[test]
+#[ignore = "measures for half a minute"]
+fn callers() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build();
+    let runtime = runtime.unwrap();
+    // In turn, so that both see the same disk: each change in a transaction of its own, and in groups.
+    for (callers, max_time) in [1, 8, 32, 100]
+        .into_iter()
+        .flat_map(|callers| [(callers, Some(Duration::ZERO)), (callers, None)])
+    {
+        // Tasks need it for as long as the runtime lives.
+        let bench: &'static Bench = Box::leak(Box::new(Bench::new()));
+        bench.create("project", json!({"id": "p", "name": "One"}));
+        if let Some(max_time) = max_time {
+            bench.records.writer.try_lock().unwrap().lock().max_time = max_time;
+        }
+        let how = max_time.map_or("in groups", |_| "each alone");
+        let end = Instant::now() + Duration::from_secs(4);
+        let tasks: Vec<_> = (0..callers)
+            .map(|_| {
+                runtime.spawn(async move {
+                    let (context, mut times) = (CallContext::default(), vec![]);
+                    while Instant::now() < end {
+                        let start = Instant::now();
+                        let request = json!({"data": {"project_id": "p", "title": "A title"}});
+                        called(&bench.records, &context, "issue", Create, request)
+                            .await
+                            .unwrap();
+                        times.push(start.elapsed());
+                    }
+                    times
+                })
+            })
+            .collect();
+        let mut times: Vec<_> = runtime.block_on(async {
+            let mut all = vec![];
+            for task in tasks {
+                all.extend(task.await.unwrap());
+            }
+            all
+        });
+        times.sort();
+        let (count, at) = (times.len(), |share: usize| times[times.len() * share / 100]);
+        eprintln!(
+            "{callers} callers, {how}: {} a second, {:?}, {:?}",
+            count / 4,
+            at(50),
+            at(99)
+        );
+        bench.records.check().unwrap();
+    }
 }
 
 /// Measures with a million rows.

@@ -422,7 +422,7 @@ pub(crate) fn keyed(key: &str) -> CallContext {
     }
 }
 
-/// Calls an operation; errors are the data of the contract's error, with its message.
+/// Calls an operation, and waits for it. See [`called`].
 #[track_caller]
 pub(crate) fn call(
     records: &Records,
@@ -431,16 +431,25 @@ pub(crate) fn call(
     action: Action,
     request: Value,
 ) -> Result<Answer, Value> {
+    wait(called(records, call, entity, action, request))
+}
+
+/// Calls an operation; errors are the data of the contract's error, with its message.
+pub(crate) async fn called(
+    records: &Records,
+    call: &CallContext,
+    entity: &'static str,
+    action: Action,
+    request: Value,
+) -> Result<Answer, Value> {
     let table = Table::new(&TRACKER, operation(entity, action));
     let store: &dyn Store<Rows> = records;
-    let outcome = wait(async {
-        match action {
-            Action::Get | Action::List => {
-                dispatch::read(&TOOL, &table, store, call, request, table::read::<Failed>).await
-            }
-            _ => dispatch::mutate(&TOOL, &table, store, call, request, table::mutate::<Failed>).await,
+    let outcome = match action {
+        Action::Get | Action::List => {
+            dispatch::read(&TOOL, &table, store, call, request, table::read::<Failed>).await
         }
-    });
+        _ => dispatch::mutate(&TOOL, &table, store, call, request, table::mutate::<Failed>).await,
+    };
     outcome.map_err(|rejection| match rejection {
         Rejection::Declared(error) => {
             let mut data = Value::Object(error.data);
