@@ -205,7 +205,14 @@ impl Model {
         let own = self.all(entity)[at].clone();
         for field in entity.fields.iter().filter(|field| !field.one_true_in.is_empty()) {
             let has = |row: &Row| row.get(field.name) == Some(&true.into());
-            if !has(&own) || old.is_some_and(has) {
+            let had_here = |old: &Row| {
+                has(old)
+                    && field
+                        .one_true_in
+                        .iter()
+                        .all(|name| old.get(*name) == own.get(*name))
+            };
+            if !has(&own) || old.is_some_and(had_here) {
                 continue;
             }
             let names = field.one_true_in.iter().copied().chain(entity.org_field());

@@ -324,8 +324,9 @@ impl Model {
             let cleared: Vec<_> = self.referring(step, &gone, OnDelete::Clear).collect();
             for (name, id, field) in cleared {
                 let key = (step.org.to_owned(), id);
-                if let Some(row) = self.tables.entry(name).or_default().get_mut(&key) {
+                if let Some(mut row) = self.tables.entry(name).or_default().get(&key).cloned() {
                     row[field] = Value::Null;
+                    self.put(name, step.org, row);
                 }
             }
             for (name, id) in gone {
@@ -462,7 +463,7 @@ fn value_of(field: &'static str) -> BoxedStrategy<Value> {
         "from_id" | "to_id" => one_of(ids(), vec![json!("x"), Value::Null]),
         "kind" => one_of(texts(&["needs", "needs", "like"]), texts(&["Needs"])),
         "begun_at" | "ended_at" => one_of(vec![json!(1), json!(2), json!(3), Value::Null], vec![json!("1")]),
-        "pinned" | "archived" => one_of(vec![json!(true), json!(false)], vec![json!(1)]),
+        "pinned" | "leads" | "archived" => one_of(vec![json!(true), json!(false)], vec![json!(1)]),
         "estimate" => one_of(vec![json!(7), json!(0.25), Value::Null], vec![json!("7")]),
         "labels" => one_of(
             vec![json!([]), json!(["b", "a"])],
@@ -506,7 +507,7 @@ fn step() -> impl Strategy<Value = Step> {
     let create = prop_oneof![
         1 => data(&["id", "name"], &["archived", "open"], &["seq", "nonsense", "org_id"]).prop_map(|data| ("project", data)),
         5 => data(&["id", "project_id", "title"],
-            &["status", "parent_id", "pinned", "estimate", "priority", "labels", "extra"],
+            &["status", "parent_id", "pinned", "leads", "estimate", "priority", "labels", "extra"],
             &["number", "closed_at", "seq", "nonsense"])
             .prop_map(|data| ("issue", data)),
         3 => data(&["issue_id", "body"], &["id"], &["created_at"]).prop_map(|data| ("comment", data)),
@@ -517,7 +518,7 @@ fn step() -> impl Strategy<Value = Step> {
     let create = create.prop_map(|(entity, data)| (entity, Action::Create, data));
     let update = prop_oneof![
         1 => data(&[], &["name", "archived", "open"], &["id", "seq"]).prop_map(|data| ("project", data)),
-        6 => data(&[], &["title", "status", "parent_id", "pinned", "estimate", "labels", "extra"],
+        6 => data(&[], &["title", "status", "parent_id", "pinned", "leads", "estimate", "labels", "extra"],
             &["project_id", "number", "nonsense", "org_id"])
             .prop_map(|data| ("issue", data)),
         1 => data(&[], &["body"], &["issue_id", "project_id"]).prop_map(|data| ("comment", data)),

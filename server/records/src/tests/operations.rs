@@ -525,6 +525,43 @@ fn a_dropped_session_leaves_no_trace_and_readers_keep_their_snapshot() {
 }
 
 #[test]
+fn a_mark_is_taken_where_its_row_moves_to() {
+    let bench = Bench::new();
+    project(&bench);
+    let issue = |id: &str, data: Value| {
+        let mut data = data;
+        data["id"] = id.into();
+        data["project_id"] = "p".into();
+        data["title"] = id.into();
+        bench.create("issue", data)
+    };
+    issue("one", json!({}));
+    issue("two", json!({}));
+    issue("a", json!({"parent_id": "one", "leads": true}));
+    issue("b", json!({"parent_id": "two", "leads": true}));
+    let leading = || {
+        let all = bench.call("issue", List, json!({"project_id": "p"})).unwrap();
+        let leading = all["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|it| it["leads"] == true);
+        leading.map(|it| it["id"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(leading(), ["a", "b"]);
+    // By a change, and by a deletion that clears the reference.
+    bench
+        .call("issue", Update, json!({"id": "a", "data": {"parent_id": "two"}}))
+        .unwrap();
+    assert_eq!(leading(), ["a"]);
+    issue("c", json!({"leads": true}));
+    assert_eq!(leading(), ["a", "c"]);
+    bench.call("issue", Delete, json!({"id": "two"})).unwrap();
+    assert_eq!(leading().len(), 1, "{:?}", leading());
+    bench.records.check().unwrap();
+}
+
+#[test]
 fn a_full_disk_changes_nothing() {
     let bench = Bench::new();
     project(&bench);

@@ -63,8 +63,8 @@ fn same(bench: &Bench) -> impl FnMut(usize) {
         count += 1;
         let id = format!("id-{count:08}-0123456789abcdef");
         connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let sql = "INSERT INTO issues (id, org_id, project_id, number, title, status, pinned, priority, labels, seq,
-                   created_at, updated_at) VALUES (?1, 'org_default', 'p', ?2, 'A title', 'open', 0, 0, '[]', ?2, 1, 1)";
+        let sql = "INSERT INTO issues (id, org_id, project_id, number, title, status, pinned, leads, priority, labels, seq,
+                   created_at, updated_at) VALUES (?1, 'org_default', 'p', ?2, 'A title', 'open', 0, 0, 0, '[]', ?2, 1, 1)";
         let mut insert = connection.prepare_cached(sql).unwrap();
         insert.execute(params![id, count]).unwrap();
         let sql = "INSERT INTO change (seq, id, at, tool, operation, rows, last, org)
@@ -178,8 +178,8 @@ fn many(bench: &Bench, report: &mut String) {
     connection
         .execute_batch(
             "WITH RECURSIVE n(at) AS (SELECT 1000000 UNION ALL SELECT at + 1 FROM n WHERE at < 1999999)
-             INSERT INTO issues (id, org_id, project_id, number, title, status, pinned, priority, labels, seq, created_at, updated_at)
-             SELECT 'i' || at, 'org_default', 'p', at, 'Title ' || at, 'open', 0, 0, '[]', at, 1, 1 FROM n",
+             INSERT INTO issues (id, org_id, project_id, number, title, status, pinned, leads, priority, labels, seq, created_at, updated_at)
+             SELECT 'i' || at, 'org_default', 'p', at, 'Title ' || at, 'open', 0, 0, 0, '[]', at, 1, 1 FROM n",
         )
         .unwrap();
     drop(connection);

@@ -121,6 +121,12 @@ const ISSUES: EntitySpec = EntitySpec {
             one_true_in: &["project_id"],
             ..FieldSpec::new("pinned", FieldType::Boolean)
         },
+        // Held within the children of a parent, which they can leave.
+        FieldSpec {
+            default: Some("false"),
+            one_true_in: &["parent_id"],
+            ..FieldSpec::new("leads", FieldType::Boolean)
+        },
         FieldSpec {
             optional: true,
             ..FieldSpec::new("estimate", FieldType::Number)

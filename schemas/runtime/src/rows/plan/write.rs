@@ -277,7 +277,12 @@ impl Plan<'_> {
     ) -> Result<(), RowError> {
         for field in entity.fields.iter().filter(|field| !field.one_true_in.is_empty()) {
             let has = |row: &Row| row.get(field.name) == Some(&true.into());
-            if !has(row) || old.is_some_and(has) {
+            // A marked row that moves takes the mark of those that it moves to.
+            let had_here = |old: &Row| {
+                let is_same = |name: &&str| old.get(*name) == row.get(*name);
+                has(old) && field.one_true_in.iter().all(is_same)
+            };
+            if !has(row) || old.is_some_and(had_here) {
                 continue;
             }
             let mut filters = vec![Filter::is(field.name, true)];
