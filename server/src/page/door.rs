@@ -1,6 +1,12 @@
 //! Signing in: people with keys, or the person whose account the server runs under.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    fs::OpenOptions,
+    io::{self, Write as _},
+    net::IpAddr,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use tabellion_gateway::{Access, Grant as _, LocalCaller};
 use tabellion_http::{
@@ -10,6 +16,7 @@ use tabellion_http::{
 };
 use tabellion_library::Library;
 use tabellion_page::data::{Doorkeeper, May, Person};
+use tabellion_platform as platform;
 use tabellion_runtime::{
     Agent, CallContext, ContractSpec, Identity, KnownCaller, identity::Method, spec::CallerKind,
 };
@@ -18,8 +25,10 @@ use super::CLIENT;
 
 /// Id of the person whose account the server runs under.
 const LOCAL: &str = "local";
-/// Name under which a library keeps the sign-ins.
+/// Name under which sign-ins are kept.
 const SIGN_INS: &str = "page-sign-ins";
+/// Upper bound of their bytes.
+const MAX_SIGN_INS: u64 = 1 << 20;
 /// The role that decides on proposals, and the one that changes documents.
 pub(crate) const REVIEWER: &str = "reviewer";
 const OWNER: &str = "owner";
@@ -30,23 +39,52 @@ pub(crate) struct Door {
     failures: Failures,
     /// The person whose account the server runs under.
     local: LocalCaller,
-    /// The library beside which sign-ins outlive a restart.
-    library: Option<Arc<Library>>,
+    /// The place where sign-ins outlive a restart, if there is one.
+    kept: Option<Kept>,
+}
+
+/// The place where sign-ins are kept.
+pub(crate) enum Kept {
+    /// Beside a library.
+    Library(Arc<Library>),
+    /// In the folder of rows.
+    Rows(PathBuf),
+}
+
+impl Kept {
+    fn load(&self) -> Option<String> {
+        match self {
+            Self::Library(library) => library.kept_aside(SIGN_INS),
+            Self::Rows(folder) => {
+                let bytes = platform::read_regular(&folder.join(SIGN_INS), MAX_SIGN_INS).ok()?;
+                String::from_utf8(bytes).ok()
+            }
+        }
+    }
+
+    fn store(&self, text: &str) -> io::Result<()> {
+        match self {
+            Self::Library(library) => library.keep_aside(SIGN_INS, text),
+            Self::Rows(folder) => {
+                let path = folder.join(SIGN_INS);
+                platform::create_own(&path)?;
+                let mut options = OpenOptions::new();
+                options.write(true).truncate(true);
+                platform::open_to_write(&path, &mut options)?.write_all(text.as_bytes())
+            }
+        }
+    }
 }
 
 impl Door {
     /// Lets people with keys in; without a ring, the person whose account the server runs under.
-    pub(crate) fn new(
-        keys: Option<Arc<KeyRing>>,
-        local: LocalCaller,
-        library: Option<Arc<Library>>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(keys: Option<Arc<KeyRing>>, local: LocalCaller, kept: Option<Kept>) -> Arc<Self> {
         let failures = Failures::new(Limits::default().failures);
         Arc::new(Self {
             keys,
             failures,
             local,
-            library,
+            kept,
         })
     }
 
@@ -199,12 +237,12 @@ impl Doorkeeper for Door {
     }
 
     fn load(&self) -> Option<String> {
-        self.library.as_ref()?.kept_aside(SIGN_INS)
+        self.kept.as_ref()?.load()
     }
 
     fn store(&self, text: &str) {
-        if let Some(library) = &self.library
-            && let Err(error) = library.keep_aside(SIGN_INS, text)
+        if let Some(kept) = &self.kept
+            && let Err(error) = kept.store(text)
         {
             tracing::warn!(%error, "sign-ins will not outlive this server");
         }

@@ -19,7 +19,7 @@ use tabellion_page::{
 use tabellion_runtime::{Agent, BoxFuture, CallContext};
 
 pub(crate) use self::{
-    door::{Door, REVIEWER},
+    door::{Door, Kept, REVIEWER},
     library::{LibrarySource, shown},
     rows::RowsSource,
 };

@@ -8,7 +8,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 use super::{HttpOptions, Opened, libraries};
 use crate::{
     console::say,
-    page::{self, Door, LibrarySource, RowsSource},
+    page::{self, Door, Kept, LibrarySource, RowsSource},
 };
 use tabellion_gateway::ReviewPlace;
 use tabellion_http::{
@@ -224,7 +224,9 @@ fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result
         );
     }
     let library = opened.iter().find_map(|opened| opened.library.clone());
-    let door = Door::new(credentials.keys.clone(), super::local_caller(None), library);
+    let rows = || opened.iter().find_map(|opened| opened.folders.last().cloned());
+    let kept = library.map(Kept::Library).or_else(|| rows().map(Kept::Rows));
+    let door = Door::new(credentials.keys.clone(), super::local_caller(None), kept);
     let mut sources: Vec<Arc<dyn browser::data::Source>> = vec![];
     for opened in opened {
         let gateway = opened.adapter.gateway();

@@ -25,7 +25,11 @@ pub(crate) fn web(folder: &Path, proposal: Option<&str>) -> Result<(), TerminalE
         specs.into_iter().filter(|spec| spec.auth.is_none()).collect()
     };
     let calls = calls::open(&library, specs.iter())?;
-    let door = page::Door::new(None, serve::local_caller(None), Some(Arc::clone(&library)));
+    let door = page::Door::new(
+        None,
+        serve::local_caller(None),
+        Some(page::Kept::Library(Arc::clone(&library))),
+    );
     let calls = calls.map(|calls| calls as _);
     let source = page::LibrarySource::new(
         None,

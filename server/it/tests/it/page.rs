@@ -418,3 +418,34 @@ fn keys_sign_people_in_until_they_are_revoked() {
     keys.run(&["revoke", eve.split('_').nth(1).expect("an id")]);
     assert_eq!(browser.send("GET", "/page/review", "").0, 303);
 }
+
+#[test]
+fn sign_ins_outlive_a_server_of_rows() {
+    let (keys, data) = (Keys::new(), tempfile::tempdir().expect("a folder"));
+    let eve = keys.create("Eve", &["write"]);
+    let (file, folder) = (keys.file(), data.path().to_str().expect("text"));
+    let arguments = [
+        "serve",
+        "--contract",
+        "mcb",
+        "--data",
+        folder,
+        "--http",
+        "0",
+        "--keys",
+        &file,
+        "--page",
+    ];
+    let served = Served::start(&arguments);
+    let cookie = Browser::with_key(&served, &eve).cookie;
+    drop(served);
+    let kept = text(&data.path().join("page-sign-ins"));
+    assert!(
+        !kept.contains(cookie.split_once('=').expect("a value").1),
+        "no cookie is kept"
+    );
+    let served = Served::start(&arguments);
+    let mut browser = Browser::new(&served);
+    browser.cookie = cookie;
+    assert!(browser.get("/page/@rows/memory").contains("Eve"));
+}
