@@ -608,7 +608,8 @@ fn every_page_is_accessible() {
             .filter_map(Value::as_str)
         {
             pages.extend(
-                ["", "?as=rendered", "?as=whole", "?remark=n1"].map(|shown| format!("{place}{shown}")),
+                ["", "?as=rendered", "?as=whole", "?columns=2", "?remark=n1"]
+                    .map(|shown| format!("{place}{shown}")),
             );
         }
         screen.driver.goto(format!("{}/page/log", served.base)).await?;

@@ -28,7 +28,12 @@ pub(crate) struct Sides<'t> {
     pub(crate) is_short: bool,
     /// Whether lines are text without numbers.
     is_plain: bool,
+    /// Whether old lines stand at the left of new ones.
+    pub(crate) beside: bool,
 }
+
+/// The changed words of a line, in bytes.
+type Words = Vec<Range<usize>>;
 
 /// Changes that are shown as one: those with few lines between them.
 pub(crate) struct Hunk {
@@ -49,6 +54,7 @@ impl<'t> Sides<'t> {
             old: lines(old),
             new: lines(new),
             is_short: changed <= MAX_OPEN_LINES && old.len() + new.len() <= MAX_OPEN_BYTES,
+            beside: false,
             is_plain: changed > MAX_TABLE_LINES || old.len() + new.len() > MAX_TABLE_BYTES,
         }
     }
@@ -113,19 +119,28 @@ impl<'t> Sides<'t> {
                 rows.push(self.same(old, new, linked, below));
                 (old, new) = (old + 1, new + 1);
             }
-            rows.extend(self.changed(part, linked, below));
+            if self.beside {
+                rows.extend(self.changed_beside(part, linked, below));
+            } else {
+                rows.extend(self.changed(part, linked, below));
+            }
             (old, new) = (part.old.end, part.new.end);
         }
         while new < hunk.new.end && old < hunk.old.end {
             rows.push(self.same(old, new, linked, below));
             (old, new) = (old + 1, new + 1);
         }
+        let column = |class: &str, name: &str| html! { th class=(class) scope="col" { span.vh { (name) } } };
         html! {
-            table.diff {
+            table.diff.two[self.beside] {
                 caption.vh { (caption) }
                 thead { tr {
-                    th.w.old scope="col" { span.vh { "Old line" } } th.w scope="col" { span.vh { "New line" } }
-                    th.sg scope="col" { span.vh { "Change" } } th scope="col" { span.vh { "Text" } }
+                    @if self.beside {
+                        (column("w", "Old line")) (column("sg", "Change")) (column("", "Old text"))
+                        (column("w", "New line")) (column("sg", "Change")) (column("", "New text"))
+                    } @else {
+                        (column("w old", "Old line")) (column("w", "New line")) (column("sg", "Change")) (column("", "Text"))
+                    }
                 } }
                 tbody { @for row in &rows { (row) } }
             }
@@ -154,15 +169,31 @@ impl<'t> Sides<'t> {
     }
 
     fn same(&self, old: usize, new: usize, linked: bool, below: Below<'_>) -> Markup {
+        if self.beside {
+            return html! {
+                tr id={ "n" (new + 1) } {
+                    td.n { (old + 1) } td.s {} td.t { (visible(bare(self.old[old]))) }
+                    (number('n', new, linked)) td.s {} td.t { (visible(bare(self.new[new]))) }
+                }
+                (self.talk(below('n', new + 1)))
+            };
+        }
         html! {
             tr id={ "n" (new + 1) } {
                 td.n.old { (old + 1) } (number('n', new, linked)) td.s {} td.t { (visible(bare(self.new[new]))) }
             }
-            (talk(below('n', new + 1)))
+            (self.talk(below('n', new + 1)))
         }
     }
 
-    fn changed(&self, part: &Part, linked: bool, below: Below<'_>) -> Vec<Markup> {
+    /// Draws what stands below a line, in the width of the table.
+    fn talk(&self, content: Option<Markup>) -> Markup {
+        let columns = if self.beside { 6 } else { 4 };
+        html! { @if let Some(content) = content { tr.talk { td colspan=(columns) { (content) } } } }
+    }
+
+    /// Returns the changed words of the paired lines of a part.
+    fn pairs(&self, part: &Part) -> Vec<(Words, Words)> {
         let (old, new) = (&self.old[part.old.clone()], &self.new[part.new.clone()]);
         let pairs = old.iter().zip(new).map(|(old, new)| {
             if self.is_short {
@@ -171,7 +202,37 @@ impl<'t> Sides<'t> {
                 (vec![], vec![])
             }
         });
-        let pairs: Vec<_> = pairs.collect();
+        pairs.collect()
+    }
+
+    /// Draws a part with its old lines at the left of its new ones.
+    fn changed_beside(&self, part: &Part, linked: bool, below: Below<'_>) -> Vec<Markup> {
+        let (old, new) = (&self.old[part.old.clone()], &self.new[part.new.clone()]);
+        let pairs = self.pairs(part);
+        let row = |index: usize| {
+            let (old_number, new_number) = (part.old.start + index, part.new.start + index);
+            let words = pairs.get(index);
+            html! {
+                tr.a[index < new.len()].d[index < old.len()] {
+                    @if let Some(line) = old.get(index) {
+                        (number('o', old_number, linked)) td.s.gone { "−" }
+                        td.t.gone { del { (marked(bare(line), words.map_or(&[][..], |(old, _)| old))) } }
+                    } @else { td.n {} td.s {} td.t {} }
+                    @if let Some(line) = new.get(index) {
+                        (number('n', new_number, linked)) td.s.come { "+" }
+                        td.t.come { ins { (marked(bare(line), words.map_or(&[][..], |(_, new)| new))) } }
+                    } @else { td.n {} td.s {} td.t {} }
+                }
+                @if index < old.len() { (self.talk(below('o', old_number + 1))) }
+                @if index < new.len() { (self.talk(below('n', new_number + 1))) }
+            }
+        };
+        (0..old.len().max(new.len())).map(row).collect()
+    }
+
+    fn changed(&self, part: &Part, linked: bool, below: Below<'_>) -> Vec<Markup> {
+        let (old, new) = (&self.old[part.old.clone()], &self.new[part.new.clone()]);
+        let pairs = self.pairs(part);
         let removed = |index: usize| {
             let (number_of, words) = (
                 part.old.start + index,
@@ -179,10 +240,9 @@ impl<'t> Sides<'t> {
             );
             html! {
                 tr.d id={ "o" (number_of + 1) } {
-                    td.n.old { @if linked { a href={ "?remark=o" (number_of + 1) "#remark-o" (number_of + 1) } aria-label={ "Remark on old line " (number_of + 1) } { (number_of + 1) } } @else { (number_of + 1) } }
-                    td.n {} td.s { "−" } td.t { del { (marked(bare(old[index]), words)) } }
+                    (number('o', number_of, linked)) td.n {} td.s { "−" } td.t { del { (marked(bare(old[index]), words)) } }
                 }
-                (talk(below('o', number_of + 1)))
+                (self.talk(below('o', number_of + 1)))
             }
         };
         let added = |index: usize| {
@@ -194,7 +254,7 @@ impl<'t> Sides<'t> {
                 tr.a id={ "n" (number_of + 1) } {
                     td.n.old {} (number('n', number_of, linked)) td.s { "+" } td.t { ins { (marked(bare(new[index]), words)) } }
                 }
-                (talk(below('n', number_of + 1)))
+                (self.talk(below('n', number_of + 1)))
             }
         };
         let are_alike =
@@ -249,12 +309,9 @@ pub(crate) fn parts_of(old: &str, new: &str) -> Vec<Part> {
 }
 
 fn number(side: char, index: usize, linked: bool) -> Markup {
-    let line = index + 1;
-    html! { td.n { @if linked { a href={ "?remark=" (side) (line) "#remark-" (side) (line) } aria-label={ "Remark on line " (line) } { (line) } } @else { (line) } } }
-}
-
-fn talk(content: Option<Markup>) -> Markup {
-    html! { @if let Some(content) = content { tr.talk { td colspan="4" { (content) } } } }
+    let (line, is_old) = (index + 1, side == 'o');
+    let name = if is_old { "old line" } else { "line" };
+    html! { td.n.old[is_old] { @if linked { a href={ "?remark=" (side) (line) "#remark-" (side) (line) } aria-label={ "Remark on " (name) " " (line) } { (line) } } @else { (line) } } }
 }
 
 /// Returns a line with its changed words marked.
@@ -282,6 +339,25 @@ fn bare(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn old_lines_stand_beside_new_ones() {
+        let (old, new) = ("a\nkept for a week\n", "a\nkept for a month\nnew\n");
+        let parts = parts_of(old, new);
+        let mut sides = Sides::new(old, new, &parts);
+        sides.beside = true;
+        let hunks = sides.hunks(&parts, None);
+        let remark = |side, line| (side == 'n' && line == 3).then(|| html! { "why?" });
+        let table = sides.table("", &hunks[0], &parts, false, &remark).0;
+        for expected in [
+            "<tr id=\"n1\"><td class=\"n\">1</td><td class=\"s\"></td><td class=\"t\">a</td><td class=\"n\">1</td>",
+            "<del>kept for a <mark>week</mark></del></td><td class=\"n\">2</td><td class=\"s come\">+</td>",
+            "<tr class=\"a\"><td class=\"n\"></td><td class=\"s\"></td><td class=\"t\"></td><td class=\"n\">3</td>",
+            "<tr class=\"talk\"><td colspan=\"6\">why?</td></tr>",
+        ] {
+            assert!(table.contains(expected), "{expected}: {table}");
+        }
+    }
 
     #[test]
     fn hunks_show_each_line_once() {

@@ -362,7 +362,9 @@ fn shown(cx: &Cx<'_>, proposal: &Proposal, problem: Option<&Problem>) -> Markup 
                         nav.tabs aria-label="Compared with" { (tab("?against=seen", "Since you looked", earlier.is_some())) (tab("", "The note", earlier.is_none())) }
                     }
                     nav.tabs aria-label="Shown as" {
-                        (tab("", "Text", form == Form::Text)) (tab("?as=rendered", "Rendered", form == Form::Rendered)) (tab("?as=whole", "Whole note", form == Form::Whole))
+                        (tab("", "Text", form == Form::Text && !beside(cx)))
+                        @if earlier.is_none() { span.wide { (tab("?columns=2", "Side by side", form == Form::Text && beside(cx))) } }
+                        (tab("?as=rendered", "Rendered", form == Form::Rendered)) (tab("?as=whole", "Whole note", form == Form::Whole))
                     }
                 }
                 (worth_a_look(proposal))
@@ -456,9 +458,15 @@ fn all_taken(proposal: &Proposal, may_decide: bool) -> Markup {
     html! { @if may_decide && !proposal.parts.is_empty() { input type="hidden" name={ "part-1-" (proposal.parts.len()) } value="take"; } }
 }
 
+/// Returns whether old lines are to stand beside new ones.
+fn beside(cx: &Cx<'_>) -> bool {
+    cx.query.get("columns") == Some("2")
+}
+
 fn parts_shown(cx: &Cx<'_>, proposal: &Proposal, after: &str, may_decide: bool) -> Markup {
     let before = proposal.before.as_deref().unwrap_or_default();
-    let sides = Sides::new(before, after, &proposal.parts);
+    let mut sides = Sides::new(before, after, &proposal.parts);
+    sides.beside = beside(cx);
     let gap = if cx.query.get("split").is_some() {
         None
     } else {
