@@ -76,6 +76,17 @@ impl Writing {
         Ok(())
     }
 
+    /// Checks that the transaction of the turn is there: without it, each statement would be a change of its own.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.in_turn && self.connection.is_autocommit() {
+            // SQLite ends a transaction itself if the disk is full or fails.
+            return Err(refused(
+                "a change failed, and with it those beside it; nothing has changed, try again",
+            ));
+        }
+        Ok(())
+    }
+
     /// Adds the entry of the turn's change to the log. The turn has ended: its change is part of the transaction.
     pub(crate) fn release(&mut self, entry: &LogEntry) -> Result<(), Failure> {
         entry.insert(&self.connection)?;
@@ -94,6 +105,7 @@ impl Writing {
 
     /// Leaves the transaction as it was before the turn.
     pub(crate) fn leave(&mut self) {
+        let checked = self.check();
         self.in_turn = false;
         if self.released.is_empty() {
             self.begun = None;
@@ -101,15 +113,9 @@ impl Writing {
             let _ = self.connection.execute_batch("ROLLBACK");
             return;
         }
-        let left = if self.connection.is_autocommit() {
-            // SQLite ends a transaction itself if the disk is full or fails.
-            Err(refused(
-                "another change failed, and with it the transaction of both; nothing has changed, try again",
-            ))
-        } else {
-            self.execute("ROLLBACK TO turn")
-                .and_then(|()| self.execute("RELEASE turn"))
-        };
+        let left = checked
+            .and_then(|()| self.execute("ROLLBACK TO turn"))
+            .and_then(|()| self.execute("RELEASE turn"));
         match left {
             Err(failure) => self.undo(&failure),
             // The callers are told. Turns that leave nothing must not keep them waiting.

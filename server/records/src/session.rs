@@ -64,7 +64,9 @@ impl<'a> Turn<'a> {
             .writer
             .as_ref()
             .ok_or_else(|| refused("the turn has ended"))?;
-        work(&mut writer.lock())
+        let writing = &mut *writer.lock();
+        writing.check()?;
+        work(writing)
     }
 
     /// Does what may take long, as waiting for the disk does.

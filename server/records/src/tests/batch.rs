@@ -17,7 +17,8 @@ use tabellion_runtime::{
     spec::Action::{Create, List},
 };
 
-use super::tracker::{Bench, called, keyed};
+use super::tracker::{Bench, called, keyed, wait};
+use crate::{failures::Doing, session::Turn};
 
 type Outcome = Result<Answer, Value>;
 
@@ -155,6 +156,28 @@ fn a_repeated_call_is_answered_once_the_first_is_durable() {
         assert_eq!(ids[0], ids[1]);
         assert_eq!(ids[0].is_some(), !fails);
     }
+}
+
+#[test]
+fn a_turn_whose_transaction_has_ended_writes_nothing() {
+    let bench = Bench::new();
+    let before = bench.export();
+    let turn = wait(Turn::begin(&bench.records)).expect("a turn");
+    // As SQLite does itself when a disk fails.
+    turn.with_few(|connection| connection.execute_batch("ROLLBACK").doing("end it"))
+        .expect("it ends");
+    let sql = "UPDATE meta SET value = '7' WHERE name = 'undone'";
+    let written = turn.with_few(|connection| connection.execute_batch(sql).doing("write"));
+    assert!(
+        written
+            .expect_err("it has ended")
+            .message
+            .contains("nothing has changed")
+    );
+    drop(turn);
+    assert_eq!(bench.export(), before);
+    bench.create("project", json!({"name": "one"}));
+    bench.records.check().expect("the log replays");
 }
 
 /// A caller, and what becomes of its call.
