@@ -5,7 +5,7 @@ use std::{io, path::Path};
 use rusqlite::Connection;
 use tabellion_platform::{create_folders, create_own};
 use tabellion_runtime::{Failure, FailureKind};
-use tabellion_sqlite::{CALLS, FileError, Format, is_busy, is_damage, lock};
+use tabellion_sqlite::{CALLS, FileError, Format, is_busy, is_damage, is_full, lock};
 
 use crate::clock;
 
@@ -123,6 +123,11 @@ pub(crate) fn failed(error: &rusqlite::Error) -> Failure {
         let message = "another server is writing what is kept of calls; nothing was done, try again";
         return Failure::new(FailureKind::Busy, message);
     }
+    if is_full(error) {
+        let message =
+            "the disk is full, so that the call can't be recorded: free some space; nothing was done";
+        return Failure::new(FailureKind::Io, message);
+    }
     let advice = if is_damage(error) {
         "; stop the library's servers and move its folder `.git/tabellion/calls` away"
     } else {
@@ -131,4 +136,24 @@ pub(crate) fn failed(error: &rusqlite::Error) -> Failure {
     tracing::error!(%error, "what is kept of calls can't be read or written{advice}");
     let message = "what is kept of calls can't be read or written; nothing was done";
     Failure::new(FailureKind::Io, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Error, ffi};
+
+    use super::*;
+
+    #[test]
+    fn a_failure_says_what_helps() {
+        for (code, kind, advice) in [
+            (ffi::SQLITE_FULL, FailureKind::Io, "free some space"),
+            (ffi::SQLITE_BUSY, FailureKind::Busy, "try again"),
+            (ffi::SQLITE_IOERR, FailureKind::Io, "nothing was done"),
+        ] {
+            let failure = failed(&Error::SqliteFailure(ffi::Error::new(code), None));
+            assert_eq!(failure.kind, kind);
+            assert!(failure.message.contains(advice), "{}", failure.message);
+        }
+    }
 }

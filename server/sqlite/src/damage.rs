@@ -22,6 +22,11 @@ pub fn is_busy(error: &Error) -> bool {
     )
 }
 
+/// Returns true if there is no room for the change.
+pub fn is_full(error: &Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+}
+
 /// Evidence of an error against a derived file, whose tables and rows have one author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
