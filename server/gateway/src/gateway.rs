@@ -38,7 +38,7 @@ pub struct Gateway {
     review_place: OnceLock<ReviewPlace>,
 }
 
-/// The place where people see what waits for a review, and decide. The id of the workflow's instance is appended.
+/// The place of reviews, for people. The id of the workflow's instance is appended.
 #[derive(Debug, Clone)]
 pub enum ReviewPlace {
     /// The beginning of an address.
@@ -48,7 +48,7 @@ pub enum ReviewPlace {
 }
 
 impl ReviewPlace {
-    /// Says in the answer of a call where people decide on what it proposed.
+    /// Adds the place to the answer of a call that proposed something.
     fn name_in(&self, meta: &mut Map<String, Value>) {
         let Some(Value::Object(review)) = meta.get_mut(REVIEW) else {
             return;
@@ -119,7 +119,7 @@ impl Gateway {
         let _ = self.local_caller.set(caller);
     }
 
-    /// Says where people decide on what waits for a review. Only the first call of this has an effect.
+    /// Sets the place of reviews, which answers of proposals name. Only the first call of this has an effect.
     pub fn set_review_place(&self, place: ReviewPlace) {
         let _ = self.review_place.set(place);
     }

@@ -1,7 +1,7 @@
 //! The app of reviews (MCP Apps, 2026-01-26): a client shows it, in a frame of its own, beside the answer of a change that waits.
 //!
-//! It only shows what waits and leads to where people decide. Clients may make calls of apps without asking, so that an approval from one
-//! would prove no person.
+//! It shows the proposal and links to its review, and approves nothing: clients may make an app's calls without asking, so an approval
+//! from one would not prove that a person gave it.
 
 use rmcp::{
     RoleServer,
@@ -18,10 +18,10 @@ use tabellion_runtime::{BoxFuture, meta::REVIEW};
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
 const URI: &str = "ui://tabellion/review";
 const MEDIA_TYPE: &str = "text/html;profile=mcp-app";
-/// Member of [`REVIEW`] with what the change would do, as HTML.
+/// Member of [`REVIEW`] with the proposed change, as HTML.
 const CHANGES: &str = "html";
 
-/// Draws what the change of the workflow's instance with this id would do, as HTML; `None` if it can't be shown.
+/// Draws the change that the workflow's instance with this id proposes, as HTML; `None` if it can't be shown.
 pub type DrawChanges = Box<dyn Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync>;
 
 /// The app, and the tools whose answers it is shown beside.

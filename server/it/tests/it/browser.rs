@@ -179,6 +179,15 @@ impl Screen {
         self.driver.find(By::Css(css)).await
     }
 
+    /// Undoes the decision that the page says was made.
+    async fn undo_the_decision(&self) -> WebDriverResult<()> {
+        let commit = self.see("[role=status] a[href*='/log/']").await?;
+        commit.click().await?;
+        let undo = self.read("main button", "Undo exactly this").await?;
+        undo.click().await?;
+        self.read("main h1", "revert").await.map(drop)
+    }
+
     async fn sign_in_by_link(&self, served: &Served) -> WebDriverResult<()> {
         let link = served.link.as_deref().expect("a link");
         self.driver.goto(format!("{}{link}", served.base)).await?;
@@ -224,7 +233,7 @@ fn a_reviewer_needs_no_mouse() {
         screen.press("jo").await?;
         screen.see("#decision").await?;
 
-        // One part is taken, one is left with a remark; the preview is what happens.
+        // One part is taken, one is left with a remark; the preview changes nothing yet.
         screen.press("jjxc").await?;
         screen.press("which day?").await?;
         screen.press(Key::Escape.value().to_string().as_str()).await?;
@@ -272,17 +281,7 @@ fn a_reviewer_needs_no_mouse() {
         screen.press_enter().await?;
         screen.read("[role=status]", "Decided").await?;
         assert!(note().contains("on Tuesdays"), "{}", note());
-        screen
-            .see("[role=status] a[href*='/log/']")
-            .await?
-            .click()
-            .await?;
-        screen
-            .read("main button", "Undo exactly this")
-            .await?
-            .click()
-            .await?;
-        screen.read("main h1", "revert").await?;
+        screen.undo_the_decision().await?;
         assert!(note().contains("now and then"), "{}", note());
         screen.driver.goto(format!("{}/page/review", served.base)).await?;
         screen.read("main", "Backups").await.map(drop)
@@ -404,17 +403,7 @@ fn all_works_without_script() {
         screen.read("main", "without script").await?;
         screen.see("#approve").await?.click().await?;
         screen.read("[role=status]", "Decided").await?;
-        screen
-            .see("[role=status] a[href*='/log/']")
-            .await?
-            .click()
-            .await?;
-        screen
-            .read("main button", "Undo exactly this")
-            .await?
-            .click()
-            .await?;
-        screen.read("main h1", "revert").await.map(drop)
+        screen.undo_the_decision().await
     });
     assert_eq!(fs::read(library.path("backups.md")).expect("the note"), before);
 }
@@ -445,7 +434,7 @@ fn a_page_of_another_port_decides_nothing() {
         screen.driver.goto(format!("http://{host}:{port}/")).await?;
         screen.see("button").await?.click().await?;
         screen.read("body", "pages of this origin are not served").await?;
-        // What the refusal and the frame left in the console is as it should be.
+        // The refusal and the frame leave their messages in the console.
         screen.driver.browser_log().await.map(drop)
     });
     assert!(

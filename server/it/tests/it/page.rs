@@ -357,32 +357,21 @@ fn people_see_what_their_role_may_read() {
     );
     let served = keys.serve(&library, &[]);
     let place = Browser::with_key(&served, &ada).first_proposal();
+    let all = [
+        "/page/review",
+        "/page/log",
+        "/page/notes/backups.md",
+        "/page/search?q=safe",
+        "/page/status",
+        &place,
+    ];
     for (name, key, permitted, reads) in [
-        (
-            "Ada",
-            &ada,
-            &[
-                "/page/review",
-                "/page/log",
-                "/page/notes/backups.md",
-                "/page/search?q=safe",
-                "/page/status",
-                &place,
-            ][..],
-            true,
-        ),
+        ("Ada", &ada, &all[..], true),
         ("Rita", &rita, &["/page/review", &place], false),
         ("Rob", &rob, &[], false),
     ] {
         let mut browser = Browser::with_key(&served, key);
-        for asked in [
-            "/page/review",
-            "/page/log",
-            "/page/notes/backups.md",
-            "/page/search?q=safe",
-            "/page/status",
-            &place,
-        ] {
+        for asked in all {
             let (status, _, text) = browser.send("GET", asked, "");
             assert_eq!(
                 status,
