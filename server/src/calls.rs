@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use chrono::{DateTime, TimeDelta, Utc};
 use tabellion_calls::Calls;
 use tabellion_library::Library;
-use tabellion_runtime::{BoxFuture, ContractSpec, Failure, Store as _, calls::Commits};
+use tabellion_runtime::{BoxFuture, Claim, ContractSpec, Failure, Store as _, calls::Commits};
 
 /// Folder of what is kept, in the library's own folder.
 const FOLDER: &str = "calls";
@@ -25,7 +25,7 @@ impl Commits for OfLibrary {
     ) -> BoxFuture<'a, Result<BTreeMap<String, String>, Failure>> {
         Box::pin(async move {
             // Completes or undoes a change that was interrupted.
-            drop(self.0.begin(0).await?);
+            drop(self.0.begin(Claim::default()).await?);
             let since = since - CLOCK_STEP;
             let mut limit = FIRST_ENTRIES;
             loop {

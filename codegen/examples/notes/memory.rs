@@ -6,8 +6,8 @@ use std::{
 };
 
 use tabellion_runtime::{
-    BoxFuture, CallContext, Change, CommitId, Content, ContentId, Document, Entry, Failure, IdempotencyKey,
-    Prepared, Replay, Session, Snapshot, Store, StoreError,
+    BoxFuture, CallContext, Change, Claim, CommitId, Content, ContentId, Document, Entry, Failure,
+    IdempotencyKey, Prepared, Replay, Session, Snapshot, Store, StoreError,
 };
 
 /// Documents by path, and how many commits there were.
@@ -45,7 +45,7 @@ impl Snapshot for Memory {
 }
 
 impl Store for Memory {
-    fn begin<'a>(&'a self, _: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+    fn begin<'a>(&'a self, _: Claim) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         let change: Option<Change> = None;
         Box::pin(async move { Ok(Box::new(Turn { memory: self, change }) as Box<dyn Session>) })
     }

@@ -77,6 +77,6 @@ pub use spec::{
     Guarantee, GuaranteeKind, LogSpec, PreviewPair, PromptSpec, RateLimit, ResourceSpec, Shows, ToolSpec,
     When,
 };
-pub use store::{Entry, Prepared, Replay, Session, Store, StoreError};
+pub use store::{Claim, Entry, Prepared, Replay, Session, Store, StoreError};
 pub use text_file::{Text, TextFile};
 pub use texts::{Examples, Texts, ToolSchema};

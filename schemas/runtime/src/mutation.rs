@@ -16,7 +16,7 @@ use crate::{
     ids::{ContentId, Precondition},
     provenance,
     spec::{Shows, ToolSpec},
-    store::{Entry, Prepared, Replay, Session, Store, StoreError},
+    store::{Claim, Entry, Prepared, Replay, Session, Store, StoreError},
 };
 
 /// Maximum number of attempts when other changes are published first.
@@ -102,7 +102,10 @@ where
             return Ok(self.answer_again(replay).await?);
         }
         let notes = self.gates.notes();
-        let staged = self.stage(&*session, &notes).await?;
+        let staged = match self.stage(&*session, &notes).await {
+            Err(_) if session.is_overtaken() => return Err(AttemptError::Conflict),
+            staged => staged?,
+        };
         self.check_approved(&*session, &staged.change, approved).await?;
         let prepared = self
             .prepare(&mut *session, &staged.change, &staged.details)
@@ -143,7 +146,7 @@ where
     async fn propose(&self, shows: Shows) -> Result<Option<Proposal>, Rejection> {
         let session = self
             .store
-            .begin(0)
+            .begin(self.claim(0))
             .await
             .map_err(|failure| self.failed(failure))?;
         match self.replay(&*session).await {
@@ -158,8 +161,15 @@ where
         proposal.map(Some).map_err(|detail| self.breach(detail))
     }
 
+    fn claim(&self, attempt: u32) -> Claim {
+        Claim {
+            attempt,
+            operation: self.tool.rows.as_ref(),
+        }
+    }
+
     async fn begin(&self, attempt: u32) -> Result<Box<dyn Session<G> + 'a>, Rejection> {
-        let session = self.store.begin(attempt).await;
+        let session = self.store.begin(self.claim(attempt)).await;
         let session = session.map_err(|failure| self.failed(failure))?;
         self.check_cancelled()?;
         Ok(session)

@@ -11,17 +11,16 @@ use crate::{
     future::BoxFuture,
     ground::{Documents, Ground, HasView, State},
     ids::{CommitId, ContentId, IdempotencyKey},
+    spec::RowOperation,
 };
 
 /// Keeps what contracts read and change. Its view is the newest state.
 pub trait Store<G: Ground = Documents>: HasView<G> {
-    /// Waits for the exclusive right to change the store.
-    ///
-    /// `attempt` counts from 0 for each call; a higher one follows a [`StoreError::Conflict`] and may wait a little first.
+    /// Waits for the right to change the store, by itself or beside changes that can't be in each other's way.
     ///
     /// # Errors
     /// If the store can't be changed now: it is busy, damaged, or in a state that forbids it.
-    fn begin<'a>(&'a self, attempt: u32) -> BoxFuture<'a, Result<Box<dyn Session<G> + 'a>, Failure>>;
+    fn begin<'a>(&'a self, claim: Claim) -> BoxFuture<'a, Result<Box<dyn Session<G> + 'a>, Failure>>;
 
     /// Returns one state for all reads of a call that changes nothing; `None` if the store's own view does for that.
     ///
@@ -35,6 +34,15 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
     fn difference(&self, before: &G::Before, change: &G::Change) -> String;
 }
 
+/// What a store learns about a change before it is planned.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Claim {
+    /// Counts from 0 for each call; a higher one follows a [`StoreError::Conflict`] and may wait a little first.
+    pub attempt: u32,
+    /// The operation on rows, if it is one of the table engine's: what it reads and changes follows from the rules of its entity.
+    pub operation: Option<&'static RowOperation>,
+}
+
 /// Returns the view of a state that `store` returned, else its own.
 pub(crate) fn view<'v, G: Ground>(store: &'v dyn Store<G>, state: &'v Option<State<'v, G>>) -> G::View<'v> {
     match state {
@@ -43,10 +51,16 @@ pub(crate) fn view<'v, G: Ground>(store: &'v dyn Store<G>, state: &'v Option<Sta
     }
 }
 
-/// The exclusive right to change a store. Its view is the state that the change will be applied to.
+/// The right to change a store. Its view is the state that the change will be applied to.
 ///
 /// Until [`publish`](Self::publish), no reader sees a change, and dropping it leaves no trace.
 pub trait Session<G: Ground = Documents>: HasView<G> {
+    /// Returns true if what was read for the change may not be the state that it would be applied to: an error of its method says
+    /// nothing then, and the change is planned again.
+    fn is_overtaken(&self) -> bool {
+        false
+    }
+
     /// Looks for an earlier call of `call`'s org with this idempotency key.
     ///
     /// # Errors

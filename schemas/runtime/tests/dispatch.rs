@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, CommitId, Content, ContentId,
+    Answer, Approval, Approver, BoxFuture, CallContext, Caller, Change, Claim, CommitId, Content, ContentId,
     ContractError, Decision, Document, Edit, Entry, ErrorAnswer, Failure, FailureKind, IdempotencyKey,
     PathPolicy, Prepared, Progress, Proposal, Rejection, Replay, Schema, Session, Shows, Snapshot, Store,
     StoreError, Text, ToolSpec, WriteCx, call,
@@ -191,7 +191,7 @@ impl Store for Memory {
         edits.collect::<Vec<_>>().join("; ")
     }
 
-    fn begin<'a>(&'a self, _: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+    fn begin<'a>(&'a self, _: Claim) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         let before = self.state.lock().unwrap().clone();
         Box::pin(async move {
             Ok(Box::new(Turn {

@@ -120,7 +120,7 @@ use gix::ObjectId;
 use tabellion_markdown::diff;
 use tabellion_platform::{FileLock, FileStat};
 use tabellion_runtime::{
-    BoxFuture, Change, ContentId, Document, DocumentHistory, Documents, Failure, FailureKind, Session,
+    BoxFuture, Change, Claim, ContentId, Document, DocumentHistory, Documents, Failure, FailureKind, Session,
     Snapshot, State, Store, Until,
 };
 
@@ -466,8 +466,9 @@ impl Snapshot for Library {
 }
 
 impl Store for Library {
-    fn begin<'a>(&'a self, attempt: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+    fn begin<'a>(&'a self, claim: Claim) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         Box::pin(async move {
+            let attempt = claim.attempt;
             if attempt > 0 {
                 blocking(|| thread::sleep(MAX_BACK_OFF.mul_f64(f64::from(attempt) * chance())));
             }

@@ -4,17 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use tabellion_runtime::{
-    Failure, Row,
-    rows::{Order, Select, identity},
-    spec::EntitySpec,
+    Row,
+    rows::identity,
+    spec::{EntitySpec, RowsSpec},
 };
 
-use crate::{
-    log,
-    query::{self, get},
-    reading::Reader,
-    records::Records,
-};
+use crate::entry::LogEntry;
 
 /// What happened after a place in the log.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,85 +31,44 @@ pub struct FollowedRow {
     pub row: Option<Row>,
 }
 
-impl Records {
-    /// Returns the place of the log's last entry; 0 if it has none.
-    ///
-    /// # Errors
-    /// If it can't be read.
-    pub fn end(&self) -> Result<i64, Failure> {
-        Ok(Reader::begin(self)?.with(log::end)?.seq)
+/// Collects which rows entries of the log changed, each once.
+pub(crate) struct Changed<'a> {
+    spec: &'static RowsSpec,
+    entities: &'a [&'a str],
+    seen: BTreeSet<(&'static str, String)>,
+    /// The rows, by entity and identity.
+    pub(crate) rows: Vec<(&'static EntitySpec, Vec<Value>)>,
+    /// Place of the last entry.
+    pub(crate) to: i64,
+}
+
+impl<'a> Changed<'a> {
+    /// Collects rows of these entities that change after a place.
+    pub(crate) fn after(spec: &'static RowsSpec, after: i64, entities: &'a [&'a str]) -> Self {
+        Self {
+            spec,
+            entities,
+            seen: BTreeSet::new(),
+            rows: vec![],
+            to: after,
+        }
     }
 
-    /// Returns the id of the log's entry at a place, if there is one.
-    ///
-    /// # Errors
-    /// If it can't be read.
-    pub fn entry_id(&self, at: i64) -> Result<Option<String>, Failure> {
-        Reader::begin(self)?.with(|connection| log::id_at(connection, at))
-    }
-
-    /// Returns at most `max` rows of an entity after the row `after`, in the order of what identifies them; the first ones, if there is
-    /// none. Rows that change between two pages may be in either state, or in none: what changed after the [`end`](Self::end) that was
-    /// read before the first page, [`follow`](Self::follow) has.
-    ///
-    /// # Errors
-    /// If they can't be read.
-    pub fn page(
-        &self,
-        entity: &'static EntitySpec,
-        after: Option<Row>,
-        max: u64,
-    ) -> Result<Vec<Row>, Failure> {
-        let mut select = Select::new(entity, vec![]);
-        select.limit = Some(max);
-        select.order = entity.identity().map(|name| (name, Order::Up)).collect();
-        select.after = after;
-        Reader::begin(self)?.with(|connection| query::select_rows(connection, &select))
-    }
-
-    /// Returns the row of an entity that these values identify, if there is one.
-    ///
-    /// # Errors
-    /// If it can't be read.
-    pub fn row(&self, entity: &'static EntitySpec, key: &[Value]) -> Result<Option<Row>, Failure> {
-        Reader::begin(self)?.with(|connection| get(connection, entity, key))
-    }
-
-    /// Returns the number of rows of each of these entities, and the place of the log's last entry then.
-    ///
-    /// # Errors
-    /// If they can't be read.
-    pub fn counts(&self, entities: &[&'static EntitySpec]) -> Result<(Vec<u64>, i64), Failure> {
-        Reader::begin(self)?.with(|connection| {
-            let count = |entity: &&'static EntitySpec| query::count(connection, &Select::new(entity, vec![]));
-            let counts = entities.iter().map(count).collect::<Result<_, _>>()?;
-            Ok((counts, log::end(connection)?.seq))
-        })
-    }
-
-    /// Returns what at most `max` entries after the place `after` changed in rows of these entities.
-    ///
-    /// # Errors
-    /// If it can't be read.
-    pub fn follow(&self, after: i64, max: u32, entities: &[&str]) -> Result<Followed, Failure> {
-        Reader::begin(self)?.with(|connection| {
-            let (mut rows, mut seen, mut to) = (vec![], BTreeSet::new(), after);
-            log::for_each_after(connection, after, max, |entry| {
-                to = entry.seq;
-                for logged in entry.rows.iter().rev() {
-                    let Some(entity) = self.spec().entity(&logged.entity) else {
-                        continue;
-                    };
-                    let key = identity(entity, &logged.key);
-                    let is_asked = entities.contains(&entity.name);
-                    if is_asked && seen.insert((entity.name, Value::from(key.clone()).to_string())) {
-                        let row = get(connection, entity, &key)?;
-                        rows.push(FollowedRow { entity, key, row });
-                    }
-                }
-                Ok(())
-            })?;
-            Ok(Followed { rows, to })
-        })
+    pub(crate) fn add(&mut self, entry: &LogEntry) {
+        self.to = entry.seq;
+        for logged in entry.rows.iter().rev() {
+            let Some(entity) = self.spec.entity(&logged.entity) else {
+                continue;
+            };
+            let key = identity(entity, &logged.key);
+            let is_asked = self.entities.contains(&entity.name);
+            if is_asked
+                && self
+                    .seen
+                    .insert((entity.name, Value::from(key.clone()).to_string()))
+            {
+                self.rows.push((entity, key));
+            }
+        }
     }
 }

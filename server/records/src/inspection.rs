@@ -1,19 +1,15 @@
-//! Which version of the contract a data file is of, and how it differs from the program's.
+//! Which version of the contract data is of, and how it differs from the program's.
 
-use std::path::Path;
-
-use rusqlite::Connection;
 use tabellion_runtime::{Failure, spec::RowsSpec};
-use tabellion_sqlite::{Format, ROWS};
 
 use crate::{
-    connection,
-    failures::{Doing, damaged},
+    engine::Start,
+    failures::{damaged, refused},
     layout::Layout,
-    meta::meta,
+    sql::Dialect,
 };
 
-/// What is known of a data file.
+/// What is known of data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
     /// The version of the contract that it is of; empty if that is unknown.
@@ -22,7 +18,7 @@ pub struct Inspection {
     pub standing: Standing,
 }
 
-/// How a data file differs from the contract of the program.
+/// How data differs from the contract of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// Its tables are those of the contract.
@@ -66,45 +62,32 @@ impl Inspection {
     }
 }
 
-/// Inspects the data file of a contract in `folder`, and changes nothing.
-///
-/// # Errors
-/// If there is none, or it can't be read.
-pub fn inspect(folder: &Path, spec: &RowsSpec) -> Result<Inspection, Failure> {
-    let path = connection::path(folder, spec);
-    if !path.exists() {
-        return Err(connection::missing(&path));
-    }
-    standing(&connection::connect(&path)?, spec)
+/// What a database says of itself.
+pub(crate) struct Described {
+    pub(crate) contract: Option<String>,
+    pub(crate) version: String,
+    pub(crate) layout: String,
+    /// Whether its own tables are of a newer format than this program's.
+    pub(crate) is_newer: bool,
 }
 
-/// Compares an open file with the contract.
-pub(crate) fn standing(connection: &Connection, spec: &RowsSpec) -> Result<Inspection, Failure> {
-    let foreign = |what: String| Inspection {
-        version: String::new(),
-        standing: Standing::Foreign(what),
-    };
-    let format = ROWS.format(connection).doing("read the data file")?;
-    if matches!(format, Format::Empty | Format::Foreign) {
-        return Ok(foreign(
-            "the data file is of another program; choose another folder with `--data`".into(),
-        ));
+/// Compares what a database says with the contract.
+pub(crate) fn standing(
+    described: Described,
+    spec: &RowsSpec,
+    dialect: Dialect,
+) -> Result<Inspection, Failure> {
+    if described.contract.as_deref() != Some(spec.contract) {
+        let what = format!("the data is not of the contract `{}`", spec.contract);
+        return Ok(Inspection::foreign(what));
     }
-    let contract = meta(connection, "contract")?;
-    if contract.as_deref() != Some(spec.contract) {
-        return Ok(foreign(format!(
-            "the data file is not of the contract `{}`",
-            spec.contract
-        )));
-    }
-    let version = meta(connection, "version")?.unwrap_or_default();
-    let found = meta(connection, "layout")?.unwrap_or_default();
-    let standing = if matches!(format, Format::Newer(_)) || parts(&version) > parts(spec.version) {
+    let version = described.version;
+    let standing = if described.is_newer || parts(&version) > parts(spec.version) {
         Standing::Newer
     } else {
-        let found: Layout = serde_json::from_str(&found).map_err(damaged)?;
-        let steps = found.to(spec);
-        if found == Layout::of(spec) {
+        let found: Layout = serde_json::from_str(&described.layout).map_err(damaged)?;
+        let steps = found.to(spec, dialect);
+        if found == Layout::of(spec, dialect) {
             Standing::Current
         } else if !steps.impossible.is_empty() {
             Standing::Impossible(steps.impossible)
@@ -115,6 +98,35 @@ pub(crate) fn standing(connection: &Connection, spec: &RowsSpec) -> Result<Inspe
         }
     };
     Ok(Inspection { version, standing })
+}
+
+impl Inspection {
+    /// Returns what is known of data of another program or contract.
+    pub(crate) fn foreign(what: String) -> Self {
+        Self {
+            version: String::new(),
+            standing: Standing::Foreign(what),
+        }
+    }
+
+    /// Checks that the data can be used, or made so by a start of this kind.
+    ///
+    /// # Errors
+    /// If it can't.
+    pub(crate) fn check(&self, spec: &RowsSpec, start: Start) -> Result<(), Failure> {
+        let what = match &self.standing {
+            Standing::Adds if start == Start::Existing => "tables are added to".to_owned(),
+            Standing::Loses(what) if start != Start::Migrate => what.join("; "),
+            Standing::Current | Standing::Adds | Standing::Loses(_) => return Ok(()),
+            Standing::Foreign(_) | Standing::Newer | Standing::Impossible(_) => {
+                return Err(refused(self.describe(spec)));
+            }
+        };
+        Err(refused(format!(
+            "the data is of version {} and must be migrated: {what}; run `tabellion data migrate`, which makes a backup first",
+            self.version
+        )))
+    }
 }
 
 /// Returns the numbers of a semantic version.

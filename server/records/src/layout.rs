@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, RowsSpec};
 
+use crate::sql::{Dialect, quoted};
+
 /// Names of the store's own tables.
 const OWN_TABLES: [&str; 3] = ["change", "meta", "removed"];
 
@@ -50,7 +52,7 @@ pub(crate) struct Steps {
 }
 
 impl Layout {
-    pub(crate) fn of(spec: &RowsSpec) -> Self {
+    pub(crate) fn of(spec: &RowsSpec, dialect: Dialect) -> Self {
         let tables = spec.entities.iter().map(|entity| {
             let columns = entity
                 .fields
@@ -60,7 +62,7 @@ impl Layout {
                 table: entity.table.to_owned(),
                 identity: entity.identity().map(String::from).collect(),
                 columns: columns.collect(),
-                indexes: indexes(entity),
+                indexes: indexes(entity, dialect),
             };
             (entity.name.to_owned(), table)
         });
@@ -68,8 +70,8 @@ impl Layout {
     }
 
     /// Returns the steps from this layout to that of `spec`.
-    pub(crate) fn to(&self, spec: &RowsSpec) -> Steps {
-        let (new, mut steps) = (Self::of(spec), Steps::default());
+    pub(crate) fn to(&self, spec: &RowsSpec, dialect: Dialect) -> Steps {
+        let (new, mut steps, mut links) = (Self::of(spec, dialect), Steps::default(), vec![]);
         for (name, old) in &self.0 {
             if !new.0.contains_key(name) {
                 steps
@@ -83,16 +85,26 @@ impl Layout {
                 continue;
             };
             match self.0.get(entity.name) {
-                None => steps.sql.extend(create(spec, entity)),
-                Some(old) => old.alter(table, entity, &mut steps),
+                None => {
+                    steps.sql.extend(create(spec, entity, dialect));
+                    links.extend(
+                        dialect
+                            .links_later()
+                            .then(|| linked(spec, entity))
+                            .into_iter()
+                            .flatten(),
+                    );
+                }
+                Some(old) => old.alter(table, entity, dialect, &mut steps),
             }
         }
+        steps.sql.extend(links);
         steps
     }
 }
 
 impl Table {
-    fn alter(&self, new: &Self, entity: &EntitySpec, steps: &mut Steps) {
+    fn alter(&self, new: &Self, entity: &EntitySpec, dialect: Dialect, steps: &mut Steps) {
         let name = entity.name;
         if self.table != new.table || self.identity != new.identity {
             steps
@@ -113,8 +125,11 @@ impl Table {
                     field.name
                 )),
                 None => {
-                    let default = column.default.as_ref().map_or_else(String::new, literal);
-                    let (table, definition) = (quoted(&self.table), definition(field));
+                    let default = column
+                        .default
+                        .as_ref()
+                        .map_or_else(String::new, |value| literal(value, dialect));
+                    let (table, definition) = (quoted(&self.table), dialect.column(field));
                     steps
                         .sql
                         .push(format!("ALTER TABLE {table} ADD COLUMN {definition}{default}"));
@@ -204,15 +219,32 @@ pub(crate) fn check_names(spec: &RowsSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns `name` as SQL.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+/// Returns the SQL that creates an entity's table and its indexes.
+pub(crate) fn create(spec: &RowsSpec, entity: &EntitySpec, dialect: Dialect) -> Vec<String> {
+    let mut parts: Vec<_> = entity.fields.iter().map(|field| dialect.column(field)).collect();
+    parts.push(format!("PRIMARY KEY ({})", columns(entity.identity())));
+    if !dialect.links_later() {
+        parts.extend(foreign_keys(spec, entity));
+    }
+    let table = format!(
+        "CREATE TABLE {} ({}){}",
+        quoted(entity.table),
+        parts.join(", "),
+        dialect.table_options()
+    );
+    let indexes = indexes(entity, dialect).into_values();
+    [table].into_iter().chain(indexes).collect()
 }
 
-/// Returns the SQL that creates an entity's table and its indexes.
-pub(crate) fn create(spec: &RowsSpec, entity: &EntitySpec) -> Vec<String> {
-    let mut parts: Vec<_> = entity.fields.iter().map(definition).collect();
-    parts.push(format!("PRIMARY KEY ({})", columns(entity.identity())));
+/// Returns the SQL that makes sure that the rows which an entity's rows refer to are there, once all tables are.
+fn linked(spec: &RowsSpec, entity: &EntitySpec) -> Vec<String> {
+    let table = quoted(entity.table);
+    let keys = foreign_keys(spec, entity).into_iter();
+    keys.map(|key| format!("ALTER TABLE {table} ADD {key}")).collect()
+}
+
+fn foreign_keys(spec: &RowsSpec, entity: &EntitySpec) -> Vec<String> {
+    let mut keys = vec![];
     for (field, reference) in entity.references().filter(|(field, _)| !field.loose) {
         let Some(to) = spec.entity(reference.to) else {
             continue;
@@ -223,36 +255,21 @@ pub(crate) fn create(spec: &RowsSpec, entity: &EntitySpec) -> Vec<String> {
             .into_iter()
             .chain([field.name]);
         // The table engine does what a deletion does, so that the log has it; this refuses what it misses.
-        parts.push(format!(
+        keys.push(format!(
             "FOREIGN KEY ({}) REFERENCES {} ({}) DEFERRABLE INITIALLY DEFERRED",
             columns(own),
             quoted(to.table),
             columns(to.identity())
         ));
     }
-    let table = format!(
-        "CREATE TABLE {} ({}) STRICT",
-        quoted(entity.table),
-        parts.join(", ")
-    );
-    [table].into_iter().chain(indexes(entity).into_values()).collect()
+    keys
 }
 
-fn definition(field: &FieldSpec) -> String {
-    let name = quoted(field.name);
-    match field.kind {
-        FieldType::Integer { .. } | FieldType::Time | FieldType::Now(_) => format!("{name} INTEGER"),
-        FieldType::Next(_) | FieldType::Seq => format!("{name} INTEGER"),
-        FieldType::Boolean => format!("{name} INTEGER CHECK ({name} IN (0, 1))"),
-        FieldType::Number => format!("{name} REAL"),
-        _ => format!("{name} TEXT"),
-    }
-}
-
-fn literal(default: &Value) -> String {
+fn literal(default: &Value, dialect: Dialect) -> String {
     let literal = match default {
         Value::Null => return String::new(),
-        Value::Bool(value) => u8::from(*value).to_string(),
+        Value::Bool(value) if dialect == Dialect::Sqlite => u8::from(*value).to_string(),
+        Value::Bool(value) => value.to_string(),
         Value::Number(number) => number.to_string(),
         Value::String(text) => text_literal(text),
         other => text_literal(&other.to_string()),
@@ -269,24 +286,24 @@ fn columns<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 }
 
 /// Returns the SQL of each index by its name.
-fn indexes(entity: &EntitySpec) -> BTreeMap<String, String> {
+fn indexes(entity: &EntitySpec, dialect: Dialect) -> BTreeMap<String, String> {
     let mut indexes = BTreeMap::new();
     let table = quoted(entity.table);
     let mut add = |prefix: &str, names: &[&str], what: &str, columns: String, filter: String| {
-        let name = format!("{prefix}_{}_{}", entity.table, names.join("_"));
+        let name = dialect.name(format!("{prefix}_{}_{}", entity.table, names.join("_")));
         let sql = format!("CREATE {what} {} ON {table} ({columns}){filter}", quoted(&name));
         indexes.insert(name, sql);
     };
     let org = || entity.org_field().into_iter();
+    let ordered_by = |names: &[&str]| {
+        let fields = names.iter().filter_map(|name| entity.field(name));
+        dialect.indexed(fields)
+    };
     for unique in entity.uniques {
         let own = org().filter(|org| !unique.fields.contains(org)).map(quoted);
         let columns = own.chain(unique.fields.iter().map(|name| {
-            let collation = if unique.folded.contains(name) {
-                " COLLATE NOCASE"
-            } else {
-                ""
-            };
-            quoted(name) + collation
+            let kind = entity.field(name).map_or(FieldType::Json, |field| field.kind);
+            dialect.compared(&quoted(name), kind, unique.folded.contains(name))
         }));
         let columns = columns.collect::<Vec<_>>().join(", ");
         let filter = unique
@@ -319,24 +336,18 @@ fn indexes(entity: &EntitySpec) -> BTreeMap<String, String> {
             "by",
             &names,
             "INDEX",
-            columns(names.iter().copied()),
+            ordered_by(&names),
             if field.optional { filter } else { String::new() },
         );
     }
     for index in entity.indexes {
         let names: Vec<_> = org().chain(index.iter().copied()).collect();
-        let sql = columns(names.iter().copied());
+        let sql = ordered_by(&names);
         add("by", &names, "INDEX", sql, String::new());
     }
     if !entity.order.is_empty() {
         let names = ordered(None);
-        add(
-            "by",
-            &names,
-            "INDEX",
-            columns(names.iter().copied()),
-            String::new(),
-        );
+        add("by", &names, "INDEX", ordered_by(&names), String::new());
     }
     indexes
 }

@@ -6,58 +6,45 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `store`, `records` | the runtime's view of the store; the rows of a contract and their connections |
-//! | `session`, `batch` | the exclusive right to change the data; transactions that turns share |
-//! | `reading`, `query` | snapshots from a pool of connections; SQL of selections |
-//! | `write`, `log` | rows and the log's entries |
-//! | `codec`, `layout` | rows as SQLite keeps them; tables, and what differs between two versions |
+//! | `records` | the rows of a contract, in whichever database keeps them |
+//! | `engine` | what a database offers in which rows are kept |
+//! | `sqlite` | rows in a file of a data folder |
+//! | `postgres` | rows in a database that several servers share |
+//! | `entry`, `fresh` | entries of the log, made of a call and its change; ids, the time, secrets |
+//! | `sql`, `layout` | statements of both databases; tables, and what differs between two versions of them |
+//! | `inspection` | which version the data is of, and what differs |
 //! | `follow` | what changed after a place in the log |
-//! | `file`, `connection`, `tables` | opening and migrating the file; connections to it; the tables of a new one |
-//! | `meta` | facts about the file, in a table of its own |
-//! | `mark` | tells when changes are missing; moves SQLite's write-ahead log into the file |
-//! | `inspection` | which version the file is of, and what differs |
-//! | `upkeep` | check, export, import, backup |
-//! | `recovery`, `replacement` | a file made anew from its log, and put in the place of the damaged one |
-//! | `usage` | which processes use the file |
+//! | `whole` | all that a database keeps: checked, exported, read back |
 
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests open what they have made")
 )]
 
-mod batch;
 mod blocking;
-mod codec;
-mod connection;
+mod engine;
+mod entry;
 mod failures;
-mod file;
 mod follow;
 mod fresh;
 mod inspection;
 mod layout;
-mod log;
-mod mark;
-mod meta;
-mod query;
-mod reading;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod records;
-mod recovery;
-mod replacement;
-mod session;
-mod store;
-mod tables;
+mod sql;
+mod sqlite;
 #[cfg(test)]
 mod tests;
-mod upkeep;
-mod usage;
-mod write;
+mod whole;
 
+#[cfg(feature = "postgres")]
+pub use self::postgres::{Address, Health, Remade, health, remake};
 pub use self::{
-    connection::path,
-    file::Start,
+    engine::Start,
     follow::{Followed, FollowedRow},
-    inspection::{Inspection, Standing, inspect},
-    records::Records,
-    recovery::{Recovered, recover},
-    upkeep::{Checked, backup, import},
+    inspection::{Inspection, Standing},
+    records::{Place, Records, import, inspect},
+    sqlite::{Recovered, backup, path, recover},
+    whole::Checked,
 };

@@ -1,50 +1,99 @@
-//! The rows of a contract, and the connections to their file.
+//! The rows of a contract, in whichever database keeps them.
 
 use std::{
+    io::{BufRead, Write},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
 };
 
-use parking_lot::Mutex;
-use rusqlite::Connection;
-use tabellion_runtime::{Failure, spec::RowsSpec};
-use tabellion_sqlite::Pool;
-use tokio::sync::MutexGuard;
+use serde_json::Value;
+use tabellion_runtime::{
+    BoxFuture, Claim, Failure, Row, RowEdit, RowView, Rows, RowsChange, Session, Store,
+    ground::{HasView, State},
+    rows::{Order, RowBefore, Select},
+    spec::{EntitySpec, FieldType, RowsSpec},
+};
 
+#[cfg(feature = "postgres")]
+use crate::postgres::{self, Address, Database};
 use crate::{
-    batch::{Writer, Writing},
-    blocking::blocking,
-    connection,
-    failures::Doing,
-    usage::Usage,
+    engine::{Engine, Start},
+    follow::Followed,
+    inspection::Inspection,
+    sqlite::{self, DataFile},
+    whole::Checked,
 };
 
-/// Time limit, at the end of a process, for others that use the file.
-const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Where the rows of a contract are kept.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// In a file of this folder.
+    Folder(PathBuf),
+    /// In a database.
+    #[cfg(feature = "postgres")]
+    Postgres {
+        /// Its address.
+        address: Address,
+        /// The folder below which each database has one for what is derived from its rows.
+        derived: PathBuf,
+    },
+}
 
-/// The rows of a contract in a data folder.
+/// The rows of a contract.
 #[derive(Debug)]
 pub struct Records {
-    pub(crate) spec: &'static RowsSpec,
-    pub(crate) path: PathBuf,
-    pub(crate) pool: Pool,
-    pub(crate) writer: Writer,
-    /// Number of callers that wait for the writer.
-    pub(crate) queued: AtomicUsize,
-    /// Keeps the file from being replaced.
-    pub(crate) _usage: Option<Usage>,
+    spec: &'static RowsSpec,
+    kept: Kept,
+}
+
+#[derive(Debug)]
+enum Kept {
+    InFile(Box<DataFile>),
+    #[cfg(feature = "postgres")]
+    InDatabase(Database),
 }
 
 impl Records {
-    /// Returns the path of the file.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Opens the rows of a contract. See [`Start`] for what it may do to the place.
+    ///
+    /// # Errors
+    /// If the place can't be used, the data is damaged, newer than the program, or needs a migration that loses data.
+    pub fn open(place: impl Into<Place>, spec: &'static RowsSpec, start: Start) -> Result<Self, Failure> {
+        let kept = match place.into() {
+            Place::Folder(folder) => Kept::InFile(Box::new(DataFile::open(&folder, spec, start)?)),
+            #[cfg(feature = "postgres")]
+            Place::Postgres { address, derived } => {
+                Kept::InDatabase(Database::open(&address, &derived, spec, start)?)
+            }
+        };
+        Ok(Self { spec, kept })
+    }
+
+    fn engine(&self) -> &dyn Engine {
+        match &self.kept {
+            Kept::InFile(file) => file.as_ref(),
+            #[cfg(feature = "postgres")]
+            Kept::InDatabase(database) => database,
+        }
+    }
+
+    /// Returns the file that keeps the rows.
+    #[cfg(test)]
+    pub(crate) fn file(&self) -> &DataFile {
+        match &self.kept {
+            Kept::InFile(file) => file.as_ref(),
+            #[cfg(feature = "postgres")]
+            Kept::InDatabase(_) => panic!("the rows are in a database"),
+        }
     }
 
     /// Returns the contract's rows.
     pub fn spec(&self) -> &'static RowsSpec {
         self.spec
+    }
+
+    /// Returns the path of a file for what is derived from the rows.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.engine().beside().join(name)
     }
 
     /// Moves SQLite's write-ahead log into the file, so that this file alone has all changes: for the end of a process, whose
@@ -53,62 +102,163 @@ impl Records {
     /// # Errors
     /// If it can't be written.
     pub fn settle(&self) -> Result<(), Failure> {
-        let connection = self.connect()?;
-        connection
-            .busy_timeout(SETTLE_TIMEOUT)
-            .doing("write the data file")?;
-        connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .doing("write the data file")
+        self.engine().settle()
     }
 
-    /// Opens another connection.
-    pub(crate) fn connect(&self) -> Result<Connection, Failure> {
-        connection::connect(&self.path)
+    /// Returns the place of the log's last entry; 0 if it has none.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn end(&self) -> Result<i64, Failure> {
+        self.engine().end()
     }
 
-    /// Waits for the writer.
-    pub(crate) async fn write(&self) -> MutexGuard<'_, Mutex<Writing>> {
-        // Dropped after the wait for the lock, also if the caller goes away.
-        let _queued = Queued::new(self);
-        self.writer.lock().await
+    /// Returns the id of the log's entry at a place, if there is one.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn entry_id(&self, at: i64) -> Result<Option<String>, Failure> {
+        self.engine().entry_id(at)
     }
 
-    /// Returns whether a caller waits for the writer.
-    pub(crate) fn is_awaited(&self) -> bool {
-        self.queued.load(Ordering::SeqCst) > 0
+    /// Returns at most `max` rows of an entity after the row `after`, in the order of what identifies them; the first ones, if there is
+    /// none. Rows that change between two pages may be in either state, or in none: what changed after the [`end`](Self::end) that was
+    /// read before the first page, [`follow`](Self::follow) has.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn page(
+        &self,
+        entity: &'static EntitySpec,
+        after: Option<Row>,
+        max: u64,
+    ) -> Result<Vec<Row>, Failure> {
+        let mut select = Select::new(entity, vec![]);
+        select.limit = Some(max);
+        select.order = entity.identity().map(|name| (name, Order::Up)).collect();
+        select.after = after;
+        self.engine().rows(&select)
     }
 
-    /// Commits released changes if no turn follows that could. Called by those who leave without having done so, once they have left.
-    pub(crate) fn commit_if_left(&self) {
-        if self.is_awaited() {
-            return;
-        }
-        // If it is locked, the turn that has it comes here too.
-        if let Ok(writer) = self.writer.try_lock() {
-            let writing = &mut *writer.lock();
-            if writing.has_released() {
-                // The callers are told.
-                let _ = blocking(|| writing.commit());
+    /// Returns the row of an entity that these values identify, if there is one.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn row(&self, entity: &'static EntitySpec, key: &[Value]) -> Result<Option<Row>, Failure> {
+        Ok(self.engine().rows(&crate::sql::of_identity(entity, key))?.pop())
+    }
+
+    /// Returns the number of rows of each of these entities, and the place of the log's last entry then.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn counts(&self, entities: &[&'static EntitySpec]) -> Result<(Vec<u64>, i64), Failure> {
+        self.engine().counts(entities)
+    }
+
+    /// Returns what at most `max` entries after the place `after` changed in rows of these entities.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn follow(&self, after: i64, max: u32, entities: &[&str]) -> Result<Followed, Failure> {
+        self.engine().follow(after, max, entities)
+    }
+
+    /// Checks that the data is whole, and that replaying the log on an empty store gives the tables, row for row.
+    ///
+    /// # Errors
+    /// What is damaged, or differs.
+    pub fn check(&self) -> Result<Checked, Failure> {
+        self.engine().check()
+    }
+
+    /// Writes the log and the rows as lines of JSON.
+    ///
+    /// # Errors
+    /// If they can't be read or written.
+    pub fn export(&self, to: &mut dyn Write) -> Result<(), Failure> {
+        self.engine().export(to)
+    }
+}
+
+/// Makes the data of a contract from the lines of an export: from its log, compared with its rows.
+///
+/// # Errors
+/// If the place has data already, or a line is not what an export writes. Then nothing is made.
+pub fn import(
+    place: impl Into<Place>,
+    spec: &'static RowsSpec,
+    from: &mut dyn BufRead,
+) -> Result<Checked, Failure> {
+    match place.into() {
+        Place::Folder(folder) => sqlite::import(&folder, spec, from),
+        #[cfg(feature = "postgres")]
+        Place::Postgres { address, .. } => postgres::import(&address, spec, from),
+    }
+}
+
+/// Inspects the data of a contract, and changes nothing.
+///
+/// # Errors
+/// If there is none, or it can't be read.
+pub fn inspect(place: impl Into<Place>, spec: &'static RowsSpec) -> Result<Inspection, Failure> {
+    match place.into() {
+        Place::Folder(folder) => sqlite::inspect(&folder, spec),
+        #[cfg(feature = "postgres")]
+        Place::Postgres { address, .. } => postgres::inspect(&address, spec),
+    }
+}
+
+impl<P: AsRef<Path> + ?Sized> From<&P> for Place {
+    fn from(folder: &P) -> Self {
+        Self::Folder(folder.as_ref().into())
+    }
+}
+
+/// The view is of the newest state.
+impl HasView<Rows> for Records {
+    fn view(&self) -> &dyn RowView {
+        self.engine()
+    }
+}
+
+impl Store<Rows> for Records {
+    fn begin<'a>(&'a self, claim: Claim) -> BoxFuture<'a, Result<Box<dyn Session<Rows> + 'a>, Failure>> {
+        self.engine().begin(claim)
+    }
+
+    fn snapshot<'a>(&'a self) -> BoxFuture<'a, Result<Option<State<'a, Rows>>, Failure>> {
+        Box::pin(async move { Ok(Some(self.engine().snapshot().await?)) })
+    }
+
+    fn difference(&self, before: &Vec<Option<RowBefore>>, change: &RowsChange) -> String {
+        let mut text = String::new();
+        for (before, row) in before.iter().zip(change.rows()) {
+            text += &format!("{}\n", row.name());
+            let is_secret = |name: &str| {
+                let kind = row.entity.field(name).map(|field| field.kind);
+                matches!(kind, Some(FieldType::Secret { .. }))
+            };
+            let mut line = |sign: char, name: &str, value: Option<&Value>| {
+                if let Some(value) = value.filter(|_| !is_secret(name)) {
+                    text += &format!("{sign} {name}: {value}\n");
+                }
+            };
+            let old = before.as_ref().map(|before| &before.row);
+            match &row.edit {
+                RowEdit::Insert(new) => new.iter().for_each(|(name, value)| line('+', name, Some(value))),
+                RowEdit::Patch(set) => {
+                    for (name, value) in set {
+                        line('-', name, old.and_then(|old| old.get(name)));
+                        line('+', name, Some(value));
+                    }
+                }
+                RowEdit::Remove => {
+                    let old = old.into_iter().flatten();
+                    old.for_each(|(name, value)| line('-', name, Some(value)));
+                }
             }
         }
-    }
-}
-
-/// A caller in the queue for the writer.
-struct Queued<'a>(&'a Records);
-
-impl<'a> Queued<'a> {
-    fn new(records: &'a Records) -> Self {
-        records.queued.fetch_add(1, Ordering::SeqCst);
-        Self(records)
-    }
-}
-
-impl Drop for Queued<'_> {
-    fn drop(&mut self) {
-        self.0.queued.fetch_sub(1, Ordering::SeqCst);
-        // A turn may have passed the transaction on to this caller, which went away.
-        self.0.commit_if_left();
+        text
     }
 }

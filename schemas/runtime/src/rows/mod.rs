@@ -3,6 +3,7 @@
 //! A change is a list of [`RowChange`]s, which a store makes in one transaction with one entry in its log. [`table`] plans the
 //! changes of operations on entities; [`view`] says what a store lets it read.
 
+mod beside;
 pub mod error;
 pub mod plan;
 pub mod table;

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 use tabellion_runtime::{
-    Answer, BoxFuture, CallContext, Change, CommitId, Content, ContractError, ContractSpec, Discovered,
-    Document, Documents, Entry, Environment, ErrorAnswer, ErrorSpec, Failure, FailureKind, IdempotencyKey,
-    Prepared, Provenance, Rejection, Replay, Schema, Session, Snapshot, Store, StoreError, ToolSpec,
-    Transport, WriteCx, dispatch,
+    Answer, BoxFuture, CallContext, Change, Claim, CommitId, Content, ContractError, ContractSpec,
+    Discovered, Document, Documents, Entry, Environment, ErrorAnswer, ErrorSpec, Failure, FailureKind,
+    IdempotencyKey, Prepared, Provenance, Rejection, Replay, Schema, Session, Snapshot, Store, StoreError,
+    ToolSpec, Transport, WriteCx, dispatch,
     ground::HasView,
     provenance,
     spec::{
@@ -400,7 +400,7 @@ impl HasView<Documents> for Turn {
 }
 
 impl Store for Memory {
-    fn begin<'a>(&'a self, _: u32) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
+    fn begin<'a>(&'a self, _: Claim) -> BoxFuture<'a, Result<Box<dyn Session + 'a>, Failure>> {
         let turn = Turn(self.details.clone());
         Box::pin(async { Ok(Box::new(turn) as Box<dyn Session>) })
     }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tabellion_runtime::{CallContext, Entry, IdempotencyKey, Identity, Replay, Store, StoreError};
+use tabellion_runtime::{CallContext, Claim, Entry, IdempotencyKey, Identity, Replay, Store, StoreError};
 
 use super::support::{Bench, begin, change, make, path, prepare, ready, wait};
 use crate::{
@@ -128,7 +128,11 @@ fn staged_changes_of_other_files_stay_staged() {
 /// Appends a line the way the runtime does, until it is in.
 fn append(library: &Library, line: &str) {
     for attempt in 0..100 {
-        let mut session = wait(library.begin(attempt)).unwrap();
+        let mut session = wait(library.begin(Claim {
+            attempt,
+            ..Claim::default()
+        }))
+        .unwrap();
         let old = session.view().read("notes/a.md").unwrap().unwrap();
         let text = String::from_utf8(old.bytes).unwrap() + line + "\n";
         let prepared = match prepare(&mut *session, &change("notes/a.md", Some(&text))) {

@@ -8,7 +8,8 @@ use std::{
 };
 
 use tabellion_runtime::{
-    BoxFuture, CallContext, Change, Content, Edit, Entry, Failure, Prepared, Session, Store, StoreError,
+    BoxFuture, CallContext, Change, Claim, Content, Edit, Entry, Failure, Prepared, Session, Store,
+    StoreError,
 };
 use tempfile::TempDir;
 
@@ -223,7 +224,7 @@ pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
 
 /// A session.
 pub(crate) fn begin(library: &Library) -> Box<dyn Session + '_> {
-    wait(library.begin(0)).unwrap()
+    wait(library.begin(Claim::default())).unwrap()
 }
 
 /// Prepares in `session`.
@@ -252,7 +253,7 @@ pub(crate) fn ready<T>(mut future: BoxFuture<'_, T>) -> T {
 
 /// Makes a change as the runtime does, once.
 pub(crate) fn make(library: &Library, change: &Change) -> Result<String, StoreError> {
-    let mut session = wait(library.begin(0)).map_err(StoreError::Failure)?;
+    let mut session = wait(library.begin(Claim::default())).map_err(StoreError::Failure)?;
     let prepared = prepare(&mut *session, change)?;
     wait(session.publish())?;
     Ok(prepared.commit.into())

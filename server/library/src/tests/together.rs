@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use tabellion_runtime::{Change, Session, Store, StoreError};
+use tabellion_runtime::{Change, Claim, Session, Store, StoreError};
 
 use super::support::{Bench, begin, change, prepare};
 use crate::{
@@ -22,7 +22,10 @@ type Call<'a> = std::pin::Pin<Box<dyn Future<Output = Result<String, StoreError>
 /// Makes the change that `plan` makes of the document's text, as the runtime does, once.
 fn call<'a>(library: &'a Library, path: &'a str, plan: impl Fn(&str) -> Option<String> + 'a) -> Call<'a> {
     Box::pin(async move {
-        let mut session: Box<dyn Session> = library.begin(0).await.map_err(StoreError::Failure)?;
+        let mut session: Box<dyn Session> = library
+            .begin(Claim::default())
+            .await
+            .map_err(StoreError::Failure)?;
         let old = session
             .view()
             .read(path)?
@@ -191,7 +194,7 @@ fn dropped_callers_do_not_block_others() {
     let library = bench.library();
     let mut context = Context::from_waker(Waker::noop());
     let append = |old: &str| Some(format!("{old}+\n"));
-    let mut turn = Box::pin(library.begin(0));
+    let mut turn = Box::pin(library.begin(Claim::default()));
     let Poll::Ready(Ok(turn)) = turn.as_mut().poll(&mut context) else {
         panic!("the turn is free");
     };
@@ -233,7 +236,10 @@ fn a_key_that_waits_is_not_used_twice() {
             .map(|_| {
                 let (library, made) = (&library, &made);
                 Box::pin(async move {
-                    let mut session = library.begin(0).await.map_err(StoreError::Failure)?;
+                    let mut session = library
+                        .begin(Claim::default())
+                        .await
+                        .map_err(StoreError::Failure)?;
                     let key = IdempotencyKey::parse("k").unwrap();
                     if let Some(Replay::Before { commit, .. }) =
                         session.replay(entry.call, &key, "{}").await?

@@ -104,10 +104,10 @@ struct Parts {
 
 impl Parts {
     fn new(records: &Arc<Records>, workspaces: &Arc<Workspaces>, models: Box<dyn Models>) -> Self {
-        let meaning = Arc::new(Meaning::new(records.path().with_file_name(VECTORS_FILE), models));
+        let meaning = Arc::new(Meaning::new(records.beside(VECTORS_FILE), models));
         let words = Arc::new(Words::new(Arc::clone(records), Arc::clone(&meaning)));
         let code = Indexer::new(
-            records.path().with_file_name(CODE_FILE),
+            records.beside(CODE_FILE),
             Box::new(words::Rows(Arc::clone(records))),
             Arc::clone(workspaces),
             Arc::clone(&meaning),
@@ -127,7 +127,7 @@ impl Parts {
 
 /// Returns the index of words beside `records`.
 fn words(records: Arc<Records>) -> Arc<dyn Derived> {
-    let path = records.path().with_file_name(VECTORS_FILE);
+    let path = records.beside(VECTORS_FILE);
     let meaning = Meaning::new(path, Box::new(Installed));
     Arc::new(Words::new(records, Arc::new(meaning)))
 }

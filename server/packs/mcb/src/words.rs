@@ -67,7 +67,7 @@ impl Words {
     /// Returns the index of `records`, whose vectors are in `meaning`.
     pub(super) fn new(records: Arc<Records>, meaning: Arc<Meaning>) -> Self {
         Self {
-            path: records.path().with_file_name(FILE),
+            path: records.beside(FILE),
             index: OnceLock::new(),
             rows: Rows(records),
             meaning,

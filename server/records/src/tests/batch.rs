@@ -18,7 +18,7 @@ use tabellion_runtime::{
 };
 
 use super::tracker::{Bench, called, keyed, wait};
-use crate::{failures::Doing, session::Turn};
+use crate::{failures::Doing, sqlite::session::Turn};
 
 type Outcome = Result<Answer, Value>;
 
@@ -33,7 +33,7 @@ struct Queue<'a> {
 impl<'a> Queue<'a> {
     /// Lets these calls wait until all are in the queue.
     fn new(bench: &'a Bench, calls: impl IntoIterator<Item = (&'a CallContext, String)>) -> Self {
-        let writer = bench.records.writer.try_lock().expect("no turn is open");
+        let writer = bench.records.file().writer.try_lock().expect("no turn is open");
         writer.lock().max_time = Duration::MAX;
         let calls = calls.into_iter().map(|(context, name)| {
             let request = json!({ "data": { "name": name } });
@@ -76,7 +76,7 @@ impl<'a> Queue<'a> {
 fn hook(bench: &Bench, fails: bool) -> Arc<AtomicUsize> {
     let commits = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&commits);
-    let writer = bench.records.writer.try_lock().expect("no turn is open");
+    let writer = bench.records.file().writer.try_lock().expect("no turn is open");
     let hook = move || {
         count.fetch_add(1, Ordering::SeqCst);
         fails
@@ -99,7 +99,7 @@ fn name(outcome: Option<&Outcome>) -> Option<&str> {
 
 #[test]
 fn turns_that_wait_share_a_commit() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     bench.create("project", json!({"name": "first"}));
     let commits = hook(&bench, false);
     let context = CallContext::default();
@@ -113,7 +113,7 @@ fn turns_that_wait_share_a_commit() {
 
 #[test]
 fn a_commit_that_fails_changes_nothing_for_any_of_its_callers() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     bench.create("project", json!({"name": "first"}));
     let before = bench.export();
     let context = CallContext::default();
@@ -132,7 +132,7 @@ fn a_commit_that_fails_changes_nothing_for_any_of_its_callers() {
 #[test]
 fn a_repeated_call_is_answered_once_the_first_is_durable() {
     for fails in [false, true] {
-        let bench = Bench::new();
+        let bench = Bench::in_file();
         bench.create("project", json!({"name": "first"}));
         let (context, keyed) = (CallContext::default(), keyed("k"));
         let commits = hook(&bench, fails);
@@ -160,9 +160,9 @@ fn a_repeated_call_is_answered_once_the_first_is_durable() {
 
 #[test]
 fn a_turn_whose_transaction_has_ended_writes_nothing() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     let before = bench.export();
-    let turn = wait(Turn::begin(&bench.records)).expect("a turn");
+    let turn = wait(Turn::begin(bench.records.file())).expect("a turn");
     // As SQLite does itself when a disk fails.
     turn.with_few(|connection| connection.execute_batch("ROLLBACK").doing("end it"))
         .expect("it ends");
@@ -205,7 +205,7 @@ proptest! {
             1..9,
         ),
     ) {
-        let bench = Bench::new();
+        let bench = Bench::in_file();
         bench.create("project", json!({"name": "first"}));
         let contexts = kinds.iter().map(|kind| CallContext {
             if_base: (*kind == Kind::Stale).then(|| Precondition::Has(ContentId::new("another"))),

@@ -14,7 +14,7 @@ use tabellion_runtime::{
     spec::Action::{Create, Delete, Get},
 };
 
-use super::tracker::{Bench, call, open};
+use super::tracker::{Bench, call, open_file};
 
 /// Names the folder that the child process changes until it is killed.
 const FOLDER: &str = "TABELLION_TEST_FOLDER";
@@ -28,7 +28,7 @@ fn changes_until_killed() {
     let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else {
         return;
     };
-    let records = open(&folder);
+    let records = open_file(&folder);
     let call = |entity, action, request| call(&records, &CallContext::default(), entity, action, request);
     let change = || {
         for at in 0_u64.. {
@@ -56,7 +56,7 @@ fn changes_until_killed() {
 
 #[test]
 fn a_killed_process_loses_nothing_that_it_acknowledged() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     bench.create("project", json!({"id": "p", "name": "One"}));
     let mut acknowledged = 0;
     for kill in 0..KILLS {
@@ -81,7 +81,7 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
         child.kill().unwrap();
         child.wait().unwrap();
         let lines = reader.join().unwrap();
-        let records = open(bench.folder.path());
+        let records = open_file(bench.folder.path());
         records.check().unwrap();
         for line in &lines {
             let [_, state, id] = line.split(' ').collect::<Vec<_>>()[..] else {

@@ -7,7 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::tracker::{Bench, TRACKER};
-use crate::{Checked, Records, Start, recover};
+use crate::{Checked, Records, Start, backup, recover};
 
 /// Number of changes of the killed process: the seed, a project and the issues.
 const CHANGES: u64 = 2 + ISSUES;
@@ -72,7 +72,7 @@ fn add(bench: &Bench, ids: std::ops::Range<u64>) {
 }
 
 fn killed() -> Bench {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     bench.create("project", json!({"id": "p", "name": "One"}));
     add(&bench, 0..ISSUES);
     bench
@@ -221,7 +221,7 @@ fn the_file_alone_is_not_whole_after_many_changes() {
 fn a_backup_that_is_older_than_the_mark_is_accepted() {
     let bench = killed();
     let copy = bench.folder.path().join("copy");
-    bench.records.backup(&copy).unwrap();
+    backup(&bench.folder.path().join("data"), &TRACKER, &copy).unwrap();
     add(&bench, ISSUES..ISSUES + 5);
     let left = Left::by(&bench);
     left.remove("db-wal");

@@ -2,7 +2,10 @@
 
 mod batch;
 mod crash;
+#[cfg(feature = "postgres")]
+mod database;
 mod mark;
+mod mcb;
 mod model;
 mod operations;
 mod speed;

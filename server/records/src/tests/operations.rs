@@ -6,7 +6,7 @@ use tabellion_runtime::{
     spec::Action::{Create, Delete, Get, List, Update},
 };
 
-use super::tracker::{Bench, call, keyed, wait};
+use super::tracker::{Bench, call, keyed, open_file, wait};
 
 fn project(bench: &Bench) -> Value {
     bench.create("project", json!({"id": "p", "name": "One"}))
@@ -139,7 +139,7 @@ fn updates_change_only_what_they_name() {
 /// The row's own deletion, that of a row that it goes with, and that of its org's rows; and a file that an older program wrote.
 #[test]
 fn the_id_of_a_removed_row_is_never_used_again() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     project(&bench);
     let issue = |id: &str| json!({"id": id, "project_id": "p", "title": "One"});
     let taken = |bench: &Bench, entity, data: Value| {
@@ -178,13 +178,13 @@ fn the_id_of_a_removed_row_is_never_used_again() {
     let before = bench.export();
     let older = "DROP TABLE removed; PRAGMA user_version = 1";
     bench.records.settle().unwrap();
-    let path = bench.records.path().to_owned();
+    let path = bench.records.file().path.clone();
     let folder = bench.closed();
     rusqlite::Connection::open(path)
         .unwrap()
         .execute_batch(older)
         .unwrap();
-    let records = super::tracker::open(folder.path());
+    let records = open_file(folder.path());
     let bench = Bench { folder, records };
     refuses(&bench);
     assert_eq!(bench.export(), before);
@@ -195,7 +195,7 @@ fn the_id_of_a_removed_row_is_never_used_again() {
         &mut before.as_bytes(),
     )
     .unwrap();
-    let records = super::tracker::open(imported.path());
+    let records = open_file(imported.path());
     refuses(&Bench {
         folder: imported,
         records,
@@ -366,7 +366,7 @@ fn what_is_in_another_org_is_not_there() {
 
 #[test]
 fn a_secret_is_answered_once_and_its_bytes_are_nowhere() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     let request = json!({"data": {"name": "ci"}});
     let create = |key| call(&bench.records, &keyed(key), "access_key", Create, request.clone()).unwrap();
     let first = create("k");
@@ -503,7 +503,7 @@ fn an_approval_holds_although_ids_times_and_secrets_are_made_anew() {
 #[test]
 fn a_dropped_session_leaves_no_trace_and_readers_keep_their_snapshot() {
     use tabellion_runtime::{
-        Store,
+        Claim, Store,
         rows::{Rows, Select},
     };
     let bench = Bench::new();
@@ -514,7 +514,7 @@ fn a_dropped_session_leaves_no_trace_and_readers_keep_their_snapshot() {
         let snapshot = store.snapshot().await.unwrap().unwrap();
         let select = Select::new(entity, vec![]);
         assert_eq!(snapshot.view().count(&select).await.unwrap(), 0);
-        drop(store.begin(0).await.unwrap());
+        drop(store.begin(Claim::default()).await.unwrap());
         std::thread::scope(|scope| {
             scope.spawn(|| project(&bench));
         });
@@ -563,11 +563,11 @@ fn a_mark_is_taken_where_its_row_moves_to() {
 
 #[test]
 fn a_full_disk_changes_nothing() {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     project(&bench);
     let limit = |pages: u32| {
         wait(async {
-            let writer = bench.records.writer.lock().await;
+            let writer = bench.records.file().writer.lock().await;
             let sql = format!("PRAGMA max_page_count = {pages}");
             writer
                 .lock()

@@ -12,7 +12,7 @@ use tabellion_runtime::{
     spec::Action::{Create, Get, List, Update},
 };
 
-use super::tracker::{Bench, call, called, open};
+use super::tracker::{Bench, call, called, open_file};
 
 /// Number of measured calls.
 const CALLS: usize = 400;
@@ -54,7 +54,7 @@ fn bare(folder: &std::path::Path) -> impl FnMut(usize) {
 /// Writes the same rows, indexes and log entry, without any rule.
 fn same(bench: &Bench) -> impl FnMut(usize) {
     bench.create("project", json!({"id": "p", "name": "One"}));
-    let connection = Connection::open(bench.records.path()).unwrap();
+    let connection = Connection::open(&bench.records.file().path).unwrap();
     connection
         .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
         .unwrap();
@@ -79,11 +79,11 @@ fn same(bench: &Bench) -> impl FnMut(usize) {
 #[ignore = "measures for minutes"]
 fn speed() {
     let mut report = String::new();
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     bench.create("project", json!({"id": "p", "name": "One"}));
     let context = CallContext::default();
     let mut bare = bare(bench.folder.path());
-    let other = Bench::new();
+    let other = Bench::in_file();
     let mut same = same(&other);
     let mut ours = |_: usize| {
         let request = json!({"data": {"project_id": "p", "title": "A title"}});
@@ -130,10 +130,10 @@ fn callers() {
         .flat_map(|callers| [(callers, Some(Duration::ZERO)), (callers, None)])
     {
         // Tasks need it for as long as the runtime lives.
-        let bench: &'static Bench = Box::leak(Box::new(Bench::new()));
+        let bench: &'static Bench = Box::leak(Box::new(Bench::in_file()));
         bench.create("project", json!({"id": "p", "name": "One"}));
         if let Some(max_time) = max_time {
-            bench.records.writer.try_lock().unwrap().lock().max_time = max_time;
+            bench.records.file().writer.try_lock().unwrap().lock().max_time = max_time;
         }
         let how = max_time.map_or("in groups", |_| "each alone");
         let end = Instant::now() + Duration::from_secs(4);
@@ -174,7 +174,7 @@ fn callers() {
 
 /// Measures with a million rows.
 fn many(bench: &Bench, report: &mut String) {
-    let connection = Connection::open(bench.records.path()).unwrap();
+    let connection = Connection::open(&bench.records.file().path).unwrap();
     connection
         .execute_batch(
             "WITH RECURSIVE n(at) AS (SELECT 1000000 UNION ALL SELECT at + 1 FROM n WHERE at < 1999999)
@@ -183,10 +183,10 @@ fn many(bench: &Bench, report: &mut String) {
         )
         .unwrap();
     drop(connection);
-    let start = percentiles(|_| drop(open(bench.folder.path())));
+    let start = percentiles(|_| drop(open_file(bench.folder.path())));
     writeln!(report, "open with 1,000,000 rows {start:?}").unwrap();
-    let empty = Bench::new();
-    let start = percentiles(|_| drop(open(empty.folder.path())));
+    let empty = Bench::in_file();
+    let start = percentiles(|_| drop(open_file(empty.folder.path())));
     writeln!(report, "open when empty {start:?}").unwrap();
     let context = CallContext::default();
     let get = percentiles(|at| {

@@ -14,7 +14,7 @@ use tabellion_runtime::{
 };
 use tempfile::TempDir;
 
-use crate::{Records, Start};
+use crate::{Place, Records, Start};
 
 const ID: FieldSpec = FieldSpec::new("id", FieldType::Id);
 const SEQ: FieldSpec = FieldSpec::new("seq", FieldType::Seq);
@@ -338,12 +338,17 @@ pub(crate) fn operation(entity: &'static str, action: Action) -> &'static RowOpe
 }
 
 static ANY: Schema = Schema::plain("{}");
-static TOOL: ToolSpec = ToolSpec {
-    name: "entity",
-    mutating: true,
-    errors: &["FAILED"],
-    ..ToolSpec::new(&ANY, &ANY)
-};
+
+/// Returns the tool of an operation.
+fn tool(operation: &'static RowOperation) -> &'static ToolSpec {
+    Box::leak(Box::new(ToolSpec {
+        name: "entity",
+        mutating: true,
+        errors: &["FAILED"],
+        rows: Some(*operation),
+        ..ToolSpec::new(&ANY, &ANY)
+    }))
+}
 
 /// The contract's only error.
 pub(crate) struct Failed(Failure);
@@ -376,6 +381,13 @@ impl Bench {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let records = open(folder.path());
+        Self { folder, records }
+    }
+
+    /// As [`new`](Self::new), in a file whichever server is for tests.
+    pub(crate) fn in_file() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let records = open_file(folder.path());
         Self { folder, records }
     }
 
@@ -415,9 +427,23 @@ impl Bench {
     }
 }
 
-/// Opens the tracker in a folder.
+/// Opens the tracker in a folder, or in the database for it.
 pub(crate) fn open(folder: &Path) -> Records {
+    Records::open(place(folder), &TRACKER, Start::Serve).unwrap()
+}
+
+/// Opens the tracker in a folder.
+pub(crate) fn open_file(folder: &Path) -> Records {
     Records::open(&folder.join("data"), &TRACKER, Start::Serve).unwrap()
+}
+
+/// Returns where the rows of a folder are: in it, or in a database of its own on the server for tests.
+pub(crate) fn place(folder: &Path) -> Place {
+    #[cfg(feature = "postgres")]
+    if let Some(place) = super::database::place(folder) {
+        return place;
+    }
+    Place::Folder(folder.join("data"))
 }
 
 /// A call with an idempotency key.
@@ -448,13 +474,14 @@ pub(crate) async fn called(
     action: Action,
     request: Value,
 ) -> Result<Answer, Value> {
-    let table = Table::new(&TRACKER, operation(entity, action));
+    let operation = operation(entity, action);
+    let (table, tool) = (Table::new(&TRACKER, operation), tool(operation));
     let store: &dyn Store<Rows> = records;
     let outcome = match action {
         Action::Get | Action::List => {
-            dispatch::read(&TOOL, &table, store, call, request, table::read::<Failed>).await
+            dispatch::read(tool, &table, store, call, request, table::read::<Failed>).await
         }
-        _ => dispatch::mutate(&TOOL, &table, store, call, request, table::mutate::<Failed>).await,
+        _ => dispatch::mutate(tool, &table, store, call, request, table::mutate::<Failed>).await,
     };
     outcome.map_err(|rejection| match rejection {
         Rejection::Declared(error) => {
@@ -469,6 +496,16 @@ pub(crate) async fn called(
 /// Runs a future to its end.
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+/// As [`wait`], for what needs threads.
+#[cfg(feature = "postgres")]
+pub(crate) fn wait_on_threads<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
         .build()
         .unwrap()
         .block_on(future)

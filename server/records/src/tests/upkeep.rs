@@ -17,7 +17,7 @@ use crate::{Checked, Records, Start, backup, import, recover};
 
 /// A tracker with a few rows.
 fn filled() -> Bench {
-    let bench = Bench::new();
+    let bench = Bench::in_file();
     bench.create("project", json!({"id": "p", "name": "One"}));
     for id in ["a", "b", "c"] {
         bench.create(
@@ -44,7 +44,7 @@ fn data(bench: &Bench) -> std::path::PathBuf {
 
 /// Changes the file as another program might.
 fn tamper(bench: &Bench, sql: &str) {
-    let connection = Connection::open(bench.records.path()).unwrap();
+    let connection = Connection::open(&bench.records.file().path).unwrap();
     connection.execute_batch(sql).unwrap();
 }
 
@@ -70,6 +70,12 @@ fn with(name: &str, version: &'static str, change: impl FnOnce(&mut EntitySpec))
     leak(entities, version)
 }
 
+/// Returns the numbers of changes and rows that a check finds in order.
+fn counts(records: &Records) -> (u64, u64) {
+    let Checked { changes, rows, .. } = records.check().unwrap();
+    (changes, rows)
+}
+
 fn fields(entity: &mut EntitySpec, change: impl FnOnce(&mut Vec<FieldSpec>)) {
     let mut fields = entity.fields.to_vec();
     change(&mut fields);
@@ -78,10 +84,7 @@ fn fields(entity: &mut EntitySpec, change: impl FnOnce(&mut Vec<FieldSpec>)) {
 
 #[test]
 fn a_check_finds_each_difference_between_log_and_tables() {
-    assert_eq!(
-        filled().records.check().unwrap(),
-        Checked { changes: 11, rows: 8 }
-    );
+    assert_eq!(counts(&filled().records), (11, 8));
     for (sql, expected) in [
         (
             "UPDATE issues SET title = 'changed' WHERE id = 'a'",
@@ -146,9 +149,9 @@ fn a_backup_is_a_whole_store() {
     let bench = filled();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tracker.db");
-    bench.records.backup(&path).unwrap();
+    backup(&data(&bench), &TRACKER, &path).unwrap();
     assert_eq!(
-        bench.records.backup(&path).unwrap_err().kind,
+        backup(&data(&bench), &TRACKER, &path).unwrap_err().kind,
         FailureKind::Refused
     );
     bench.call("issue", Delete, json!({"id": "a"})).unwrap();
@@ -219,11 +222,11 @@ fn what_only_adds_is_migrated_at_the_start() {
     }];
     let next = leak(entities, "1.1.0");
     let records = Records::open(&data(&bench), next, Start::Serve).unwrap();
-    assert_eq!(records.check().unwrap(), Checked { changes: 11, rows: 8 });
+    assert_eq!(counts(&records), (11, 8));
     let issue = next.entity("issue").unwrap();
     let rows = super::tracker::wait(async {
-        use tabellion_runtime::{RowView as _, rows::Select};
-        records.select(&Select::new(issue, vec![])).await.unwrap()
+        use tabellion_runtime::{ground::HasView as _, rows::Select};
+        records.view().select(&Select::new(issue, vec![])).await.unwrap()
     });
     for row in &rows {
         let found = (&row["kind"], &row["flag"], &row["tags"], &row["due"]);
@@ -321,7 +324,7 @@ fn a_damaged_file_is_reported_and_recovered_from_its_log() {
     tamper(&bench, "PRAGMA wal_checkpoint(TRUNCATE)");
     let folder = data(&bench);
     let page = {
-        let connection = Connection::open(bench.records.path()).unwrap();
+        let connection = Connection::open(&bench.records.file().path).unwrap();
         let page: i64 = connection
             .query_row(
                 "SELECT rootpage FROM sqlite_schema WHERE name = 'issues'",
@@ -331,15 +334,15 @@ fn a_damaged_file_is_reported_and_recovered_from_its_log() {
             .unwrap();
         usize::try_from(page).unwrap()
     };
-    let path = bench.records.path().to_owned();
+    let path = &bench.records.file().path.to_owned();
     let Bench {
         folder: kept,
         records,
     } = bench;
     drop(records);
-    let mut bytes = fs::read(&path).unwrap();
+    let mut bytes = fs::read(path).unwrap();
     bytes[(page - 1) * 4096..page * 4096].fill(0x5a);
-    fs::write(&path, bytes).unwrap();
+    fs::write(path, bytes).unwrap();
     let damaged = Bench {
         folder: kept,
         records: Records::open(&folder, &TRACKER, Start::Serve).unwrap(),

@@ -1,6 +1,6 @@
 //! The model on the contract `mcb`, by the cases that say what its server must do.
 //!
-//! Each case is `[call, arguments, what comes of it]`; `server/records/tests/mcb.rs` describes them.
+//! Each case is `[call, arguments, what comes of it]`; `server/records/src/tests/mcb.rs` describes them.
 
 use std::fs;
 

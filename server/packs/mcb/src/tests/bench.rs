@@ -7,7 +7,7 @@ use tabellion_contracts::mcb::ROWS;
 use tabellion_meaning::Models;
 use tabellion_records::{Records, Start};
 use tabellion_runtime::{
-    CallContext, CallOrigin, ContentId, Contract, Entry, Precondition, Rejection, Row, Rows, Store,
+    CallContext, CallOrigin, Claim, ContentId, Contract, Entry, Precondition, Rejection, Row, Rows, Store,
     rows::{Plan, Within},
 };
 use tabellion_vcs::Workspaces;
@@ -240,7 +240,7 @@ impl Bench {
     pub(super) fn add_to(&self, org: &str, entity: &str, row: Value) -> Row {
         let (facts, row) = (Map::new(), row.as_object().unwrap().clone());
         wait(async {
-            let mut session = self.records.begin(0).await.unwrap();
+            let mut session = self.records.begin(Claim::default()).await.unwrap();
             let within = Within {
                 org: Some(org.into()),
                 is_bound: false,

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use tabellion_runtime::Store;
+use tabellion_runtime::{Claim, Store};
 
 use super::bench::{Bench, Caller, wait};
 
@@ -441,7 +441,7 @@ fn a_repository_is_read_before_the_call_takes_its_turn_to_write() {
         ),
         (INDEX, json!({ "action": "git_index", "path": "shop" })),
     ] {
-        let turn = wait(bench.records.begin(0)).map(Some);
+        let turn = wait(bench.records.begin(Claim::default())).map(Some);
         let turn = std::cell::Cell::new(turn.unwrap());
         thread::scope(|scope| {
             let call = scope.spawn(|| bench.call(&Caller::new(), tool, request));

@@ -217,7 +217,7 @@ fn an_index_that_is_missing_or_damaged_is_made_anew() {
     for at in 0..1100 {
         bench.add("observation", observation(at));
     }
-    let file = bench.records.path().with_file_name("mcb-words.db");
+    let file = bench.records.beside("mcb-words.db");
     let spoils: [fn(&Path); 3] = [
         |_| {},
         |file| fs::remove_file(file).unwrap(),

@@ -4,13 +4,11 @@ use rusqlite::Connection;
 use tabellion_runtime::{Failure, spec::RowsSpec};
 use tabellion_sqlite::ROWS;
 
+use super::{connection::in_transaction, log, mark, meta::set_meta, write::REMOVED};
 use crate::{
-    connection::in_transaction,
     failures::{Doing, damaged},
     layout::{self, Layout},
-    log, mark,
-    meta::set_meta,
-    write::REMOVED,
+    sql::Dialect,
 };
 
 /// Creates the tables of an empty file, in one transaction.
@@ -31,7 +29,7 @@ pub(crate) fn create_tables(connection: &Connection, spec: &RowsSpec) -> Result<
     let entities = spec
         .entities
         .iter()
-        .flat_map(|entity| layout::create(spec, entity));
+        .flat_map(|entity| layout::create(spec, entity, Dialect::Sqlite));
     for sql in own
         .iter()
         .chain(&log::CREATE)
@@ -46,7 +44,7 @@ pub(crate) fn create_tables(connection: &Connection, spec: &RowsSpec) -> Result<
 }
 
 pub(crate) fn set_version(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
-    let layout = serde_json::to_string(&Layout::of(spec)).map_err(damaged)?;
+    let layout = serde_json::to_string(&Layout::of(spec, Dialect::Sqlite)).map_err(damaged)?;
     set_meta(connection, "version", spec.version)?;
     set_meta(connection, "layout", &layout)
 }

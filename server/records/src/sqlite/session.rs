@@ -2,56 +2,52 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
 use rusqlite::Connection;
-use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
+use serde_json::Value;
 use tabellion_runtime::{
-    BoxFuture, CallContext, CommitId, ContentId, Entry, Failure, FailureKind, IdempotencyKey, Prepared,
-    Replay, Row, RowEdit, RowView, Rows, RowsChange, Session, StoreError,
-    rows::{Fresh, Select, content_id},
+    BoxFuture, CallContext, Entry, Failure, IdempotencyKey, Prepared, Replay, Row, RowView, Rows, RowsChange,
+    Session, StoreError,
+    rows::{Fresh, Select},
     spec::EntitySpec,
 };
 use tokio::sync::MutexGuard;
 
-use crate::{
+use super::{
     batch::{Writing, told},
+    data_file::DataFile,
+    log::{self, End},
+    query,
+    write::write,
+};
+use crate::{
     blocking::{blocking, is_few},
+    entry::Making,
     failures::refused,
     fresh::{self, Clock},
-    log::{self, End, LogEntry},
-    query,
-    records::Records,
-    write::{Written, write},
 };
 
 /// A turn at changing the data.
 pub(crate) struct Turn<'a> {
-    records: &'a Records,
+    records: &'a DataFile,
     /// `None` once the turn has passed it on.
     writer: Option<MutexGuard<'a, Mutex<Writing>>>,
-    clock: Clock,
     /// The end of the log, when the turn began.
     end: End,
     /// The largest `seq` of a row that was handed out.
     last: AtomicI64,
-    /// The secrets that were made.
-    secrets: Mutex<Vec<String>>,
-    entry: Option<LogEntry>,
+    making: Making,
 }
 
 impl<'a> Turn<'a> {
     /// Waits for a turn.
-    pub(crate) async fn begin(records: &'a Records) -> Result<Self, Failure> {
+    pub(crate) async fn begin(records: &'a DataFile) -> Result<Self, Failure> {
         let mut turn = Self {
             records,
             writer: Some(records.write().await),
-            clock: Clock::now(),
             end: End::default(),
             last: AtomicI64::default(),
-            secrets: Mutex::default(),
-            entry: None,
+            making: Making::new(Clock::now()),
         };
         turn.writing(Writing::enter)?;
         turn.end = turn.with_few(log::end)?;
@@ -93,98 +89,38 @@ impl<'a> Turn<'a> {
         let Some(entry) = self.with_few(|connection| log::with_key(connection, org, &kept))? else {
             return Ok(None);
         };
-        if entry.request.as_deref() != Some(&*digest(request)) {
-            let message = format!(
-                "the idempotency key `{}` was used for another request; use a new key for a new request",
-                key.escape_debug()
-            );
-            let failure = Failure::new(FailureKind::Conflict, message);
-            return Err(failure.with("rule", "key_reused").with("change", entry.id));
-        }
+        let seq = entry.seq;
+        let replay = entry.replayed(key, request)?;
         // The answer holds: it is not told before its change is durable.
         self.writing(|writing| {
-            if writing.is_released(entry.seq) {
+            if writing.is_released(seq) {
                 blocking(|| writing.commit())?;
             }
             Ok(())
         })?;
-        Ok(Some(Replay::Answered {
-            commit: CommitId::new(entry.id),
-            response: entry.response.unwrap_or_default(),
-        }))
+        Ok(Some(replay))
     }
 
     /// Makes the change in the transaction, and the entry that [`Session::publish`] adds to the log.
     pub(crate) fn make(&mut self, change: &RowsChange, entry: &Entry<'_>) -> Result<Prepared, Failure> {
-        if self.entry.is_some() {
-            return Err(refused("a change was prepared already"));
-        }
-        if change.rows().iter().any(|row| self.has_secret(&row.edit)) {
-            return Err(refused("a secret must not be kept in a row"));
-        }
+        self.making.check(change)?;
         let make = |connection: &Connection| write(connection, change);
         let written = if is_few(change.rows().len() as u64) {
             self.with_few(make)
         } else {
             self.with(make)
         }?;
-        let id = fresh::id();
-        let content = |row: Option<&Row>| {
-            let entity = change.rows().first()?.entity;
-            row.map(|row| content_id(entity, row))
-        };
-        let first = written.first();
-        let (base, content) = (
-            content(first.and_then(|row| row.before.as_ref())),
-            content(first.and_then(|row| row.after.as_ref())),
-        );
-        self.entry = Some(self.entry_of(id.clone(), change, entry, written));
-        Ok(Prepared {
-            commit: CommitId::new(id),
-            base,
-            content: content as Option<ContentId>,
-        })
-    }
-
-    fn entry_of(
-        &self,
-        id: String,
-        change: &RowsChange,
-        entry: &Entry<'_>,
-        written: Vec<Written>,
-    ) -> LogEntry {
-        let call = entry.call;
-        let author = call.author.as_ref();
-        let author = author.map(|author| format!("{} <{}>", author.name, author.email));
-        let identity = call.identity.as_ref().map(ToString::to_string);
-        let key = call.kept_key().filter(|_| entry.request.is_some());
-        LogEntry {
-            seq: self.end.seq + 1,
-            id,
-            at: self.clock.now(),
-            tool: entry.tool.into(),
-            operation: change.operation.into(),
-            rows: written.into_iter().map(|row| row.logged).collect(),
-            last: self.last.load(Ordering::SeqCst),
-            org: call.org.as_deref().unwrap_or_default().into(),
-            caller: match (author, identity) {
-                (Some(author), Some(identity)) => Some(format!("{author} {identity}")),
-                (author, identity) => author.or(identity),
-            },
-            client: call.client.clone(),
-            key,
-            request: entry.request.map(digest),
-            response: None,
-            details: match self.without_secrets(&Value::Object(entry.details.clone())) {
-                Value::Object(details) => details,
-                _ => Map::new(),
-            },
+        let prepared = self.making.prepare(change, entry, written);
+        if let Some(entry) = &mut self.making.entry {
+            entry.seq = self.end.seq + 1;
+            entry.last = self.last.load(Ordering::SeqCst);
         }
+        Ok(prepared)
     }
 
     /// Adds the entry to the log, and ends the turn. Durable when it returns `Ok`.
     pub(crate) async fn commit(mut self) -> Result<(), Failure> {
-        let entry = self.entry.take();
+        let entry = self.making.entry.take();
         let entry = entry.ok_or_else(|| refused("nothing was prepared"))?;
         let records = self.records;
         let outcome = self.writing(|writing| {
@@ -200,36 +136,6 @@ impl<'a> Turn<'a> {
             Some(outcome) => told(outcome).await,
             None => Ok(()),
         }
-    }
-
-    fn has_secret(&self, edit: &RowEdit) -> bool {
-        match edit {
-            RowEdit::Insert(row) | RowEdit::Patch(row) => {
-                let row = Value::Object(row.clone());
-                self.without_secrets(&row) != row
-            }
-            RowEdit::Remove => false,
-        }
-    }
-
-    /// Returns the value without the secrets that were made.
-    fn without_secrets(&self, value: &Value) -> Value {
-        let secrets = self.secrets.lock();
-        redacted(value, &secrets)
-    }
-}
-
-fn redacted(value: &Value, secrets: &[String]) -> Value {
-    let has_secret = |text: &str| secrets.iter().any(|secret| text.contains(secret.as_str()));
-    match value {
-        Value::String(text) if has_secret(text) => Value::Null,
-        Value::Array(items) => items.iter().map(|item| redacted(item, secrets)).collect(),
-        Value::Object(members) => {
-            let kept = members.iter().filter(|(name, _)| !has_secret(name));
-            kept.map(|(name, value)| (name.clone(), redacted(value, secrets)))
-                .collect()
-        }
-        other => other.clone(),
     }
 }
 
@@ -267,10 +173,7 @@ impl Session<Rows> for Turn<'_> {
     }
 
     fn keep<'a>(&'a mut self, response: &'a Value) -> BoxFuture<'a, Result<(), StoreError>> {
-        let response = self.without_secrets(response);
-        if let Some(entry) = &mut self.entry {
-            entry.response = Some(response);
-        }
+        self.making.keep(response);
         Box::pin(async { Ok(()) })
     }
 
@@ -321,7 +224,7 @@ impl RowView for Turn<'_> {
 
 impl Fresh for Turn<'_> {
     fn now(&self) -> i64 {
-        self.clock.now()
+        self.making.clock.now()
     }
 
     fn id(&self) -> String {
@@ -329,17 +232,10 @@ impl Fresh for Turn<'_> {
     }
 
     fn secret(&self, prefix: &str) -> Result<String, Failure> {
-        let secret = fresh::secret(prefix)?;
-        self.secrets.lock().push(secret.clone());
-        Ok(secret)
+        self.making.secret(prefix)
     }
 
     fn seq(&self) -> Result<i64, Failure> {
         Ok(self.last.fetch_add(1, Ordering::SeqCst) + 1)
     }
-}
-
-/// Returns the digest of a request, by which requests are compared.
-fn digest(request: &str) -> String {
-    HEXLOWER.encode(&Sha256::digest(request))
 }

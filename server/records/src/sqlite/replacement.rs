@@ -13,12 +13,8 @@ use tabellion_platform::{remove_file, rename};
 use tabellion_runtime::{Failure, spec::RowsSpec};
 use tabellion_sqlite::{BESIDE, ROWS, beside};
 
-use crate::{
-    connection,
-    failures::{Doing, at},
-    tables,
-    usage::Usage,
-};
+use super::{connection, tables, usage::Usage};
+use crate::failures::{Doing, at};
 
 /// Makes a data file with `fill`, and puts it in the place of the one at `path`, if there is one. Returns where that is kept.
 /// `usage` is the whole lock on the file.

@@ -1,13 +1,11 @@
 //! The log: one entry for each change, from which the tables can be made anew.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use tabellion_runtime::Failure;
 
 use crate::{
-    failures::{Doing, damaged},
-    write::LoggedRow,
+    entry::{COLUMNS, LogEntry},
+    failures::Doing,
 };
 
 /// SQL of the log's table. `last` is the largest `seq` of a row so far.
@@ -19,67 +17,28 @@ pub(crate) const CREATE: [&str; 2] = [
     "CREATE UNIQUE INDEX change_by_key ON change (org, key) WHERE key IS NOT NULL",
 ];
 
-const COLUMNS: &str =
-    "seq, id, at, tool, operation, rows, last, org, caller, client, key, request, response, details";
-
-/// One entry of the log.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LogEntry {
-    /// Its place, from 1.
-    pub(crate) seq: i64,
-    /// Its id (UUIDv7), which the caller received.
-    pub(crate) id: String,
-    /// Its time, in seconds of Unix time.
-    pub(crate) at: i64,
-    /// Label of the tool or operation that was called.
-    pub(crate) tool: String,
-    /// The operation, in one word.
-    pub(crate) operation: String,
-    /// The changed rows.
-    pub(crate) rows: Vec<LoggedRow>,
-    /// The largest `seq` of a row so far.
-    pub(crate) last: i64,
-    /// The org that the caller is bound to, or nothing.
-    pub(crate) org: String,
-    /// The caller: name and e-mail address, then the identity, as far as they are known.
-    pub(crate) caller: Option<String>,
-    /// The client's name and version.
-    pub(crate) client: Option<String>,
-    /// The idempotency key, as it is kept.
-    pub(crate) key: Option<String>,
-    /// Digest of the request, if there is a key.
-    pub(crate) request: Option<String>,
-    /// The answer without its secrets, if there is a key.
-    pub(crate) response: Option<Value>,
-    /// Details that the tool added.
-    pub(crate) details: Map<String, Value>,
-}
-
-impl LogEntry {
-    /// Adds the entry to the log.
-    pub(crate) fn insert(&self, connection: &Connection) -> Result<(), Failure> {
-        let sql = format!("INSERT INTO change ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
-        let rows = serde_json::to_string(&self.rows).map_err(damaged)?;
-        let details = (!self.details.is_empty()).then(|| Value::from(self.details.clone()).to_string());
-        let mut statement = connection.prepare_cached(&sql).doing("write the log")?;
-        let inserted = statement.execute(params![
-            self.seq,
-            self.id,
-            self.at,
-            self.tool,
-            self.operation,
-            rows,
-            self.last,
-            self.org,
-            self.caller,
-            self.client,
-            self.key,
-            self.request,
-            self.response.as_ref().map(Value::to_string),
-            details,
-        ]);
-        inserted.doing("write the log").map(drop)
-    }
+/// Adds an entry to the log.
+pub(crate) fn insert(connection: &Connection, entry: &LogEntry) -> Result<(), Failure> {
+    let sql = format!("INSERT INTO change ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+    let [rows, response, details] = entry.texts()?;
+    let mut statement = connection.prepare_cached(&sql).doing("write the log")?;
+    let inserted = statement.execute(params![
+        entry.seq,
+        entry.id,
+        entry.at,
+        entry.tool,
+        entry.operation,
+        rows,
+        entry.last,
+        entry.org,
+        entry.caller,
+        entry.client,
+        entry.key,
+        entry.request,
+        response,
+        details,
+    ]);
+    inserted.doing("write the log").map(drop)
 }
 
 /// The end of the log.
@@ -102,15 +61,6 @@ pub(crate) fn end(connection: &Connection) -> Result<End, Failure> {
         })
     });
     Ok(end.optional().doing("read the log")?.unwrap_or_default())
-}
-
-/// Returns the number of entries.
-pub(crate) fn count(connection: &Connection) -> Result<u64, Failure> {
-    let sql = "SELECT count(*) FROM change";
-    let count: i64 = connection
-        .query_row(sql, [], |row| row.get(0))
-        .doing("read the log")?;
-    Ok(count.unsigned_abs())
 }
 
 /// Reads the entry with an idempotency key of an org.
@@ -165,15 +115,13 @@ fn read(row: &Row<'_>) -> Result<LogEntry, Failure> {
                 at: row.get(2)?,
                 tool: row.get(3)?,
                 operation: row.get(4)?,
-                rows: vec![],
                 last: row.get(6)?,
                 org: row.get(7)?,
                 caller: row.get(8)?,
                 client: row.get(9)?,
                 key: row.get(10)?,
                 request: row.get(11)?,
-                response: None,
-                details: Map::new(),
+                ..LogEntry::default()
             },
             row.get::<_, String>(5)?,
             row.get::<_, Option<String>>(12)?,
@@ -181,16 +129,6 @@ fn read(row: &Row<'_>) -> Result<LogEntry, Failure> {
         ))
     };
     let (mut entry, rows, response, details) = columns().doing("read the log")?;
-    let wrong = |error: serde_json::Error| damaged(format!("entry {} of the log: {error}", entry.seq));
-    entry.rows = serde_json::from_str(&rows).map_err(wrong)?;
-    entry.response = response
-        .map(|text| serde_json::from_str(&text))
-        .transpose()
-        .map_err(wrong)?;
-    let details = details
-        .map(|text| serde_json::from_str(&text))
-        .transpose()
-        .map_err(wrong)?;
-    entry.details = details.unwrap_or_default();
+    entry.take(&rows, response.as_deref(), details.as_deref())?;
     Ok(entry)
 }

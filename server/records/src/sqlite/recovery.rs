@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use tabellion_runtime::{Failure, rows::Select, spec::RowsSpec};
+use tabellion_runtime::{Failure, spec::RowsSpec};
 
-use crate::{
-    Checked, connection,
-    failures::Doing,
-    log::{self, LogEntry},
-    mark, query, replacement,
-    upkeep::replay,
+use super::{
+    connection, log, mark, replacement,
+    replica::{check, replay},
     usage,
 };
+use crate::{entry::LogEntry, failures::Doing, whole::Checked};
 
 /// What a recovery has done.
 #[derive(Debug)]
@@ -39,7 +37,7 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
     // An earlier recovery was interrupted when its file was whole.
     if let Some(kept) = replacement::finish(&path)? {
         let connection = connection::connect(&path)?;
-        let (checked, cut_off) = (count(&connection, spec)?, None);
+        let (checked, cut_off) = (check(&connection, spec)?, None);
         return Ok(Recovered {
             kept,
             checked,
@@ -60,7 +58,7 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
             Err(failure) => Some(failure),
             Ok(_) => mark::check(&damaged, &of).err(),
         };
-        Ok((count(connection, spec)?, cut_off))
+        Ok((check(connection, spec)?, cut_off))
     })?;
     Ok(Recovered {
         kept: kept.unwrap_or(path),
@@ -73,21 +71,10 @@ pub fn recover(folder: &Path, spec: &'static RowsSpec) -> Result<Recovered, Fail
 fn take(connection: &Connection, spec: &'static RowsSpec, entry: &LogEntry) -> Result<(), Failure> {
     let run = |sql: &str| connection.execute_batch(sql).doing("replay the log");
     run("SAVEPOINT entry")?;
-    let taken = entry
-        .insert(connection)
-        .and_then(|()| replay(connection, spec, entry));
+    let taken = log::insert(connection, entry).and_then(|()| replay(connection, spec, entry));
     if taken.is_err() {
         run("ROLLBACK TO entry")?;
     }
     run("RELEASE entry")?;
     taken
-}
-
-fn count(connection: &Connection, spec: &'static RowsSpec) -> Result<Checked, Failure> {
-    let changes = log::count(connection)?;
-    let mut rows = 0;
-    for entity in spec.entities {
-        rows += query::count(connection, &Select::new(entity, vec![]))?;
-    }
-    Ok(Checked { changes, rows })
 }

@@ -1,6 +1,6 @@
 //! Rows as SQLite keeps them.
 
-use rusqlite::types::{Type, Value as Sql, ValueRef};
+use rusqlite::types::{Type, ValueRef};
 use serde_json::{Number, Value};
 use tabellion_runtime::{
     Failure, Row,
@@ -8,22 +8,6 @@ use tabellion_runtime::{
 };
 
 use crate::failures::damaged;
-
-/// Returns a field's value as SQLite keeps it.
-pub(crate) fn to_sql(field: &FieldSpec, value: &Value) -> Sql {
-    match (field.kind, value) {
-        (_, Value::Null) => Sql::Null,
-        (FieldType::Json | FieldType::List { .. }, value) => Sql::Text(value.to_string()),
-        (FieldType::Number, Value::Number(number)) => number.as_f64().map_or(Sql::Null, Sql::Real),
-        (_, Value::Bool(value)) => Sql::Integer((*value).into()),
-        (_, Value::Number(number)) => match number.as_i64() {
-            Some(number) => Sql::Integer(number),
-            None => number.as_f64().map_or(Sql::Null, Sql::Real),
-        },
-        (_, Value::String(text)) => Sql::Text(text.clone()),
-        (_, value) => Sql::Text(value.to_string()),
-    }
-}
 
 /// Reads a row whose columns are the entity's fields in their order.
 ///

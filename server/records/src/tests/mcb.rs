@@ -9,13 +9,15 @@ use std::{collections::BTreeSet, future::Future};
 
 use serde_json::{Map, Value, json};
 use tabellion_contracts::mcb::{CONTRACT, ROWS, ToolError};
-use tabellion_records::{Records, Start};
 use tabellion_runtime::{
     Answer, CallContext, Rejection, Rows, Schema, Store, ToolSpec, dispatch,
     rows::{self, Table, table},
     spec::{Action, RowOperation},
 };
 use tempfile::TempDir;
+
+use super::tracker::place;
+use crate::{Records, Start};
 
 /// The tools whose operations all follow from entities.
 const TOOLS: [&str; 2] = ["entity", "project"];
@@ -28,7 +30,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let records = Records::open(&folder.path().join("data"), &ROWS, Start::Serve).unwrap();
+        let records = Records::open(place(folder.path()), &ROWS, Start::Serve).unwrap();
         Self {
             _folder: folder,
             records,
@@ -105,11 +107,11 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn cases() -> Map<String, Value> {
-    serde_json::from_str(include_str!("mcb/cases.json")).unwrap()
+    serde_json::from_str(include_str!("../../tests/mcb/cases.json")).unwrap()
 }
 
 fn defects() -> Map<String, Value> {
-    serde_json::from_str(include_str!("mcb/defects.json")).unwrap()
+    serde_json::from_str(include_str!("../../tests/mcb/defects.json")).unwrap()
 }
 
 /// Returns the first difference of `found` from what is expected of it.

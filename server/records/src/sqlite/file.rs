@@ -12,13 +12,10 @@ use tabellion_platform::{self as platform, create_own, lock_file};
 use tabellion_runtime::{Failure, rows::identity, spec::RowsSpec};
 use tabellion_sqlite::{Format, ROWS};
 
-use crate::{
+use super::{
     connection::{
         check_writable, connect, in_transaction, is_read_only, missing, moves_log_when_closed, path, sync,
     },
-    failures::{Doing, at, damaged, refused},
-    inspection::{Standing, standing},
-    layout::{self, Layout},
     log,
     mark::{self, Mark},
     meta::meta,
@@ -27,17 +24,13 @@ use crate::{
     usage::{self, Usage},
     write::{REMOVED, keep_id},
 };
-
-/// What opening may do to a data folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// Creates what is missing, and applies what only adds to the tables.
-    Serve,
-    /// Also applies what drops entities and fields.
-    Migrate,
-    /// Changes nothing, and needs a file of this version.
-    Existing,
-}
+use crate::{
+    engine::Start,
+    failures::{Doing, at, damaged, refused},
+    inspection::{self, Described, Inspection, Standing},
+    layout::{self, Layout},
+    sql::Dialect,
+};
 
 /// An open data file.
 #[derive(Debug)]
@@ -179,21 +172,12 @@ fn keep_ids(connection: &Connection, spec: &RowsSpec) -> Result<(), Failure> {
 /// Compares the file with the contract, and applies the differences that `start` permits.
 fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Result<(), Failure> {
     let found = standing(connection, spec)?;
-    let version = &found.version;
-    let migrate = match &found.standing {
-        Standing::Current if version == spec.version || start == Start::Existing => return Ok(()),
-        Standing::Current => return set_version(connection, spec),
-        Standing::Adds if start == Start::Existing => Some("tables are added to".to_owned()),
-        Standing::Loses(what) if start != Start::Migrate => Some(what.join("; ")),
-        Standing::Adds | Standing::Loses(_) => None,
-        Standing::Foreign(_) | Standing::Newer | Standing::Impossible(_) => {
-            return Err(refused(found.describe(spec)));
+    found.check(spec, start)?;
+    if found.standing == Standing::Current {
+        if found.version == spec.version || start == Start::Existing {
+            return Ok(());
         }
-    };
-    if let Some(what) = migrate {
-        return Err(refused(format!(
-            "the data is of version {version} and must be migrated: {what}; run `tabellion data migrate`, which makes a backup first"
-        )));
+        return set_version(connection, spec);
     }
     // Tables that are dropped may be referred to by others that are dropped later.
     connection
@@ -203,7 +187,7 @@ fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Re
         // Another process may have done it meanwhile.
         let layout = meta(connection, "layout")?.unwrap_or_default();
         let layout: Layout = serde_json::from_str(&layout).map_err(damaged)?;
-        let steps = layout.to(spec);
+        let steps = layout.to(spec, Dialect::Sqlite);
         for sql in steps.sql.iter().chain(&steps.lossy_sql) {
             connection.execute_batch(sql).doing("migrate the tables")?;
         }
@@ -212,4 +196,33 @@ fn compare(connection: &Connection, spec: &'static RowsSpec, start: Start) -> Re
     connection
         .execute_batch("PRAGMA foreign_keys = ON")
         .doing("migrate the tables")
+}
+
+/// Inspects the data file of a contract in `folder`, and changes nothing.
+///
+/// # Errors
+/// If there is none, or it can't be read.
+pub(crate) fn inspect(folder: &Path, spec: &RowsSpec) -> Result<Inspection, Failure> {
+    let path = path(folder, spec);
+    if !path.exists() {
+        return Err(missing(&path));
+    }
+    standing(&connect(&path)?, spec)
+}
+
+/// Compares an open file with the contract.
+fn standing(connection: &Connection, spec: &RowsSpec) -> Result<Inspection, Failure> {
+    let format = ROWS.format(connection).doing("read the data file")?;
+    if matches!(format, Format::Empty | Format::Foreign) {
+        return Ok(Inspection::foreign(
+            "the data file is of another program; choose another folder with `--data`".into(),
+        ));
+    }
+    let described = Described {
+        contract: meta(connection, "contract")?,
+        version: meta(connection, "version")?.unwrap_or_default(),
+        layout: meta(connection, "layout")?.unwrap_or_default(),
+        is_newer: matches!(format, Format::Newer(_)),
+    };
+    inspection::standing(described, spec, Dialect::Sqlite)
 }

@@ -15,11 +15,11 @@ use tabellion_runtime::Failure;
 use tabellion_sqlite::{ROWS, is_busy};
 use tokio::sync::oneshot;
 
+use super::{log, mark::Mark};
 use crate::{
     blocking::blocking,
+    entry::LogEntry,
     failures::{Doing, refused},
-    log::LogEntry,
-    mark::Mark,
 };
 
 /// Maximum number of changes of a transaction.
@@ -89,7 +89,7 @@ impl Writing {
 
     /// Adds the entry of the turn's change to the log. The turn has ended: its change is part of the transaction.
     pub(crate) fn release(&mut self, entry: &LogEntry) -> Result<(), Failure> {
-        entry.insert(&self.connection)?;
+        log::insert(&self.connection, entry)?;
         if !self.released.is_empty() {
             self.execute("RELEASE turn")?;
         }

@@ -22,10 +22,13 @@ use rusqlite::Connection;
 use tabellion_platform::{self as platform, create_own};
 use tabellion_runtime::Failure;
 
+use super::{
+    log,
+    meta::{meta, set_meta},
+};
 use crate::{
     failures::{Doing, at, refused},
-    fresh, log,
-    meta::{meta, set_meta},
+    fresh,
 };
 
 /// How a mark begins, before the number of its format.

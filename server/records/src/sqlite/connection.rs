@@ -11,10 +11,8 @@ use tabellion_platform as platform;
 use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
 use tabellion_sqlite::ROWS;
 
-use crate::{
-    failures::{Doing, at},
-    mark,
-};
+use super::mark;
+use crate::failures::{Doing, at};
 
 /// Returns the path of a contract's data file.
 pub fn path(folder: &Path, spec: &RowsSpec) -> PathBuf {

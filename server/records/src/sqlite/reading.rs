@@ -10,20 +10,25 @@ use tabellion_runtime::{
 };
 use tabellion_sqlite::Pooled;
 
-use crate::{blocking::blocking, failures::Doing, fresh::Clock, query, records::Records};
+use super::{data_file::DataFile, query};
+use crate::{
+    blocking::blocking,
+    failures::Doing,
+    fresh::{Clock, NewestClock},
+};
 
 /// Number of connections that are kept for later calls.
 pub(crate) const MAX_IDLE: usize = 8;
 
 /// One state of the tables, from the first read on.
 pub(crate) struct Reader<'a> {
-    records: &'a Records,
+    records: &'a DataFile,
     connection: Mutex<Option<Pooled>>,
     clock: Clock,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn begin(records: &'a Records) -> Result<Self, Failure> {
+    pub(crate) fn begin(records: &'a DataFile) -> Result<Self, Failure> {
         let connection = records.pool.take(|| records.connect())?;
         connection.execute_batch("BEGIN").doing("read the data")?;
         Ok(Self {
@@ -37,7 +42,7 @@ impl<'a> Reader<'a> {
         blocking(|| self.with_few(read))
     }
 
-    /// As [`Turn::with_few`](crate::session::Turn::with_few).
+    /// As [`Turn::with_few`](super::session::Turn::with_few).
     fn with_few<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Failure> {
         match &*self.connection.lock() {
             Some(connection) => read(connection),
@@ -87,7 +92,7 @@ impl RowView for Reader<'_> {
 }
 
 /// Each read is of the newest state.
-impl RowView for Records {
+impl RowView for DataFile {
     fn get<'a>(
         &'a self,
         entity: &'static EntitySpec,
@@ -118,26 +123,5 @@ impl RowView for Records {
 
     fn fresh(&self) -> &dyn Fresh {
         &NewestClock
-    }
-}
-
-/// The time of each question.
-struct NewestClock;
-
-impl Fresh for NewestClock {
-    fn now(&self) -> i64 {
-        Clock::now().now()
-    }
-
-    fn id(&self) -> String {
-        Clock::now().id()
-    }
-
-    fn secret(&self, prefix: &str) -> Result<String, Failure> {
-        Clock::now().secret(prefix)
-    }
-
-    fn seq(&self) -> Result<i64, Failure> {
-        Clock::now().seq()
     }
 }

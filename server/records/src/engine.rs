@@ -1,0 +1,92 @@
+//! What a database offers in which rows are kept, and what each needs to begin.
+
+use std::{io::Write, path::Path};
+
+use serde_json::{Map, Value};
+use tabellion_runtime::{
+    BoxFuture, CallContext, Claim, Entry, Failure, Row, RowView, Rows, RowsChange, Session,
+    ground::State,
+    rows::{Plan, Select, Within},
+    spec::{EntitySpec, RowsSpec},
+};
+
+use crate::{failures::damaged, follow::Followed, whole::Checked};
+
+/// What opening may do to the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Creates what is missing, and applies what only adds to the tables.
+    Serve,
+    /// Also applies what drops entities and fields.
+    Migrate,
+    /// Changes nothing, and needs data of this version.
+    Existing,
+}
+
+/// A database that keeps the rows of a contract.
+pub(crate) trait Engine: RowView {
+    /// Returns the folder for what is derived from the rows.
+    fn beside(&self) -> &Path;
+
+    /// Returns the place of the log's last entry; 0 if it has none.
+    fn end(&self) -> Result<i64, Failure>;
+
+    /// Returns the id of the log's entry at a place.
+    fn entry_id(&self, at: i64) -> Result<Option<String>, Failure>;
+
+    /// Returns the selected rows.
+    fn rows(&self, select: &Select) -> Result<Vec<Row>, Failure>;
+
+    /// Returns the number of rows of each of these entities, and the place of the log's last entry then.
+    fn counts(&self, entities: &[&'static EntitySpec]) -> Result<(Vec<u64>, i64), Failure>;
+
+    /// Returns what at most `max` entries after a place changed.
+    fn follow(&self, after: i64, max: u32, entities: &[&str]) -> Result<Followed, Failure>;
+
+    /// Checks that replaying the log gives the tables.
+    fn check(&self) -> Result<Checked, Failure>;
+
+    /// Writes the log and the rows as lines of JSON.
+    fn export(&self, to: &mut dyn Write) -> Result<(), Failure>;
+
+    /// Does what is due at the end of a process.
+    fn settle(&self) -> Result<(), Failure>;
+
+    /// Waits for a turn at changing the rows.
+    fn begin(&self, claim: Claim) -> BoxFuture<'_, Result<Box<dyn Session<Rows> + '_>, Failure>>;
+
+    /// Returns one state for all reads of a call.
+    fn snapshot(&self) -> BoxFuture<'_, Result<State<'_, Rows>, Failure>>;
+}
+
+/// Plans the rows that a new store begins with.
+pub(crate) async fn seeds(spec: &'static RowsSpec, view: &dyn RowView) -> Result<RowsChange, Failure> {
+    let facts = Map::new();
+    let mut rows = vec![];
+    for seed in spec.seeds {
+        let within = Within {
+            org: seed.org.map(String::from),
+            is_bound: false,
+        };
+        let mut plan = Plan::new(spec, view, within, &facts);
+        // The plan of each seed sees the rows of those before it only in its own plan.
+        plan.adopt(std::mem::take(&mut rows));
+        let failure = |error: tabellion_runtime::rows::RowError| error.into_failure("");
+        let entity = plan.entity(seed.entity).map_err(failure)?;
+        let given = serde_json::from_str(seed.row).map_err(damaged)?;
+        plan.create(entity, given).await.map_err(failure)?;
+        let change = plan.finish("seed").map_err(failure)?;
+        rows = change.into_rows();
+    }
+    RowsChange::new(rows, "seed").map_err(damaged)
+}
+
+/// Returns the log's entry of the rows that a new store begins with.
+pub(crate) fn seeded<'a>(call: &'a CallContext, details: &'a Map<String, Value>) -> Entry<'a> {
+    Entry {
+        tool: "seed",
+        call,
+        request: None,
+        details,
+    }
+}

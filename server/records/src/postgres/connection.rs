@@ -1,0 +1,594 @@
+//! Connections to the database: a pool of them, driven by threads of its own, so that callers need no asynchronous runtime.
+
+use std::{
+    collections::HashMap,
+    future::{Future, poll_fn},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc,
+    },
+    time::{Duration, Instant},
+};
+
+use futures_util::TryStreamExt as _;
+use parking_lot::Mutex;
+use tabellion_runtime::{Failure, FailureKind, Row, rows::Select};
+use tokio::{
+    runtime::{Builder, Handle, Runtime, RuntimeFlavor},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::AbortHandle,
+    time::{sleep, timeout},
+};
+use tokio_postgres::{
+    AsyncMessage, Client, Config, Error, Row as Columns, SimpleQueryMessage, Statement as Prepared,
+    error::SqlState,
+};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::{
+    address::Address,
+    codec::{Parameter, read_row},
+    failures::{Fault, away},
+};
+use crate::{
+    blocking::blocking,
+    failures::refused,
+    sql::{Dialect::Postgres, Statement},
+};
+
+/// Maximum number of connections of a process.
+const MAX_CONNECTIONS: usize = 32;
+/// Maximum number of idle ones for following, which the pool's thread does.
+const MAX_OWN: usize = 2;
+/// Maximum number of those that change rows: their calls may need one more to read.
+const MAX_TURNS: usize = 28;
+/// Time after which a connection that is not used is closed.
+const MAX_IDLE: Duration = Duration::from_secs(60);
+/// Time that a call waits for a connection.
+const POOL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time after which an answer is no longer expected.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(35);
+/// Time that undoing a transaction may take before its connection is closed.
+const UNDO_TIMEOUT: Duration = Duration::from_secs(2);
+/// What the server says of a commit that may not have reached the database's copies.
+const CUT_SHORT: &str = "canceling wait for synchronous replication";
+/// The oldest version that is served.
+const MIN_VERSION: i32 = 150_000;
+
+/// Connections to one schema of a database.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    address: Address,
+    /// The settings of a session, by their names.
+    settings: Vec<(&'static str, String)>,
+    idle: Arc<Mutex<Vec<Link>>>,
+    connections: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
+    /// Connections that an answer may be waited for on.
+    watched: Arc<Mutex<Vec<Weak<Watched>>>>,
+    /// `None` while it ends.
+    runtime: Option<Runtime>,
+}
+
+/// A connection, what drives it, and whether a commit was cut short on it.
+type Connected = (Client, AbortHandle, Arc<AtomicBool>);
+
+/// A connection.
+pub(crate) struct Link {
+    client: Arc<Client>,
+    watched: Arc<Watched>,
+    prepared: Mutex<HashMap<String, Prepared>>,
+    /// When it was given back.
+    used: Instant,
+    /// Whether the pool's thread drives it.
+    is_own: bool,
+    /// What a transaction begins with: settings that the session does not have.
+    settings: String,
+    /// Whether answers may take long.
+    is_patient: AtomicBool,
+    /// Whether the server said that a commit did not wait for its copies.
+    is_cut_short: Arc<AtomicBool>,
+}
+
+/// A connection that is given up if an answer does not come.
+struct Watched {
+    driver: AbortHandle,
+    since: Instant,
+    /// Milliseconds after `since` from which on an answer is waited for; 0 if none is.
+    waits: AtomicU64,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Link")
+    }
+}
+
+/// A connection in a transaction, which goes back to the pool once the transaction's end is answered.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    link: Option<Link>,
+    pool: Arc<Pool>,
+    permits: Permits,
+}
+
+/// The right to a connection.
+#[derive(Debug)]
+struct Permits(#[expect(dead_code, reason = "held, never read")] [Option<OwnedSemaphorePermit>; 2]);
+
+/// How a transaction begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It changes rows.
+    Changes,
+    /// It reads one state.
+    Reads,
+    /// It reads the newest state at each statement.
+    Follows,
+}
+
+impl Pool {
+    pub(crate) fn new(address: &Address, schema: &str) -> Result<Arc<Self>, Failure> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("postgres")
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::internal(format!("no thread for the database: {error}")))?;
+        let watched: Arc<Mutex<Vec<Weak<Watched>>>> = Arc::default();
+        let idle: Arc<Mutex<Vec<Link>>> = Arc::default();
+        runtime.spawn(watch(Arc::downgrade(&watched), Arc::downgrade(&idle)));
+        Ok(Arc::new(Self {
+            address: address.clone(),
+            settings: settings(schema),
+            idle,
+            connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            turns: Arc::new(Semaphore::new(MAX_TURNS)),
+            watched,
+            runtime: Some(runtime),
+        }))
+    }
+
+    fn handle(&self) -> Result<&Handle, Failure> {
+        self.runtime.as_ref().map(Runtime::handle).ok_or_else(away)
+    }
+
+    /// Runs work to its end, even if the caller goes away: beside the caller, if that has threads, else on the pool's.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let done = match Handle::try_current() {
+            Ok(here) if has_threads() && !is_own() => here.spawn(work).await,
+            _ => self.handle()?.spawn(OWN.scope((), work)).await,
+        };
+        done.map_err(|_| Failure::internal("the work with the database was given up"))
+    }
+
+    /// Runs work on the pool's thread, and waits for it without an asynchronous runtime.
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (done, outcome) = mpsc::sync_channel(1);
+        self.handle()?.spawn(OWN.scope((), async move {
+            // The waiting side may be gone.
+            let _ = done.send(work.await);
+        }));
+        let outcome = blocking(|| outcome.recv());
+        outcome.unwrap_or_else(|_| Err(Failure::internal("the work with the database was given up")))
+    }
+
+    /// Waits a little, longer with each attempt.
+    pub(crate) async fn back_off(&self, attempt: u32) {
+        let mut random = [0; 2];
+        let _ = getrandom::fill(&mut random);
+        let chance = f64::from(u16::from_le_bytes(random)) / f64::from(u16::MAX);
+        let longest = Duration::from_millis(1 << attempt.min(8)).min(Duration::from_millis(200));
+        let _ = self
+            .run(async move { sleep(longest.mul_f64(chance)).await })
+            .await;
+    }
+
+    /// Begins a transaction on a connection of the pool. Returns what `first`, one or several statements, selects.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        mode: Mode,
+        first: &str,
+    ) -> Result<(Lease, Vec<String>), Fault> {
+        let begin = match mode {
+            Mode::Changes | Mode::Follows => "BEGIN ISOLATION LEVEL READ COMMITTED",
+            Mode::Reads => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        };
+        let mut lease = Lease {
+            link: None,
+            pool: Arc::clone(self),
+            permits: self.permits(mode).await?,
+        };
+        loop {
+            let idle = self.idle();
+            let is_new = idle.is_none();
+            let link = lease.link.insert(match idle {
+                Some(link) => link,
+                None => self.connect().await?,
+            });
+            let begun = link.select(&format!("{begin}; {} {first}", link.settings)).await;
+            match begun {
+                // The server may have begun anew since the connection was used.
+                Err(Fault::Lost(_)) if !is_new => lease.link = None,
+                Err(fault) => {
+                    lease.end("ROLLBACK").await;
+                    return Err(fault);
+                }
+                Ok(selected) => return Ok((lease, selected)),
+            }
+        }
+    }
+
+    /// Returns an idle connection that is driven where this task runs.
+    fn idle(&self) -> Option<Link> {
+        let (mut idle, is_own) = (self.idle.lock(), is_own());
+        let at = idle
+            .iter()
+            .rposition(|link| link.is_own == (is_own || !has_threads()))?;
+        Some(idle.swap_remove(at))
+    }
+
+    async fn permits(&self, mode: Mode) -> Result<Permits, Failure> {
+        let turn = match mode {
+            Mode::Changes => Some(self.permit(&self.turns).await?),
+            Mode::Reads | Mode::Follows => None,
+        };
+        Ok(Permits([turn, Some(self.permit(&self.connections).await?)]))
+    }
+
+    async fn permit(&self, of: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Failure> {
+        if let Ok(permit) = Arc::clone(of).try_acquire_owned() {
+            return Ok(permit);
+        }
+        let waiting = Arc::clone(of).acquire_owned();
+        let limited = async move { timeout(POOL_TIMEOUT, waiting).await };
+        match self.run(limited).await? {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(Failure::new(
+                FailureKind::Busy,
+                "all connections to the database are in use; nothing has changed, try again",
+            )),
+        }
+    }
+
+    /// Opens a connection, and checks that the server keeps what it acknowledges.
+    async fn connect(&self) -> Result<Link, Fault> {
+        let is_own = is_own() || !has_threads();
+        let (mut config, tls) = ((*self.address.config).clone(), self.address.tls.clone());
+        let options = self
+            .settings
+            .iter()
+            .map(|(name, value)| format!("-c {name}={value}"));
+        config.options(options.collect::<Vec<_>>().join(" "));
+        let connected = match self.connected(config, tls.clone()).await? {
+            // A pooler may not take settings.
+            Err(error) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => {
+                self.connected((*self.address.config).clone(), tls).await?
+            }
+            connected => connected,
+        };
+        let (client, driver, is_cut_short) = connected.map_err(|error| {
+            tracing::error!(%error, "can't connect to {}", self.address);
+            match error.as_db_error() {
+                // Its words name the user or the database.
+                Some(database)
+                    if ["28", "3D"]
+                        .iter()
+                        .any(|class| database.code().code().starts_with(class)) =>
+                {
+                    Fault::Failure(refused(format!("{}: {}", self.address, database.message())))
+                }
+                _ => Fault::from(error),
+            }
+        })?;
+        let watched = Arc::new(Watched {
+            driver,
+            since: Instant::now(),
+            waits: AtomicU64::new(0),
+        });
+        self.watched.lock().push(Arc::downgrade(&watched));
+        let mut link = Link {
+            client: Arc::new(client),
+            watched,
+            prepared: Mutex::default(),
+            used: Instant::now(),
+            is_own,
+            settings: String::new(),
+            is_patient: AtomicBool::new(false),
+            is_cut_short,
+        };
+        let settings = link
+            .select(
+                "SELECT current_setting('server_version_num') || ' ' || current_setting('fsync') || ' ' \
+                 || current_setting('full_page_writes') || ' ' || pg_is_in_recovery()::text || ' ' \
+                 || current_setting('server_encoding') || ' ' || current_setting('synchronous_commit'); \
+                 SELECT current_setting('search_path')",
+            )
+            .await?;
+        let [settings, path] = &settings[..] else {
+            return Err(Fault::Failure(away()));
+        };
+        let is_lax = self.check(settings)?;
+        let is_set = self.settings.first().is_some_and(|(_, wanted)| wanted == path);
+        let missing = self.settings.iter().filter(|_| !is_set).cloned();
+        let durable = is_lax.then(|| ("synchronous_commit", "on".to_owned()));
+        let set = missing
+            .chain(durable)
+            .map(|(name, value)| format!("SET LOCAL {name} = {};", literal(&value)));
+        link.settings = set.collect();
+        Ok(link)
+    }
+
+    /// Opens a connection. It is driven where the caller runs, if that has threads, and so without waking others.
+    async fn connected(
+        &self,
+        config: Config,
+        tls: MakeRustlsConnect,
+    ) -> Result<Result<Connected, Error>, Failure> {
+        self.run(async move {
+            let (client, mut connection) = config.connect(tls).await?;
+            let is_cut_short = Arc::new(AtomicBool::new(false));
+            let flag = Arc::clone(&is_cut_short);
+            let driver = tokio::spawn(async move {
+                while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+                    if let AsyncMessage::Notice(notice) = message {
+                        flag.fetch_or(notice.message().contains(CUT_SHORT), Ordering::SeqCst);
+                    }
+                }
+            });
+            Ok((client, driver.abort_handle(), is_cut_short))
+        })
+        .await
+    }
+
+    /// Checks a server's settings. Returns whether its sessions do not wait for the disk by themselves.
+    fn check(&self, settings: &str) -> Result<bool, Failure> {
+        let settings: Vec<_> = settings.split(' ').collect();
+        let [version, fsync, full_page_writes, in_recovery, encoding, commit] = settings[..] else {
+            return Err(refused(format!(
+                "{} does not answer as PostgreSQL does",
+                self.address
+            )));
+        };
+        let wrong = if version.parse::<i32>().is_ok_and(|version| version < MIN_VERSION) {
+            "is older than PostgreSQL 15"
+        } else if fsync != "on" || full_page_writes != "on" {
+            "does not wait for its disk: `fsync` and `full_page_writes` must be on"
+        } else if in_recovery == "true" {
+            "is a standby; name the primary, or all hosts"
+        } else if encoding != "UTF8" {
+            "has another encoding than UTF8; create the database with `ENCODING 'UTF8'`"
+        } else {
+            return Ok(matches!(commit, "off" | "local"));
+        };
+        Err(refused(format!("{} {wrong}", self.address)))
+    }
+
+    fn put(&self, mut link: Link) {
+        link.is_patient.store(false, Ordering::Relaxed);
+        link.used = Instant::now();
+        let mut idle = self.idle.lock();
+        let of_its_kind = idle.iter().filter(|other| other.is_own == link.is_own).count();
+        if !link.client.is_closed() && (!link.is_own || of_its_kind < MAX_OWN) {
+            idle.push(link);
+        }
+    }
+
+    /// Returns the address.
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Its threads may be this one.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Gives up connections on which an answer does not come, and closes those that are not used.
+async fn watch(watched: Weak<Mutex<Vec<Weak<Watched>>>>, idle: Weak<Mutex<Vec<Link>>>) {
+    loop {
+        sleep(Duration::from_secs(1)).await;
+        let (Some(watched), Some(idle)) = (watched.upgrade(), idle.upgrade()) else {
+            return;
+        };
+        idle.lock().retain(|link| link.used.elapsed() < MAX_IDLE);
+        watched.lock().retain(|watched| {
+            let Some(watched) = watched.upgrade() else {
+                return false;
+            };
+            let waits = watched.waits.load(Ordering::Relaxed);
+            if waits > 0 && watched.since.elapsed() > Duration::from_millis(waits) + ANSWER_TIMEOUT {
+                watched.driver.abort();
+            }
+            true
+        });
+    }
+}
+
+/// Returns what the statements of a schema are run with.
+fn settings(schema: &str) -> Vec<(&'static str, String)> {
+    [
+        ("search_path", &*format!("\"{schema}\"")),
+        ("lock_timeout", "10s"),
+        ("statement_timeout", "30s"),
+        ("idle_in_transaction_session_timeout", "10s"),
+        // Plans are kept for as long as a connection, and a table that was small then may have grown: an index serves both.
+        ("enable_seqscan", "off"),
+    ]
+    .map(|(name, value)| (name, value.to_owned()))
+    .into()
+}
+
+tokio::task_local! {
+    /// Is there in tasks of the pool's thread.
+    static OWN: ();
+}
+
+/// Returns whether this task runs on the pool's thread.
+fn is_own() -> bool {
+    OWN.try_with(|()| ()).is_ok()
+}
+
+/// Returns whether the caller runs where connections can be driven beside it.
+fn has_threads() -> bool {
+    Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread)
+}
+
+/// Returns a text as SQL.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The wait for an answer.
+struct Waiting<'l>(&'l Watched);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waits.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Link {
+    /// Notes that an answer is waited for, as long as the result is kept. Waits for several answers count from the last one's beginning.
+    fn waiting(&self) -> Waiting<'_> {
+        if self.is_patient.load(Ordering::Relaxed) {
+            return Waiting(&self.watched);
+        }
+        let now = self.watched.since.elapsed().as_millis();
+        self.watched
+            .waits
+            .store(u64::try_from(now).unwrap_or(u64::MAX).max(1), Ordering::Relaxed);
+        Waiting(&self.watched)
+    }
+
+    /// Waits for the answers of this transaction however long they take.
+    pub(crate) fn be_patient(&self) {
+        self.is_patient.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn client(&self) -> Arc<Client> {
+        Arc::clone(&self.client)
+    }
+
+    /// Returns whether a commit ended before it reached the database's copies.
+    pub(crate) fn is_cut_short(&self) -> bool {
+        self.is_cut_short.load(Ordering::SeqCst)
+    }
+
+    /// Runs statements without parameters. Returns the first column of the rows that they select.
+    pub(crate) async fn select(&self, sql: &str) -> Result<Vec<String>, Fault> {
+        let _waiting = self.waiting();
+        let messages = self.client.simple_query(sql).await?;
+        let rows = messages.into_iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or_default().to_owned()),
+            _ => None,
+        });
+        Ok(rows.collect())
+    }
+
+    /// Prepares a statement, once for each connection.
+    pub(crate) async fn prepared(&self, sql: &str) -> Result<Prepared, Fault> {
+        if let Some(prepared) = self.prepared.lock().get(sql) {
+            return Ok(prepared.clone());
+        }
+        let _waiting = self.waiting();
+        let prepared = self.client.prepare(sql).await?;
+        self.prepared.lock().insert(sql.into(), prepared.clone());
+        Ok(prepared)
+    }
+
+    pub(crate) async fn query(&self, statement: &Statement) -> Result<Vec<Columns>, Fault> {
+        let prepared = self.prepared(&statement.sql).await?;
+        let _waiting = self.waiting();
+        let values = statement.values.iter().map(Parameter);
+        let rows = self.client.query_raw(&prepared, values).await?;
+        Ok(rows.try_collect().await?)
+    }
+
+    pub(crate) async fn execute(&self, statement: &Statement) -> Result<u64, Fault> {
+        let prepared = self.prepared(&statement.sql).await?;
+        let _waiting = self.waiting();
+        let values = statement.values.iter().map(Parameter);
+        Ok(self.client.execute_raw(&prepared, values).await?)
+    }
+
+    /// Reads the selected rows.
+    pub(crate) async fn rows(&self, select: &Select) -> Result<Vec<Row>, Fault> {
+        let statement = Postgres.select(select)?;
+        self.rows_of(select, &statement).await
+    }
+
+    /// Reads the rows that a statement for a selection selects.
+    pub(crate) async fn rows_of(&self, select: &Select, statement: &Statement) -> Result<Vec<Row>, Fault> {
+        let found = self.query(statement).await?;
+        let rows = found.iter().map(|columns| read_row(select.entity, columns));
+        rows.collect::<Result<_, _>>().map_err(Fault::Failure)
+    }
+
+    /// Counts the rows that pass the filters.
+    pub(crate) async fn count(&self, select: &Select) -> Result<u64, Fault> {
+        let statement = Postgres.count(select)?;
+        let found = self.query(&statement).await?;
+        let count = found.first().map_or(0, |columns| columns.get::<_, i64>(0));
+        Ok(count.unsigned_abs())
+    }
+}
+
+impl Lease {
+    /// Returns the connection.
+    pub(crate) fn link(&self) -> Result<&Link, Fault> {
+        self.link.as_ref().ok_or_else(|| Fault::Failure(away()))
+    }
+
+    /// Ends the transaction with this statement, and gives the connection back if that was answered.
+    pub(crate) async fn end(mut self, sql: &str) {
+        if let Some(link) = self.link.take()
+            && link.select(sql).await.is_ok()
+        {
+            self.pool.put(link);
+        }
+    }
+
+    /// Gives the connection back: its transaction has ended.
+    pub(crate) fn ended(mut self) {
+        if let Some(link) = self.link.take() {
+            self.pool.put(link);
+        }
+    }
+
+    /// Closes the connection.
+    pub(crate) fn close(mut self) {
+        self.link = None;
+    }
+}
+
+impl Drop for Lease {
+    /// Undoes the transaction.
+    fn drop(&mut self) {
+        let Some(link) = self.link.take() else { return };
+        let (pool, permits) = (
+            Arc::clone(&self.pool),
+            std::mem::replace(&mut self.permits, Permits([None, None])),
+        );
+        if let Ok(handle) = self.pool.handle() {
+            handle.spawn(async move {
+                if let Ok(Ok(_)) = timeout(UNDO_TIMEOUT, link.select("ROLLBACK")).await {
+                    pool.put(link);
+                }
+                drop(permits);
+            });
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The rows of a contract in a database: opened, seeded, its turns and its snapshots.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde_json::{Map, Value};
+use tabellion_runtime::{
+    BoxFuture, CallContext, Claim, Failure, Row, RowView, Rows, RowsChange, Session, StoreError,
+    ground::State,
+    rows::{Fresh, Select},
+    spec::{EntitySpec, RowsSpec},
+};
+
+use super::{
+    address::Address,
+    follow,
+    reading::{All, Reader},
+    shared::Shared,
+    tables,
+    turn::Turn,
+};
+use crate::{
+    engine::{Engine, Start, seeded, seeds},
+    failures::{at, refused},
+    follow::Followed,
+    fresh::NewestClock,
+    sqlite,
+    whole::{Checked, Whole},
+};
+
+/// The rows of a contract in a database.
+#[derive(Debug)]
+pub(crate) struct Database {
+    shared: Arc<Shared>,
+    beside: PathBuf,
+}
+
+impl Database {
+    /// Opens the rows of a contract. See [`Start`] for what it may do to the database; what is derived from the rows has a folder below
+    /// `derived`.
+    pub(crate) fn open(
+        address: &Address,
+        derived: &Path,
+        spec: &'static RowsSpec,
+        start: Start,
+    ) -> Result<Self, Failure> {
+        let (shared, identity) = tables::open(address, spec, start)?;
+        let beside = derived.join("postgres").join(identity);
+        if start != Start::Existing {
+            sqlite::create_folder(&beside).map_err(at("create", &beside))?;
+        }
+        let database = Self { shared, beside };
+        if start != Start::Existing {
+            database.seed()?;
+        }
+        Ok(database)
+    }
+
+    /// Adds the rows that a new store begins with, if nothing was changed yet.
+    fn seed(&self) -> Result<(), Failure> {
+        if self.shared.spec.seeds.is_empty() || self.end()? > 0 {
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.shared);
+        self.shared.pool.wait(async move {
+            for attempt in 1..10 {
+                match seed(&shared, attempt).await {
+                    Err(StoreError::Conflict) => {}
+                    Err(StoreError::Failure(failure)) => return Err(failure),
+                    Ok(()) => return Ok(()),
+                }
+            }
+            Err(refused("others change the database while it is opened"))
+        })
+    }
+
+    fn all(&self) -> Result<All, Failure> {
+        All::begin(&self.shared)
+    }
+}
+
+async fn seed(shared: &Arc<Shared>, attempt: u32) -> Result<(), StoreError> {
+    let claim = Claim {
+        attempt,
+        operation: None,
+    };
+    let mut turn = Turn::begin(shared, claim).await?;
+    if turn.is_begun().await? {
+        // Another server was first.
+        return Ok(());
+    }
+    let change: RowsChange = seeds(shared.spec, &turn).await?;
+    let (call, details) = (CallContext::default(), Map::new());
+    turn.make(&change, &seeded(&call, &details)).await?;
+    turn.commit().await
+}
+
+impl Engine for Database {
+    fn beside(&self) -> &Path {
+        &self.beside
+    }
+
+    fn end(&self) -> Result<i64, Failure> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.pool.wait(async move { follow::end(&shared).await })
+    }
+
+    fn entry_id(&self, at: i64) -> Result<Option<String>, Failure> {
+        let shared = Arc::clone(&self.shared);
+        self.shared
+            .pool
+            .wait(async move { Ok(follow::id_at(&shared, at).await?) })
+    }
+
+    fn rows(&self, select: &Select) -> Result<Vec<Row>, Failure> {
+        let (shared, select) = (Arc::clone(&self.shared), select.clone());
+        self.shared
+            .pool
+            .wait(async move { Reader::begin(&shared).await?.rows(&select).await })
+    }
+
+    fn counts(&self, entities: &[&'static EntitySpec]) -> Result<(Vec<u64>, i64), Failure> {
+        let (shared, entities) = (Arc::clone(&self.shared), entities.to_vec());
+        self.shared.pool.wait(async move {
+            let end = follow::end(&shared).await?;
+            let reader = Reader::begin(&shared).await?;
+            let mut counts = vec![];
+            for entity in entities {
+                counts.push(reader.counted(&Select::new(entity, vec![])).await?);
+            }
+            Ok((counts, end))
+        })
+    }
+
+    fn follow(&self, after: i64, max: u32, entities: &[&str]) -> Result<Followed, Failure> {
+        let shared = Arc::clone(&self.shared);
+        let entities: Vec<_> = entities.iter().map(|name| (*name).to_owned()).collect();
+        let work = async move { follow::after(&shared, after, max, &entities).await };
+        self.shared.pool.wait(work)
+    }
+
+    fn check(&self) -> Result<Checked, Failure> {
+        sqlite::check(&self.all()?, self.shared.spec)
+    }
+
+    fn export(&self, to: &mut dyn Write) -> Result<(), Failure> {
+        (&self.all()? as &dyn Whole).export(self.shared.spec, to)
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn begin(&self, claim: Claim) -> BoxFuture<'_, Result<Box<dyn Session<Rows> + '_>, Failure>> {
+        Box::pin(async move {
+            let turn = Turn::begin(&self.shared, claim).await?;
+            Ok(Box::new(turn) as Box<dyn Session<Rows>>)
+        })
+    }
+
+    fn snapshot(&self) -> BoxFuture<'_, Result<State<'_, Rows>, Failure>> {
+        Box::pin(async move { Ok(Box::new(Reader::begin(&self.shared).await?) as State<'_, Rows>) })
+    }
+}
+
+/// Each read is of the newest state.
+impl RowView for Database {
+    fn get<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+        Box::pin(async move { Reader::begin(&self.shared).await?.get(entity, key).await })
+    }
+
+    fn was_removed<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<bool, Failure>> {
+        Box::pin(async move { Reader::begin(&self.shared).await?.removed(entity, key).await })
+    }
+
+    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+        Box::pin(async move { Reader::begin(&self.shared).await?.rows(select).await })
+    }
+
+    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+        Box::pin(async move { Reader::begin(&self.shared).await?.counted(select).await })
+    }
+
+    fn fresh(&self) -> &dyn Fresh {
+        &NewestClock
+    }
+}

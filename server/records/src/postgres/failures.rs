@@ -1,0 +1,121 @@
+//! PostgreSQL's errors, by what can be done about them.
+
+use tabellion_runtime::{Failure, FailureKind, StoreError};
+use tokio_postgres::Error;
+
+/// Why a statement failed.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// Another change came first: what was planned must be planned again.
+    Conflict,
+    /// The connection is lost, or of no use any more.
+    Lost(Error),
+    /// Nothing that trying again at once would mend.
+    Failure(Failure),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let Some(database) = error.as_db_error() else {
+            return if error.is_closed()
+                || std::error::Error::source(&error).is_some_and(|it| it.is::<std::io::Error>())
+            {
+                Self::Lost(error)
+            } else {
+                Self::Failure(internal(&error))
+            };
+        };
+        let code = database.code().code();
+        let advice = |kind, message: &str| Self::Failure(Failure::new(kind, message));
+        match code {
+            // Serialization, deadlock, unique value, reference.
+            "40001" | "40P01" | "23505" | "23503" => Self::Conflict,
+            "55P03" | "57014" | "53300" | "25P03" => advice(
+                FailureKind::Busy,
+                "the database is busy; nothing has changed, try again",
+            ),
+            "53100" => advice(
+                FailureKind::Io,
+                "the database's disk is full; free some space there; nothing has changed",
+            ),
+            "54000" | "22001" => advice(FailureKind::TooLarge, "a value is too large to be kept"),
+            "22021" | "22P05" => advice(
+                FailureKind::Invalid,
+                "a text has the character U+0000, which no text can have",
+            ),
+            "42501" => advice(
+                FailureKind::Io,
+                "the database refuses the server's user; grant it what `tabellion data sql` prints",
+            ),
+            "42P01" | "42703" | "3F000" => advice(
+                FailureKind::Io,
+                "the database's tables are not those of this program; `tabellion doctor` says more",
+            ),
+            // A standby, or a server that ends or begins.
+            "25006" => Self::Lost(error),
+            code if code.starts_with("57P") || code.starts_with("08") => Self::Lost(error),
+            _ => Self::Failure(internal(&error)),
+        }
+    }
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl Fault {
+    /// Returns the failure for something that has changed nothing.
+    pub(crate) fn failure(self) -> Failure {
+        match self {
+            Self::Conflict => Failure::new(
+                FailureKind::Busy,
+                "others change the same data; nothing has changed, try again",
+            ),
+            Self::Lost(error) => away().with_source(error),
+            Self::Failure(failure) => failure,
+        }
+    }
+}
+
+/// Returns the failure of a database that can't be reached.
+pub(crate) fn away() -> Failure {
+    Failure::new(
+        FailureKind::Busy,
+        "the database can't be reached; nothing has changed, try again",
+    )
+}
+
+/// Returns the failure of a change that may have been made.
+pub(crate) fn unknown(id: &str) -> Failure {
+    let message = "the database went away while the change was made, and did not come back in time: it may have been made; repeat the \
+                   call with the same idempotency key, or read first";
+    Failure::new(FailureKind::Io, message)
+        .with("rule", "unknown_outcome")
+        .with("change", id)
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        fault.failure()
+    }
+}
+
+impl From<Fault> for StoreError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Conflict => Self::Conflict,
+            fault => Self::Failure(fault.failure()),
+        }
+    }
+}
+
+/// The words of PostgreSQL are for the log.
+fn internal(error: &Error) -> Failure {
+    let detail = error.as_db_error().map_or_else(
+        || error.to_string(),
+        |error| format!("{} ({})", error.message(), error.code().code()),
+    );
+    Failure::internal(format!("the database failed: {detail}"))
+}

@@ -1,0 +1,116 @@
+//! Following the log, although the places of its entries have gaps.
+//!
+//! A place is drawn before its entry can be seen, so an entry may appear before those of smaller places. One that may still fill a gap
+//! has drawn its place, and so holds a lock of the log's table until its transaction has ended. So: note which transactions hold such a
+//! lock once the entry after the gap is seen. When none of them is left, what is still missing never comes.
+
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rusqlite::types::Value as Sql;
+use tabellion_runtime::{Failure, FailureKind};
+use tokio::time::sleep;
+
+use super::{
+    connection::{Link, Mode},
+    failures::Fault,
+    log,
+    shared::Shared,
+};
+use crate::{
+    follow::{Changed, Followed, FollowedRow},
+    sql::{Statement, of_identity},
+};
+
+/// Time that an open transaction is waited for.
+const WRITERS_TIMEOUT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+
+/// The transactions that may have drawn a place.
+type Writers = BTreeSet<String>;
+
+async fn writers(link: &Link) -> Result<Writers, Fault> {
+    let sql = "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND relation = 'change'::regclass \
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+               AND mode = 'RowExclusiveLock' AND granted";
+    Ok(link.select(sql).await?.into_iter().collect())
+}
+
+/// Waits until none of these is left.
+async fn wait_for(link: &Link, waiting: &Writers) -> Result<(), Failure> {
+    let begun = Instant::now();
+    while !waiting.is_disjoint(&writers(link).await?) {
+        if begun.elapsed() > WRITERS_TIMEOUT {
+            let message = "a change is not committed yet, for it waits for the database's copies; try again";
+            return Err(Failure::new(FailureKind::Busy, message));
+        }
+        sleep(POLL_INTERVAL).await;
+    }
+    Ok(())
+}
+
+/// Returns the place of the last entry, such that a state which is read from now on has all entries up to there.
+pub(crate) async fn end(shared: &Arc<Shared>) -> Result<i64, Failure> {
+    let (lease, _) = shared.pool.begin(Mode::Follows, "").await?;
+    let link = lease.link()?;
+    let end = log::end(link).await?;
+    let waiting = writers(link).await?;
+    wait_for(link, &waiting).await?;
+    lease.end("ROLLBACK").await;
+    Ok(end)
+}
+
+/// Returns the id of the entry at a place.
+pub(crate) async fn id_at(shared: &Arc<Shared>, at: i64) -> Result<Option<String>, Fault> {
+    let (lease, _) = shared.pool.begin(Mode::Follows, "").await?;
+    let statement = Statement {
+        sql: "SELECT id FROM change WHERE seq = $1".into(),
+        values: vec![Sql::Integer(at)],
+    };
+    let found = lease.link()?.query(&statement).await?;
+    lease.end("ROLLBACK").await;
+    Ok(found.first().map(|columns| columns.get(0)))
+}
+
+/// Returns what at most `max` entries after a place changed in rows of these entities.
+pub(crate) async fn after(
+    shared: &Arc<Shared>,
+    after: i64,
+    max: u32,
+    entities: &[String],
+) -> Result<Followed, Failure> {
+    let (lease, _) = shared.pool.begin(Mode::Follows, "").await?;
+    let link = lease.link()?;
+    // Up to here, all entries are there that ever will be.
+    let mut decided = after;
+    let entries = loop {
+        let mut entries = log::after(link, after, max.into()).await?;
+        let mut last = after;
+        let gap = entries.iter().position(|entry| {
+            let is_gap = entry.seq > last + 1 && entry.seq > decided;
+            last = entry.seq;
+            is_gap
+        });
+        let Some(gap) = gap else { break entries };
+        let waiting = writers(link).await?;
+        if gap > 0 && !waiting.is_empty() {
+            entries.truncate(gap);
+            break entries;
+        }
+        decided = entries.last().map_or(decided, |last| last.seq);
+        wait_for(link, &waiting).await?;
+    };
+    let names: Vec<_> = entities.iter().map(String::as_str).collect();
+    let mut changed = Changed::after(shared.spec, after, &names);
+    entries.iter().for_each(|entry| changed.add(entry));
+    let mut rows = vec![];
+    for (entity, key) in changed.rows {
+        let row = link.rows(&of_identity(entity, &key)).await?.pop();
+        rows.push(FollowedRow { entity, key, row });
+    }
+    lease.end("ROLLBACK").await;
+    Ok(Followed { rows, to: changed.to })
+}

@@ -1,0 +1,39 @@
+//! Rows in PostgreSQL, for several servers: one schema per contract.
+//!
+//! | module | does |
+//! |---|---|
+//! | `database` | the rows of a contract, as this crate's other modules see them |
+//! | `shared` | what all connections to a schema have in common |
+//! | `address` | where the database is, who asks, and how it is known |
+//! | `connection` | connections, in a pool that is driven by a thread of its own |
+//! | `turn` | the right to change rows: a transaction, and the locks of orgs |
+//! | `outcome` | what became of a commit whose answer was lost |
+//! | `log`, `follow` | the log's entries; following them although their places have gaps |
+//! | `reading` | one state of the rows, for a call or for all of them |
+//! | `tables` | the schema: made, compared, migrated, filled from an export |
+//! | `health` | what an operator should know of a database |
+//! | `codec`, `failures` | values and errors |
+
+mod address;
+mod codec;
+mod connection;
+mod database;
+mod failures;
+mod follow;
+mod health;
+mod log;
+mod outcome;
+mod reading;
+mod shared;
+mod tables;
+mod turn;
+
+pub use self::{
+    address::Address,
+    health::{Health, health},
+    tables::{Remade, remake},
+};
+pub(crate) use self::{
+    database::Database,
+    tables::{import, inspect},
+};

@@ -1,0 +1,79 @@
+//! What became of a commit whose answer was lost.
+//!
+//! The commit may still lie in the buffer of the lost connection, so the transaction's number comes first: as long as it is in
+//! progress, nothing is known. Then the entry of the log decides, since after a failover the number may be another's, or not be reached yet.
+
+use std::time::{Duration, Instant};
+
+use tabellion_runtime::{Failure, FailureKind};
+use tokio::time::sleep;
+
+use super::{
+    connection::Mode,
+    failures::{Fault, away, unknown},
+    shared::Shared,
+};
+use crate::sql::Statement;
+use rusqlite::types::Value as Sql;
+
+/// Time that the database is waited for.
+const OUTCOME_TIMEOUT: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Returns `Ok` if a change with this id is there, and durable wherever the database keeps its copies.
+///
+/// # Errors
+/// If it is not there, or that can't be found out.
+pub(crate) async fn of(shared: &Shared, id: &str, transaction: &str) -> Result<(), Failure> {
+    let begun = Instant::now();
+    while begun.elapsed() < OUTCOME_TIMEOUT {
+        match found(shared, id, transaction).await {
+            Ok(Some(true)) => return Ok(()),
+            Ok(Some(false)) => return Err(away()),
+            Ok(None) | Err(Fault::Lost(_) | Fault::Conflict) => {}
+            Err(Fault::Failure(failure)) if failure.kind == FailureKind::Busy => {}
+            Err(Fault::Failure(failure)) => {
+                tracing::error!(%failure, id, "can't find out what became of a change");
+                break;
+            }
+        }
+        sleep(POLL_INTERVAL).await;
+    }
+    Err(unknown(id))
+}
+
+/// Returns whether the change is there; `None` if that can't be known yet.
+async fn found(shared: &Shared, id: &str, transaction: &str) -> Result<Option<bool>, Fault> {
+    let (lease, _) = shared.pool.begin(Mode::Follows, "").await?;
+    let status = lease
+        .link()?
+        .select(&format!("SELECT pg_xact_status('{transaction}')"))
+        .await;
+    match status.as_ref().map(|status| status.first().map(String::as_str)) {
+        Ok(Some("in progress")) => return Ok(None),
+        Ok(_) => {}
+        Err(Fault::Lost(_)) => return Ok(None),
+        // The number is not reached yet: this server was promoted before it was.
+        Err(_) => {
+            lease.end("ROLLBACK").await;
+            return is_there(shared, id).await.map(Some);
+        }
+    }
+    lease.end("ROLLBACK").await;
+    is_there(shared, id).await.map(Some)
+}
+
+async fn is_there(shared: &Shared, id: &str) -> Result<bool, Fault> {
+    // Committing something ourselves waits for the copies that confirm in order, and so confirms what was before.
+    let sql = "INSERT INTO meta VALUES ('confirmed', '') ON CONFLICT (name) DO UPDATE SET value = ''";
+    let (lease, _) = shared.pool.begin(Mode::Changes, sql).await?;
+    let link = lease.link()?;
+    let statement = Statement {
+        sql: "SELECT 1 FROM change WHERE id = $1".into(),
+        values: vec![Sql::Text(id.into())],
+    };
+    let is_there = !link.query(&statement).await?.is_empty();
+    link.select("COMMIT").await?;
+    lease.ended();
+    Ok(is_there)
+}

@@ -1,0 +1,465 @@
+//! The schema of a contract: made, compared with the contract, migrated, filled from an export.
+
+use std::{collections::BTreeMap, io::BufRead, pin::Pin, sync::Arc};
+
+use bytes::Bytes;
+use futures_util::SinkExt as _;
+use rusqlite::{Connection, types::Value as Sql};
+use tabellion_runtime::{Failure, FailureKind, spec::RowsSpec};
+use tokio_postgres::CopyInSink;
+
+use super::{
+    address::Address,
+    connection::{Lease, Link, Mode, Pool},
+    failures::Fault,
+    log,
+    reading::All,
+    shared::{Shared, first},
+    turn::BLOCK,
+};
+use crate::{
+    Inspection, Standing, Start,
+    entry::{COLUMNS, LogEntry},
+    failures::{damaged, refused},
+    fresh,
+    inspection::{self, Described},
+    layout::{self, Layout},
+    sql::{Dialect::Postgres, quoted, to_sql},
+    sqlite::{self, Replica},
+    whole::{Checked, Whole, lines},
+};
+
+/// The format of the store's own tables.
+const FORMAT: u32 = 1;
+/// Number of bytes that are sent at a time.
+const CHUNK: usize = 1 << 20;
+
+/// What the table `meta` says.
+type Meta = BTreeMap<String, String>;
+
+/// Opens the schema of a contract. Returns its id, too.
+pub(crate) fn open(
+    address: &Address,
+    spec: &'static RowsSpec,
+    start: Start,
+) -> Result<(Arc<Shared>, String), Failure> {
+    layout::check_names(spec).map_err(refused)?;
+    let schema = schema(spec);
+    let pool = Pool::new(address, &schema)?;
+    let lock = first(&schema);
+    let of_pool = Arc::clone(&pool);
+    let meta = pool.wait(async move {
+        let meta = match meta(&of_pool, &schema).await? {
+            None if start == Start::Existing => return Err(missing(&of_pool, spec)),
+            None => create(&of_pool, &schema, lock, spec).await?,
+            Some(meta) => meta,
+        };
+        let found = standing(&meta, spec)?;
+        found.check(spec, start)?;
+        if found.standing == Standing::Current {
+            return Ok(meta);
+        }
+        migrate(&of_pool, &schema, lock, spec).await
+    })?;
+    let fact = |name: &str| meta.get(name).cloned().unwrap_or_default();
+    let generation = fact("generation");
+    let shared = Shared::new(spec, &pool, lock, generation);
+    Ok((Arc::new(shared), fact("identity")))
+}
+
+/// Inspects the schema of a contract, and changes nothing.
+pub(crate) fn inspect(address: &Address, spec: &'static RowsSpec) -> Result<Inspection, Failure> {
+    let schema = schema(spec);
+    let pool = Pool::new(address, &schema)?;
+    let of_pool = Arc::clone(&pool);
+    pool.wait(async move {
+        let meta = meta(&of_pool, &schema).await?;
+        standing(&meta.ok_or_else(|| missing(&of_pool, spec))?, spec)
+    })
+}
+
+/// Returns the name of a contract's schema.
+fn schema(spec: &RowsSpec) -> String {
+    format!("tabellion_{}", spec.contract.replace('-', "_"))
+}
+
+fn missing(pool: &Pool, spec: &RowsSpec) -> Failure {
+    let message = format!(
+        "{} has no rows of the contract `{}`",
+        pool.address(),
+        spec.contract
+    );
+    Failure::new(FailureKind::NotFound, message)
+}
+
+/// Reads the facts about a schema; `None` if there is none.
+async fn meta(pool: &Arc<Pool>, schema: &str) -> Result<Option<Meta>, Failure> {
+    let exists = format!(
+        "SELECT to_regnamespace('\"{schema}\"') IS NOT NULL AND to_regclass('\"{schema}\".meta') IS NOT NULL"
+    );
+    let (lease, found) = pool.begin(Mode::Follows, &exists).await?;
+    let meta = match found.last().map(String::as_str) {
+        Some("t") => Some(facts(lease.link()?).await?),
+        _ => None,
+    };
+    lease.end("ROLLBACK").await;
+    Ok(meta)
+}
+
+async fn facts(link: &Link) -> Result<Meta, Fault> {
+    let lines = link.select("SELECT name || ' ' || value FROM meta").await?;
+    let facts = lines.iter().filter_map(|line| line.split_once(' '));
+    Ok(facts
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect())
+}
+
+fn standing(meta: &Meta, spec: &RowsSpec) -> Result<Inspection, Failure> {
+    let fact = |name: &str| meta.get(name).cloned();
+    let format = fact("format").and_then(|format| format.parse::<u32>().ok());
+    let described = Described {
+        contract: fact("contract"),
+        version: fact("version").unwrap_or_default(),
+        layout: fact("layout").unwrap_or_default(),
+        is_newer: format.is_none_or(|format| format > FORMAT),
+    };
+    inspection::standing(described, spec, Postgres)
+}
+
+/// Begins a transaction that no other changes anything beside, however long it takes.
+async fn alone(pool: &Arc<Pool>, lock: i64) -> Result<Lease, Failure> {
+    let first = format!(
+        "SELECT set_config('idle_in_transaction_session_timeout', '0', true), set_config('statement_timeout', '0', true); \
+         SELECT pg_advisory_xact_lock({lock})"
+    );
+    let (lease, _) = pool.begin(Mode::Changes, &first).await?;
+    lease.link()?.be_patient();
+    Ok(lease)
+}
+
+async fn create(pool: &Arc<Pool>, schema: &str, lock: i64, spec: &'static RowsSpec) -> Result<Meta, Failure> {
+    let lease = alone(pool, lock).await?;
+    // Another server may have been first.
+    if let Some(meta) = meta(pool, schema).await? {
+        return Ok(meta);
+    }
+    create_in(lease.link()?, schema, spec).await?;
+    lease.link()?.select("COMMIT").await?;
+    lease.ended();
+    meta(pool, schema).await?.ok_or_else(|| missing(pool, spec))
+}
+
+/// Creates the schema and its tables in a transaction.
+async fn create_in(link: &Link, schema: &str, spec: &'static RowsSpec) -> Result<(), Failure> {
+    let own = [
+        &*format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(schema)),
+        "CREATE TABLE meta (name text COLLATE \"C\" PRIMARY KEY, value text NOT NULL)",
+        "CREATE TABLE removed (entity text COLLATE \"C\", key text COLLATE \"C\", PRIMARY KEY (entity, key))",
+        "CREATE SEQUENCE change_seq",
+        &*format!("CREATE SEQUENCE row_seq INCREMENT BY {BLOCK} MINVALUE {BLOCK}"),
+    ]
+    .map(String::from);
+    let entities = Layout::default().to(spec, Postgres).sql;
+    let log = log::CREATE.map(String::from);
+    for sql in own.iter().chain(&log).chain(&entities) {
+        link.select(sql).await?;
+    }
+    for (name, value) in [
+        ("contract", spec.contract),
+        ("format", &*FORMAT.to_string()),
+        ("generation", "1"),
+        ("identity", &*fresh::id()),
+    ] {
+        set(link, name, value).await?;
+    }
+    set_version(link, spec).await
+}
+
+async fn set(link: &Link, name: &str, value: &str) -> Result<(), Failure> {
+    let statement = crate::sql::Statement {
+        sql: "INSERT INTO meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            .into(),
+        values: vec![Sql::Text(name.into()), Sql::Text(value.into())],
+    };
+    link.execute(&statement).await?;
+    Ok(())
+}
+
+async fn set_version(link: &Link, spec: &RowsSpec) -> Result<(), Failure> {
+    let layout = serde_json::to_string(&Layout::of(spec, Postgres)).map_err(damaged)?;
+    set(link, "version", spec.version).await?;
+    set(link, "layout", &layout).await
+}
+
+/// Applies what only adds to the tables. Programs that don't know of it go on beside it.
+async fn migrate(
+    pool: &Arc<Pool>,
+    schema: &str,
+    lock: i64,
+    spec: &'static RowsSpec,
+) -> Result<Meta, Failure> {
+    let lease = alone(pool, lock).await?;
+    let link = lease.link()?;
+    // Another server may have done it meanwhile.
+    let meta = facts(link).await?;
+    let layout = meta.get("layout").map(String::as_str).unwrap_or_default();
+    let layout: Layout = serde_json::from_str(layout).map_err(damaged)?;
+    for sql in layout.to(spec, Postgres).sql {
+        link.select(&sql).await?;
+    }
+    set_version(link, spec).await?;
+    link.select("COMMIT").await?;
+    lease.ended();
+    self::meta(pool, schema).await?.ok_or_else(|| missing(pool, spec))
+}
+
+/// Fills a new schema from the lines of an export: from its log, compared with its rows.
+pub(crate) fn import(
+    address: &Address,
+    spec: &'static RowsSpec,
+    from: &mut dyn BufRead,
+) -> Result<Checked, Failure> {
+    let schema = schema(spec);
+    let pool = Pool::new(address, &schema)?;
+    let (of_pool, of_schema) = (Arc::clone(&pool), schema.clone());
+    let is_there = pool.wait(async move { Ok(meta(&of_pool, &of_schema).await?.is_some()) })?;
+    if is_there {
+        let message = format!(
+            "{address} has rows of `{}` already; name an empty database",
+            spec.contract
+        );
+        return Err(refused(message));
+    }
+    let replica = Replica::new(spec)?;
+    replica.read_export(lines(from, spec)?)?;
+    let lock = first(&schema);
+    let of_pool = Arc::clone(&pool);
+    let lease = pool.wait(async move { alone(&of_pool, lock).await })?;
+    fill(&pool, lease, schema, 1, &replica)
+}
+
+/// What was made anew from the log.
+#[derive(Debug)]
+pub struct Remade {
+    /// Name of the schema that has the data as it was.
+    pub kept: String,
+    /// What the new schema has.
+    pub checked: Checked,
+    /// Why the log could not be read to its end: what came later is lost.
+    pub cut_off: Option<Failure>,
+}
+
+/// Makes a contract's tables anew from its log, as they are in this version of the contract, and keeps the schema as it was under another
+/// name. Servers that use it refuse all calls from then on, until they are started again.
+///
+/// # Errors
+/// If there is none, or its log can't be read from its beginning. Then nothing has changed.
+pub fn remake(address: &Address, spec: &'static RowsSpec) -> Result<Remade, Failure> {
+    let schema = schema(spec);
+    let (pool, lock) = (Pool::new(address, &schema)?, first(&schema));
+    let (of_pool, of_schema) = (Arc::clone(&pool), schema.clone());
+    let (lease, generation) = pool.wait(async move {
+        let is_there = meta(&of_pool, &of_schema).await?.is_some();
+        if !is_there {
+            return Err(missing(&of_pool, spec));
+        }
+        let lease = alone(&of_pool, lock).await?;
+        let facts = facts(lease.link()?).await?;
+        let generation = facts.get("generation").and_then(|it| it.parse::<u64>().ok());
+        Ok((lease, generation.unwrap_or(0) + 1))
+    })?;
+    let (replica, mut read) = (Replica::new(spec)?, 0);
+    let shared = Arc::new(Shared::new(spec, &pool, lock, String::new()));
+    let all = All::of(&shared, lease);
+    let taken = (&all as &dyn Whole).for_each_entry(&mut |entry| {
+        replica.keep(&entry)?;
+        read += 1;
+        Ok(())
+    });
+    let cut_off = match taken {
+        Err(failure) if read == 0 => return Err(failure),
+        taken => taken.err(),
+    };
+    let kept = format!("{schema}_{generation}");
+    let rename = format!("ALTER SCHEMA {} RENAME TO {}", quoted(&schema), quoted(&kept));
+    let lease = all.into_lease()?;
+    let lease = pool.wait(async move {
+        lease.link()?.select(&rename).await?;
+        Ok(lease)
+    })?;
+    let checked = fill(&pool, lease, schema, generation, &replica)?;
+    Ok(Remade {
+        kept,
+        checked,
+        cut_off,
+    })
+}
+
+/// Makes a schema, copies what a replica has, and commits.
+fn fill(
+    pool: &Arc<Pool>,
+    lease: Lease,
+    schema: String,
+    generation: u64,
+    replica: &Replica,
+) -> Result<Checked, Failure> {
+    let (spec, lock) = (replica.spec, first(&schema));
+    let lease = pool.wait(async move {
+        create_in(lease.link()?, &schema, spec).await?;
+        set(lease.link()?, "generation", &generation.to_string()).await?;
+        Ok(lease)
+    })?;
+    let mut copies = Copies { pool, lease };
+    let (mut seq, mut last) = (0, 0);
+    let whole = &replica.connection as &dyn Whole;
+    let mut log = copies.begin("change", COLUMNS)?;
+    whole.for_each_entry(&mut |entry| {
+        (seq, last) = (entry.seq, entry.last);
+        log.add(&columns(&entry)?)
+    })?;
+    log.end()?;
+    for entity in spec.entities {
+        let names = entity.fields.iter().map(|field| quoted(field.name));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let mut rows = copies.begin(&quoted(entity.table), &names)?;
+        whole.for_each_row(entity, |row| {
+            let value = |name: &str| row.get(name).cloned().unwrap_or_default();
+            let fields = entity
+                .fields
+                .iter()
+                .map(|field| to_sql(field, &value(field.name)));
+            rows.add(&fields.collect::<Vec<_>>())
+        })?;
+        rows.end()?;
+    }
+    let mut removed = copies.begin("removed", "entity, key")?;
+    for (entity, key) in removed_ids(&replica.connection)? {
+        removed.add(&[Sql::Text(entity), Sql::Text(key)])?;
+    }
+    removed.end()?;
+    let lease = copies.lease;
+    let lease = pool.wait(async move {
+        let next = (last / BLOCK + 1) * BLOCK;
+        let link = lease.link()?;
+        link.select(&format!("SELECT setval('row_seq', {next})")).await?;
+        if seq > 0 {
+            link.select(&format!("SELECT setval('change_seq', {seq})"))
+                .await?;
+        }
+        Ok(lease)
+    })?;
+    let shared = Arc::new(Shared::new(spec, pool, lock, String::new()));
+    let all = All::of(&shared, lease);
+    let checked = sqlite::check(&all, spec)?;
+    if checked.digest != sqlite::check(whole, spec)?.digest {
+        return Err(damaged("the database gives back something else than was put in"));
+    }
+    let lease = all.into_lease()?;
+    pool.wait(async move {
+        lease.link()?.select("COMMIT").await?;
+        lease.ended();
+        Ok(())
+    })?;
+    Ok(checked)
+}
+
+fn removed_ids(connection: &Connection) -> Result<Vec<(String, String)>, Failure> {
+    let read = || -> rusqlite::Result<_> {
+        let mut statement = connection.prepare("SELECT entity, key FROM removed")?;
+        let ids = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        ids.collect()
+    };
+    read().map_err(damaged)
+}
+
+/// Returns the values of the log's columns.
+fn columns(entry: &LogEntry) -> Result<Vec<Sql>, Failure> {
+    let mut values = log::insert(entry)?.values;
+    values.insert(0, Sql::Integer(entry.seq));
+    Ok(values)
+}
+
+/// The transaction that tables are filled in.
+struct Copies<'p> {
+    pool: &'p Arc<Pool>,
+    lease: Lease,
+}
+
+/// A table that is filled.
+struct Copying<'p> {
+    pool: &'p Arc<Pool>,
+    /// `None` after an error.
+    sink: Option<Pin<Box<CopyInSink<Bytes>>>>,
+    text: String,
+}
+
+impl<'p> Copies<'p> {
+    fn begin(&mut self, table: &str, columns: &str) -> Result<Copying<'p>, Failure> {
+        let sql = format!("COPY {table} ({columns}) FROM STDIN");
+        let client = self.lease.link()?.client();
+        let sink = self.pool.wait(async move {
+            let sink = client.copy_in(&sql).await.map_err(Fault::from)?;
+            Ok(Box::pin(sink))
+        })?;
+        Ok(Copying {
+            pool: self.pool,
+            sink: Some(sink),
+            text: String::new(),
+        })
+    }
+}
+
+impl Copying<'_> {
+    /// Adds a row, in PostgreSQL's text format.
+    fn add(&mut self, values: &[Sql]) -> Result<(), Failure> {
+        for (at, value) in values.iter().enumerate() {
+            if at > 0 {
+                self.text.push('\t');
+            }
+            match value {
+                Sql::Null | Sql::Blob(_) => self.text.push_str("\\N"),
+                Sql::Integer(value) => self.text.push_str(&value.to_string()),
+                Sql::Real(value) => self.text.push_str(&value.to_string()),
+                Sql::Text(text) => self.text.extend(text.chars().flat_map(escaped)),
+            }
+        }
+        self.text.push('\n');
+        if self.text.len() < CHUNK {
+            return Ok(());
+        }
+        self.send()
+    }
+
+    fn send(&mut self) -> Result<(), Failure> {
+        let chunk = Bytes::from(std::mem::take(&mut self.text));
+        let sink = self.sink.take();
+        let mut sink = sink.ok_or_else(|| refused("the table can't be filled"))?;
+        let sink = self.pool.wait(async move {
+            sink.send(chunk).await.map_err(Fault::from)?;
+            Ok(sink)
+        })?;
+        self.sink = Some(sink);
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<(), Failure> {
+        self.send()?;
+        let sink = self.sink.take();
+        let mut sink = sink.ok_or_else(|| refused("the table can't be filled"))?;
+        self.pool.wait(async move {
+            sink.as_mut().finish().await.map_err(Fault::from)?;
+            Ok(())
+        })
+    }
+}
+
+fn escaped(char: char) -> impl Iterator<Item = char> {
+    let (first, second) = match char {
+        '\\' => ('\\', Some('\\')),
+        '\n' => ('\\', Some('n')),
+        '\r' => ('\\', Some('r')),
+        '\t' => ('\\', Some('t')),
+        char => (char, None),
+    };
+    [first].into_iter().chain(second)
+}

@@ -1,0 +1,474 @@
+//! The right to change rows: a transaction, with the locks of the orgs whose rows it reads or changes.
+//!
+//! A turn has its orgs' locks either shared or alone. Shared is enough for what unique indexes, foreign keys and the lock of the
+//! changed row protect; see [`RowsChange::fits_beside_others`]. What turns out to need more is planned again, alone.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+};
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tabellion_runtime::{
+    BoxFuture, CallContext, Claim, Entry, Failure, FailureKind, IdempotencyKey, Prepared, Replay, Row,
+    RowChange, RowEdit, RowView, Rows, RowsChange, Session, StoreError,
+    rows::{Filter, Fresh, Select, Test},
+    spec::{Action, EntitySpec, Scope},
+};
+
+use super::{
+    connection::{Lease, Link, Mode},
+    failures::Fault,
+    log, outcome,
+    shared::Shared,
+};
+use crate::{
+    entry::{LogEntry, Making, Written, changed_one},
+    failures::refused,
+    fresh::{self, Clock},
+    sql::{Dialect::Postgres, Statement, of_identity},
+};
+
+/// The number of rows whose order of creation one turn can give: that by which the sequence counts.
+pub(crate) const BLOCK: i64 = 1_000;
+
+/// A turn at changing the rows.
+pub(crate) struct Turn<'a> {
+    shared: &'a Arc<Shared>,
+    /// `None` once it has ended.
+    lease: Option<Lease>,
+    is_alone: bool,
+    /// The orgs whose locks it has.
+    locked: tokio::sync::Mutex<BTreeSet<Part>>,
+    /// What it read, by entity and identity.
+    read: Mutex<BTreeMap<(&'static str, String), Option<Row>>>,
+    /// The entities of which it selected or counted rows by more than an index of theirs that is unique.
+    searched: Mutex<BTreeSet<&'static str>>,
+    /// See [`Session::is_overtaken`].
+    is_overtaken: AtomicBool,
+    /// The next number of a row, and the last one that was handed out.
+    next: AtomicI64,
+    last: AtomicI64,
+    making: Making,
+    /// Number of the transaction, once it has changed rows.
+    transaction: OnceLock<String>,
+}
+
+/// A part of the rows that has a lock.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// The rows of an org. The rows that belong to none are those of an org without a name.
+    Org(String),
+    All,
+}
+
+impl Part {
+    /// Returns the part that a row is in.
+    fn of_row(entity: &EntitySpec, key: &[Value]) -> Self {
+        let first = key.first().and_then(Value::as_str).unwrap_or_default();
+        match entity.scope {
+            Scope::Global => Self::Org(String::new()),
+            Scope::Org(_) | Scope::Root => Self::Org(first.into()),
+        }
+    }
+
+    /// Returns the part that selected rows are in.
+    fn of_selection(select: &Select) -> Self {
+        let (entity, named) = (select.entity, |name: &str| {
+            let is_named = |filter: &&Filter| filter.field == name && filter.test == Test::Is;
+            select.all.iter().find(is_named)?.value.as_str().map(String::from)
+        });
+        match entity.scope {
+            Scope::Global => Self::Org(String::new()),
+            Scope::Org(field) => named(field).map_or(Self::All, Self::Org),
+            Scope::Root => Self::Org(entity.key.first().and_then(|key| named(key)).unwrap_or_default()),
+        }
+    }
+}
+
+impl<'a> Turn<'a> {
+    pub(crate) async fn begin(shared: &'a Arc<Shared>, claim: Claim) -> Result<Self, Failure> {
+        if claim.attempt > 0 {
+            shared.pool.back_off(claim.attempt).await;
+        }
+        let is_simple = claim
+            .operation
+            .is_some_and(|operation| matches!(operation.action, Action::Create | Action::Update));
+        // The lock of all rows: shared with other turns, not with a migration.
+        let first = format!(
+            "SELECT pg_advisory_xact_lock_shared({}); \
+             SELECT value || ' ' || nextval('row_seq') FROM meta WHERE name = 'generation'",
+            shared.lock
+        );
+        let (lease, selected) = shared.pool.begin(Mode::Changes, &first).await?;
+        let found = selected.last().and_then(|found| found.split_once(' '));
+        let Some((generation, next)) = found else {
+            return Err(refused("the database has no tables of this program any more"));
+        };
+        if *generation != shared.generation {
+            return Err(refused(
+                "the database's tables were made anew or by a newer program; restart the server",
+            ));
+        }
+        let next = next.parse().unwrap_or_default();
+        Ok(Self {
+            shared,
+            lease: Some(lease),
+            is_alone: claim.attempt > 0 || !is_simple,
+            locked: tokio::sync::Mutex::default(),
+            read: Mutex::default(),
+            searched: Mutex::default(),
+            is_overtaken: AtomicBool::new(false),
+            next: AtomicI64::new(next),
+            last: AtomicI64::new(0),
+            making: Making::new(Clock::now()),
+            transaction: OnceLock::new(),
+        })
+    }
+
+    fn link(&self) -> Result<&Link, Fault> {
+        let lease = self.lease.as_ref();
+        lease
+            .ok_or_else(|| Fault::Failure(refused("the turn has ended")))?
+            .link()
+    }
+
+    /// Notes that what was read may not be what the change is applied to.
+    fn noted(&self, fault: Fault) -> Failure {
+        if matches!(fault, Fault::Conflict) {
+            self.is_overtaken.store(true, Ordering::Relaxed);
+        }
+        fault.failure()
+    }
+
+    /// Gives up this attempt: it needs the lock alone.
+    fn too_much(&self) -> Failure {
+        self.is_overtaken.store(true, Ordering::Relaxed);
+        Failure::new(FailureKind::Busy, "others change the same data; try again")
+    }
+
+    /// Takes the lock of a part, unless the turn has it, and then reads. Both go out together, and in this order: what is read is prepared.
+    async fn locked<T>(
+        &self,
+        part: Part,
+        read: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<T, Failure> {
+        let mut locked = self.locked.lock().await;
+        if locked.contains(&part) || locked.contains(&Part::All) {
+            drop(locked);
+            return read.await.map_err(|fault| self.noted(fault));
+        }
+        let lock = match &part {
+            Part::All if !self.is_alone => return Err(self.too_much()),
+            Part::All => format!("pg_advisory_xact_lock({})", self.shared.lock),
+            Part::Org(org) => {
+                let shared = if self.is_alone { "" } else { "_shared" };
+                let (class, key) = self.shared.lock_of(org);
+                format!("pg_advisory_xact_lock{shared}({class}, {key})")
+            }
+        };
+        // After the lock: rows whose creators waited for each other are in that order.
+        let sql = format!("SELECT {lock}::text || nextval('row_seq')");
+        let (selected, read) = tokio::join!(self.link()?.select(&sql), read);
+        let selected = selected.map_err(|fault| self.noted(fault))?;
+        let next = selected.last().and_then(|next| next.parse().ok());
+        self.next.store(next.unwrap_or_default(), Ordering::Relaxed);
+        locked.insert(part);
+        read.map_err(|fault| self.noted(fault))
+    }
+
+    async fn lock(&self, part: Part) -> Result<(), Failure> {
+        self.locked(part, async { Ok(()) }).await
+    }
+
+    /// Reads the selected rows of a part.
+    async fn rows(&self, part: Part, select: &Select) -> Result<Vec<Row>, Failure> {
+        let (link, statement) = (self.link()?, Postgres.select(select)?);
+        link.prepared(&statement.sql)
+            .await
+            .map_err(|fault| self.noted(fault))?;
+        self.locked(part, link.rows_of(select, &statement)).await
+    }
+
+    /// Returns whether anything was changed yet, once no one else can.
+    pub(crate) async fn is_begun(&self) -> Result<bool, Failure> {
+        self.lock(Part::All).await?;
+        Ok(log::end(self.link()?).await? > 0)
+    }
+
+    async fn earlier(
+        &self,
+        call: &CallContext,
+        key: &IdempotencyKey,
+        request: &str,
+    ) -> Result<Option<Replay<Rows>>, StoreError> {
+        let org = call.org.as_deref().unwrap_or_default();
+        let kept = call.kept_key().unwrap_or_default();
+        match log::with_key(self.link()?, org, &kept).await? {
+            Some(entry) => Ok(Some(entry.replayed(key, request)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Makes the change in the transaction, and the entry that [`Session::publish`] adds to the log.
+    pub(crate) async fn make(
+        &mut self,
+        change: &RowsChange,
+        entry: &Entry<'_>,
+    ) -> Result<Prepared, StoreError> {
+        self.making.check(change)?;
+        if !self.is_alone && !self.fits_beside_others(change) {
+            return Err(StoreError::Conflict);
+        }
+        let mut written = vec![];
+        for row in change.rows() {
+            self.lock(Part::of_row(row.entity, &row.key)).await?;
+            let before = match &row.edit {
+                RowEdit::Insert(_) => None,
+                RowEdit::Patch(_) | RowEdit::Remove => self.current(row.entity, &row.key).await?,
+            };
+            written.push(Written::new(row, before)?);
+            self.write(row).await?;
+        }
+        let prepared = self.making.prepare(change, entry, written);
+        if let Some(entry) = &mut self.making.entry {
+            entry.last = self.last.load(Ordering::Relaxed);
+        }
+        Ok(prepared)
+    }
+
+    /// Returns whether the change can be made beside others, by what it does and by what was read for it.
+    fn fits_beside_others(&self, change: &RowsChange) -> bool {
+        let searched = self.searched.lock();
+        change.fits_beside_others(self.shared.spec)
+            && !change.rows().iter().any(|row| searched.contains(row.entity.name))
+    }
+
+    /// Returns a row as it is, and keeps others from changing it.
+    async fn current(&self, entity: &'static EntitySpec, key: &[Value]) -> Result<Option<Row>, StoreError> {
+        let read = self.read.lock().get(&place(entity, key)).cloned();
+        if let Some(row) = &read
+            && self.is_alone
+        {
+            return Ok(row.clone());
+        }
+        let select = of_identity(entity, key);
+        let mut statement = Postgres.select(&select)?;
+        statement.sql += " FOR NO KEY UPDATE";
+        let row = self.link()?.rows_of(&select, &statement).await?.pop();
+        match read {
+            Some(read) if read != row => Err(StoreError::Conflict),
+            _ => Ok(row),
+        }
+    }
+
+    /// Makes the change of one row.
+    async fn write(&self, change: &RowChange) -> Result<(), StoreError> {
+        let (entity, key) = (change.entity, &change.key);
+        let statement = match &change.edit {
+            RowEdit::Insert(row) => Postgres.insert(entity, row),
+            RowEdit::Patch(set) if set.is_empty() => return self.number().await,
+            RowEdit::Patch(set) => Postgres.patch(entity, key, set)?,
+            RowEdit::Remove => Postgres.remove(entity, key)?,
+        };
+        // The transaction's number must be known before its commit is sent.
+        let sql = statement.sql + " RETURNING pg_current_xact_id()::text";
+        let changed = self.link()?.query(&Statement { sql, ..statement }).await?;
+        changed_one(changed.len() as u64)?;
+        self.transaction.get_or_init(|| changed[0].get(0));
+        if matches!(change.edit, RowEdit::Remove) && entity.has_id() {
+            self.link()?.execute(&Postgres.keep_id(entity.name, key)).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks for the transaction's number, unless it is known.
+    async fn number(&self) -> Result<(), StoreError> {
+        if self.transaction.get().is_none() {
+            let number = self.link()?.select("SELECT pg_current_xact_id()").await?;
+            // It is always the same.
+            let _ = self.transaction.set(number.concat());
+        }
+        Ok(())
+    }
+
+    /// Adds the entry to the log, and ends the turn. Durable when it returns `Ok`.
+    pub(crate) async fn commit(mut self) -> Result<(), StoreError> {
+        let (entry, lease) = (self.making.entry.take(), self.lease.take());
+        let transaction = self.transaction.take();
+        let (Some(entry), Some(lease), Some(transaction)) = (entry, lease, transaction) else {
+            return Err(refused("nothing was prepared").into());
+        };
+        let shared = Arc::clone(self.shared);
+        self.shared
+            .pool
+            .run(commit(shared, lease, entry, transaction))
+            .await?
+    }
+}
+
+/// Commits a transaction with its entry of the log, and finds out what became of it if the answer is lost.
+async fn commit(
+    shared: Arc<Shared>,
+    lease: Lease,
+    entry: LogEntry,
+    transaction: String,
+) -> Result<(), StoreError> {
+    let (logged, committed) = {
+        let link = lease.link()?;
+        let statement = log::insert(&entry)?;
+        // Now, so that both go out together, and in their order.
+        link.prepared(&statement.sql).await?;
+        tokio::join!(link.execute(&statement), link.select("COMMIT"))
+    };
+    // The commit of a failed transaction undoes it, and succeeds.
+    match logged.map(drop).and(committed.map(drop)) {
+        Ok(()) if !lease.link()?.is_cut_short() => {
+            lease.ended();
+            Ok(())
+        }
+        Ok(()) | Err(Fault::Lost(_)) => {
+            lease.close();
+            outcome::of(&shared, &entry.id, &transaction)
+                .await
+                .map_err(StoreError::Failure)
+        }
+        Err(fault) => {
+            lease.end("ROLLBACK").await;
+            Err(fault.into())
+        }
+    }
+}
+
+fn place(entity: &'static EntitySpec, key: &[Value]) -> (&'static str, String) {
+    (entity.name, Value::from(key).to_string())
+}
+
+/// Returns whether a selection finds what a unique index says: that a value is taken.
+fn is_by_unique(select: &Select) -> bool {
+    let has = |name: &str| {
+        select
+            .all
+            .iter()
+            .any(|filter| filter.field == name && matches!(filter.test, Test::Is | Test::IsFolded))
+    };
+    let mut uniques = select.entity.uniques.iter();
+    uniques.any(|unique| unique.fields.iter().all(|name| has(name))) || select.entity.identity().all(has)
+}
+
+impl Session<Rows> for Turn<'_> {
+    fn is_overtaken(&self) -> bool {
+        self.is_overtaken.load(Ordering::Relaxed)
+    }
+
+    fn replay<'a>(
+        &'a self,
+        call: &'a CallContext,
+        key: &'a IdempotencyKey,
+        request: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Replay<Rows>>, StoreError>> {
+        Box::pin(self.earlier(call, key, request))
+    }
+
+    fn prepare<'a>(
+        &'a mut self,
+        change: &'a RowsChange,
+        entry: &'a Entry<'a>,
+    ) -> BoxFuture<'a, Result<Prepared, StoreError>> {
+        Box::pin(self.make(change, entry))
+    }
+
+    fn keep<'a>(&'a mut self, response: &'a Value) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.making.keep(response);
+        Box::pin(async { Ok(()) })
+    }
+
+    fn publish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), StoreError>>
+    where
+        Self: 'a,
+    {
+        Box::pin(self.commit())
+    }
+}
+
+impl RowView for Turn<'_> {
+    fn get<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+        Box::pin(async move {
+            let select = of_identity(entity, key);
+            let row = self.rows(Part::of_row(entity, key), &select).await?.pop();
+            self.read.lock().insert(place(entity, key), row.clone());
+            Ok(row)
+        })
+    }
+
+    fn was_removed<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<bool, Failure>> {
+        Box::pin(async move {
+            let found = self.link()?.query(&Postgres.was_removed(entity, key)).await;
+            let found = found.map_err(|fault| self.noted(fault))?;
+            Ok(found.first().is_some_and(|columns| columns.get(0)))
+        })
+    }
+
+    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+        Box::pin(async move {
+            if !is_by_unique(select) {
+                self.searched.lock().insert(select.entity.name);
+            }
+            self.rows(Part::of_selection(select), select).await
+        })
+    }
+
+    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+        Box::pin(async move {
+            self.lock(Part::of_selection(select)).await?;
+            self.searched.lock().insert(select.entity.name);
+            self.link()?
+                .count(select)
+                .await
+                .map_err(|fault| self.noted(fault))
+        })
+    }
+
+    fn fresh(&self) -> &dyn Fresh {
+        self
+    }
+}
+
+impl Fresh for Turn<'_> {
+    fn now(&self) -> i64 {
+        self.making.clock.now()
+    }
+
+    fn id(&self) -> String {
+        fresh::id()
+    }
+
+    fn secret(&self, prefix: &str) -> Result<String, Failure> {
+        self.making.secret(prefix)
+    }
+
+    fn seq(&self) -> Result<i64, Failure> {
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        if next % BLOCK == BLOCK - 1 {
+            let message = format!(
+                "one change can't add more than {} rows that are in order",
+                BLOCK - 1
+            );
+            return Err(Failure::new(FailureKind::TooLarge, message));
+        }
+        self.last.store(next, Ordering::Relaxed);
+        Ok(next)
+    }
+}

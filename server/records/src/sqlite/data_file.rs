@@ -1,0 +1,103 @@
+//! The rows of a contract in a file, and the connections to it.
+
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use tabellion_runtime::{Failure, spec::RowsSpec};
+use tabellion_sqlite::Pool;
+use tokio::sync::MutexGuard;
+
+use super::{
+    batch::{Writer, Writing},
+    connection,
+    usage::Usage,
+};
+use crate::{blocking::blocking, failures::Doing};
+
+/// Time limit, at the end of a process, for others that use the file.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The rows of a contract in a data folder.
+#[derive(Debug)]
+pub(crate) struct DataFile {
+    pub(crate) spec: &'static RowsSpec,
+    pub(crate) path: PathBuf,
+    pub(crate) pool: Pool,
+    pub(crate) writer: Writer,
+    /// Number of callers that wait for the writer.
+    pub(crate) queued: AtomicUsize,
+    /// Keeps the file from being replaced.
+    pub(crate) _usage: Option<Usage>,
+}
+
+impl DataFile {
+    /// Moves SQLite's write-ahead log into the file, so that this file alone has all changes: for the end of a process, whose
+    /// connections may be in use until then. If another process reads, that one moves the rest when it ends.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub(crate) fn settle(&self) -> Result<(), Failure> {
+        let connection = self.connect()?;
+        connection
+            .busy_timeout(SETTLE_TIMEOUT)
+            .doing("write the data file")?;
+        connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .doing("write the data file")
+    }
+
+    /// Opens another connection.
+    pub(crate) fn connect(&self) -> Result<Connection, Failure> {
+        connection::connect(&self.path)
+    }
+
+    /// Waits for the writer.
+    pub(crate) async fn write(&self) -> MutexGuard<'_, Mutex<Writing>> {
+        // Dropped after the wait for the lock, also if the caller goes away.
+        let _queued = Queued::new(self);
+        self.writer.lock().await
+    }
+
+    /// Returns whether a caller waits for the writer.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.queued.load(Ordering::SeqCst) > 0
+    }
+
+    /// Commits released changes if no turn follows that could. Called by those who leave without having done so, once they have left.
+    pub(crate) fn commit_if_left(&self) {
+        if self.is_awaited() {
+            return;
+        }
+        // If it is locked, the turn that has it comes here too.
+        if let Ok(writer) = self.writer.try_lock() {
+            let writing = &mut *writer.lock();
+            if writing.has_released() {
+                // The callers are told.
+                let _ = blocking(|| writing.commit());
+            }
+        }
+    }
+}
+
+/// A caller in the queue for the writer.
+struct Queued<'a>(&'a DataFile);
+
+impl<'a> Queued<'a> {
+    fn new(records: &'a DataFile) -> Self {
+        records.queued.fetch_add(1, Ordering::SeqCst);
+        Self(records)
+    }
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        self.0.queued.fetch_sub(1, Ordering::SeqCst);
+        // A turn may have passed the transaction on to this caller, which went away.
+        self.0.commit_if_left();
+    }
+}

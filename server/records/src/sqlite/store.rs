@@ -1,0 +1,148 @@
+//! The rows in a file as the crate's other modules see them: opened, seeded, its turns and its snapshots.
+
+use std::{
+    future::Future,
+    io::Write,
+    path::Path,
+    pin::pin,
+    sync::atomic::AtomicUsize,
+    task::{Context, Poll, Waker},
+};
+
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use tabellion_runtime::{
+    BoxFuture, CallContext, Claim, Failure, Row, Rows, Session,
+    ground::State,
+    rows::Select,
+    spec::{EntitySpec, RowsSpec},
+};
+use tabellion_sqlite::Pool;
+
+use super::{
+    batch::Writing,
+    data_file::DataFile,
+    file, log, query,
+    reading::{MAX_IDLE, Reader},
+    session::Turn,
+};
+use crate::{
+    engine::{Engine, Start, seeded, seeds},
+    failures,
+    follow::{Changed, Followed, FollowedRow},
+    whole::Checked,
+};
+
+impl DataFile {
+    /// Opens the rows of a contract in `folder`. See [`Start`] for what it may do to the folder.
+    ///
+    /// # Errors
+    /// If the folder can't be used, the file is damaged, newer than the program, or needs a migration that loses data.
+    pub(crate) fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Result<Self, Failure> {
+        let opened = file::open(folder, spec, start)?;
+        let file = Self {
+            spec,
+            path: opened.path,
+            pool: Pool::new(MAX_IDLE),
+            writer: tokio::sync::Mutex::new(Mutex::new(Writing::new(opened.connection, opened.mark))),
+            queued: AtomicUsize::new(0),
+            _usage: opened.usage,
+        };
+        if start != Start::Existing {
+            file.seed()?;
+        }
+        Ok(file)
+    }
+
+    /// Adds the rows that a new store begins with, if nothing was changed yet.
+    fn seed(&self) -> Result<(), Failure> {
+        if self.spec.seeds.is_empty() || Reader::begin(self)?.with(log::end)?.seq > 0 {
+            return Ok(());
+        }
+        let mut turn = finished(Turn::begin(self))??;
+        if turn.with(log::end)?.seq > 0 {
+            // Another process was first.
+            return Ok(());
+        }
+        let change = finished(seeds(self.spec, &turn))??;
+        let (call, details) = (CallContext::default(), Map::new());
+        turn.make(&change, &seeded(&call, &details))?;
+        finished(turn.commit())?
+    }
+}
+
+impl Engine for DataFile {
+    fn beside(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    fn end(&self) -> Result<i64, Failure> {
+        Ok(Reader::begin(self)?.with(log::end)?.seq)
+    }
+
+    fn entry_id(&self, at: i64) -> Result<Option<String>, Failure> {
+        Reader::begin(self)?.with(|connection| log::id_at(connection, at))
+    }
+
+    fn rows(&self, select: &Select) -> Result<Vec<Row>, Failure> {
+        Reader::begin(self)?.with(|connection| query::select_rows(connection, select))
+    }
+
+    fn counts(&self, entities: &[&'static EntitySpec]) -> Result<(Vec<u64>, i64), Failure> {
+        Reader::begin(self)?.with(|connection| {
+            let count = |entity: &&'static EntitySpec| query::count(connection, &Select::new(entity, vec![]));
+            let counts = entities.iter().map(count).collect::<Result<_, _>>()?;
+            Ok((counts, log::end(connection)?.seq))
+        })
+    }
+
+    fn follow(&self, after: i64, max: u32, entities: &[&str]) -> Result<Followed, Failure> {
+        Reader::begin(self)?.with(|connection| {
+            let mut changed = Changed::after(self.spec, after, entities);
+            log::for_each_after(connection, after, max, |entry| {
+                changed.add(&entry);
+                Ok(())
+            })?;
+            let now = |(entity, key): (&'static EntitySpec, Vec<Value>)| {
+                let row = query::get(connection, entity, &key)?;
+                Ok(FollowedRow { entity, key, row })
+            };
+            Ok(Followed {
+                rows: changed
+                    .rows
+                    .into_iter()
+                    .map(now)
+                    .collect::<Result<_, Failure>>()?,
+                to: changed.to,
+            })
+        })
+    }
+
+    fn check(&self) -> Result<Checked, Failure> {
+        self.check()
+    }
+
+    fn export(&self, to: &mut dyn Write) -> Result<(), Failure> {
+        self.export(to)
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        self.settle()
+    }
+
+    fn begin(&self, _: Claim) -> BoxFuture<'_, Result<Box<dyn Session<Rows> + '_>, Failure>> {
+        Box::pin(async move { Ok(Box::new(Turn::begin(self).await?) as Box<dyn Session<Rows>>) })
+    }
+
+    fn snapshot(&self) -> BoxFuture<'_, Result<State<'_, Rows>, Failure>> {
+        Box::pin(async move { Ok(Box::new(Reader::begin(self)?) as State<'_, Rows>) })
+    }
+}
+
+/// Returns what a future comes to that waits for nothing, as those of this store do while it is opened.
+fn finished<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => Ok(outcome),
+        Poll::Pending => Err(failures::refused("the data is in use while it is opened")),
+    }
+}

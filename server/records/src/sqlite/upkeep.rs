@@ -1,0 +1,126 @@
+//! Upkeep of a data file: whether the log gives the tables, export and import, backup.
+
+use std::{
+    fs,
+    io::{BufRead, Write},
+    path::Path,
+    time::Duration,
+};
+
+use rusqlite::backup::Backup;
+use tabellion_platform::rename;
+use tabellion_runtime::{Failure, spec::RowsSpec};
+use tabellion_sqlite::{ROWS, check};
+
+use super::{
+    connection,
+    data_file::DataFile,
+    file, log, mark,
+    reading::Reader,
+    replacement,
+    replica::{self, read_export, replay},
+    usage,
+};
+use crate::{
+    failures::{Doing, at, damaged, refused},
+    whole::{Checked, Whole, lines},
+};
+
+/// Number of pages that a backup copies at a time.
+const BACKUP_PAGES: i32 = 1_000;
+
+impl DataFile {
+    /// Checks that the file is whole, and that replaying the log gives the tables.
+    pub(crate) fn check(&self) -> Result<Checked, Failure> {
+        Reader::begin(self)?.with(|connection| {
+            if let Some(problem) = check(connection).doing("check the data file")? {
+                return Err(damaged(problem));
+            }
+            replica::check(connection, self.spec)
+        })
+    }
+
+    /// Writes the log and the rows as lines of JSON.
+    pub(crate) fn export(&self, to: &mut dyn Write) -> Result<(), Failure> {
+        Reader::begin(self)?.with(|connection| (connection as &dyn Whole).export(self.spec, to))
+    }
+}
+
+/// Copies the data file of a contract in `folder` to a new file at `path`, of whichever version it is: to be done before a
+/// migration.
+///
+/// # Errors
+/// If there is no data file, or a file at `path` already, or it can't be written.
+pub fn backup(folder: &Path, spec: &RowsSpec, path: &Path) -> Result<(), Failure> {
+    let from = connection::path(folder, spec);
+    if !from.exists() {
+        return Err(connection::missing(&from));
+    }
+    let _usage = usage::shared_if_possible(&from)?;
+    copy_to(&from, path)
+}
+
+fn copy_to(from: &Path, path: &Path) -> Result<(), Failure> {
+    if path.exists() {
+        let message = format!("`{}` is there already; name a new file", path.display());
+        return Err(refused(message));
+    }
+    let partial = path.with_extension("partial");
+    tabellion_platform::create_own(&partial).map_err(at("create", &partial))?;
+    let copied = copy(from, &partial).and_then(|()| {
+        connection::sync(&partial)?;
+        rename(&partial, path).map_err(at("create", path))?;
+        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        connection::sync(folder.unwrap_or(Path::new(".")))
+    });
+    if copied.is_err() {
+        // The failure says more than that of cleaning up.
+        let _ = fs::remove_file(&partial);
+    }
+    copied
+}
+
+fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
+    let from = connection::connect(from)?;
+    let mut to = ROWS.connect(path).doing("write the backup")?;
+    connection::moves_log_when_closed(&to, true)?;
+    let backup = Backup::new(&from, &mut to).doing("write the backup")?;
+    backup
+        .run_to_completion(BACKUP_PAGES, Duration::ZERO, None)
+        .doing("write the backup")?;
+    drop(backup);
+    mark::renew(&to)?;
+    to.close().map_err(|(_, error)| error).doing("write the backup")
+}
+
+/// Makes a data file in `folder` from the lines of an export: from its log, compared with its rows.
+///
+/// # Errors
+/// If the folder has a data file already, or a line is not what an export writes. Then no file is made.
+pub(crate) fn import(
+    folder: &Path,
+    spec: &'static RowsSpec,
+    from: &mut dyn BufRead,
+) -> Result<Checked, Failure> {
+    let path = connection::path(folder, spec);
+    let is_free = || {
+        if path.exists() || replacement::is_pending(&path) {
+            let message = format!("`{}` is there already; name an empty folder", path.display());
+            return Err(refused(message));
+        }
+        Ok(())
+    };
+    is_free()?;
+    let lines = lines(from, spec)?;
+    file::create_folder(folder).map_err(at("create", folder))?;
+    let usage = usage::alone(&path)?;
+    is_free()?;
+    let (_, checked) = replacement::replace(&path, spec, &usage, |connection| {
+        read_export(spec, lines, connection, |entry| {
+            log::insert(connection, entry)?;
+            replay(connection, spec, entry)
+        })?;
+        replica::check(connection, spec)
+    })?;
+    Ok(checked)
+}

@@ -1,0 +1,134 @@
+//! All that a database keeps: exported as lines of JSON, read back, and compared with what the log gives.
+
+use std::io::{BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+use tabellion_runtime::{
+    Failure, FailureKind, Row,
+    rows::{Order, Select},
+    spec::{EntitySpec, RowsSpec},
+};
+
+use crate::{entry::LogEntry, failures::damaged};
+
+/// Number of rows that are read at a time.
+const PAGE: u64 = 1_000;
+
+/// What a check has found in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// Number of entries of the log.
+    pub changes: u64,
+    /// Number of rows of all entities.
+    pub rows: u64,
+    /// SHA-256 of the entries and rows, in hexadecimal digits: equal for equal data, whichever database keeps it.
+    pub digest: String,
+}
+
+/// One line of an export.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Line {
+    /// The first line.
+    Tabellion { contract: String, version: String },
+    /// An entry of the log.
+    Change(Box<LogEntry>),
+    /// A row as it is now.
+    Row { entity: String, row: Row },
+}
+
+/// One state of all tables.
+pub(crate) trait Whole {
+    /// Calls `each` with every entry of the log, in order.
+    fn for_each_entry(&self, each: &mut dyn FnMut(LogEntry) -> Result<(), Failure>) -> Result<(), Failure>;
+
+    /// Returns the selected rows.
+    fn rows(&self, select: &Select) -> Result<Vec<Row>, Failure>;
+}
+
+impl dyn Whole + '_ {
+    /// Writes the log and the rows as lines of JSON.
+    pub(crate) fn export(&self, spec: &'static RowsSpec, to: &mut dyn Write) -> Result<(), Failure> {
+        let (contract, version) = (spec.contract.into(), spec.version.into());
+        let mut write = |line: &Line| {
+            to.write_all(text(line)?.as_bytes()).map_err(|error| {
+                Failure::new(FailureKind::Io, format!("the export can't be written: {error}"))
+            })
+        };
+        write(&Line::Tabellion { contract, version })?;
+        self.for_each_entry(&mut |entry| write(&Line::Change(Box::new(entry))))?;
+        for entity in spec.entities {
+            self.for_each_row(entity, |row| {
+                let entity = entity.name.into();
+                write(&Line::Row { entity, row })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with every row of an entity, in the order of what identifies them.
+    pub(crate) fn for_each_row(
+        &self,
+        entity: &'static EntitySpec,
+        mut each: impl FnMut(Row) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut select = Select::new(entity, vec![]);
+        select.limit = Some(PAGE);
+        select.order = entity.identity().map(|name| (name, Order::Up)).collect();
+        loop {
+            let rows = self.rows(&select)?;
+            let Some(last) = rows.last().cloned() else {
+                return Ok(());
+            };
+            select.after = Some(last);
+            rows.into_iter().try_for_each(&mut each)?;
+        }
+    }
+}
+
+impl Checked {
+    pub(crate) const NOTHING: Self = Self {
+        changes: 0,
+        rows: 0,
+        digest: String::new(),
+    };
+}
+
+/// Returns the lines of an export after the first one.
+///
+/// # Errors
+/// If it is no export of the contract.
+pub(crate) fn lines<'f>(
+    from: &'f mut dyn BufRead,
+    spec: &RowsSpec,
+) -> Result<impl Iterator<Item = Result<Line, Failure>> + use<'f>, Failure> {
+    let mut count = 0;
+    let mut lines = std::iter::from_fn(move || {
+        count += 1;
+        let mut line = String::new();
+        match from.read_line(&mut line) {
+            Ok(0) => None,
+            Ok(_) => Some(serde_json::from_str::<Line>(&line).map_err(|error| {
+                let message = format!("line {count} is not one of an export: {error}");
+                Failure::new(FailureKind::Invalid, message)
+            })),
+            Err(error) => Some(Err(Failure::new(
+                FailureKind::Io,
+                format!("the export can't be read: {error}"),
+            ))),
+        }
+    });
+    match lines.next().transpose()? {
+        Some(Line::Tabellion { contract, .. }) if contract == spec.contract => Ok(lines),
+        _ => {
+            let message = format!("this is no export of the contract `{}`", spec.contract);
+            Err(Failure::new(FailureKind::Invalid, message))
+        }
+    }
+}
+
+pub(crate) fn text(line: &Line) -> Result<String, Failure> {
+    let mut text = serde_json::to_string(line).map_err(damaged)?;
+    text.push('\n');
+    Ok(text)
+}
