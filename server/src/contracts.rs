@@ -7,7 +7,7 @@ use std::{env, path::PathBuf, sync::Arc};
 
 use tabellion_library::{Library, path::LibraryPath};
 use tabellion_pack::{Derived, Implementation, Pack};
-use tabellion_records::{Records, Start};
+use tabellion_records::{Place, Records, Start};
 use tabellion_runtime::{Contract, ContractSpec, Failure, downloads::Downloads};
 use tabellion_vcs::{WorkspaceError, Workspaces};
 
@@ -29,8 +29,8 @@ pub struct Grounds {
     pub library: Option<Arc<Library>>,
     /// The document, for contracts that work on one.
     pub document: Option<LibraryPath>,
-    /// The data folder, for contracts over rows.
-    pub data: Option<PathBuf>,
+    /// The place of the data, for contracts over rows.
+    pub data: Option<Place>,
     /// Folders that callers can name paths in, for contracts that work on files of the host; without any, the work tree around the
     /// working directory.
     pub workspaces: Vec<PathBuf>,
@@ -120,7 +120,7 @@ pub fn service(name: &str, grounds: &Grounds) -> Result<WithRows, ServiceError> 
             };
             let working_directory = env::current_dir().unwrap_or_default();
             let workspaces = Workspaces::new(&grounds.workspaces, &working_directory)?;
-            let records = Arc::new(Records::open(data, rows, Start::Serve)?);
+            let records = Arc::new(Records::open(data.clone(), rows, Start::Serve)?);
             let contract = over(Arc::clone(&records), Arc::new(workspaces));
             Ok((contract, Some(records)))
         }

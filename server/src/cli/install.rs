@@ -19,7 +19,7 @@ use super::clients::machine;
 use crate::{
     console::say,
     contracts,
-    data::DataFolder,
+    data::Data,
     handshake::{self, handshake},
     serve,
 };
@@ -480,9 +480,12 @@ fn library_path(folder: &Path) -> Result<String, Box<dyn Error>> {
 /// Returns the absolute path of a data folder that can be served. It is named also if it is the system's place: a client may start
 /// the server with other environment variables.
 fn data_path(folder: Option<&Path>) -> Result<String, Box<dyn Error>> {
-    let folder = DataFolder::choose(folder)?;
-    folder.check(CreateFolders::Last)?;
-    absolute(&folder.path)
+    let data = Data::choose(folder)?;
+    data.check(CreateFolders::Last)?;
+    match data.folder() {
+        Some(folder) => absolute(&folder.path),
+        None => text(data.name()),
+    }
 }
 
 fn absolute(folder: &Path) -> Result<String, Box<dyn Error>> {

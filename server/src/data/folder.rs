@@ -8,10 +8,8 @@ use std::{
 use tabellion_clients::{Machine, System};
 use tabellion_library::{CreateFolders, OpenError, folder};
 
-use crate::{contracts, folder as own_folder, home};
-
-/// Environment variable with the data folder, for when the command line gives none.
-const VARIABLE: &str = "TABELLION_DATA";
+use super::VARIABLE;
+use crate::{folder as own_folder, home};
 
 /// Name of the folder within that of all programs' data.
 const NAME: &str = "tabellion";
@@ -43,24 +41,25 @@ impl DataFolder {
         if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
             return Ok(named(&home::expanded(path.into())?));
         }
-        let machine = Machine::current()
-            .ok_or_else(|| "you have no home folder; name the data folder with `--data DIR`".to_owned())?;
         Ok(Self {
-            path: of_user(&machine),
+            path: Self::of_system()?,
             is_named: false,
         })
+    }
+
+    /// Returns the system's place for this program's data.
+    ///
+    /// # Errors
+    /// If the user has no home folder.
+    pub(crate) fn of_system() -> Result<PathBuf, String> {
+        let machine = Machine::current()
+            .ok_or_else(|| "you have no home folder; name the data folder with `--data DIR`".to_owned())?;
+        Ok(of_user(&machine))
     }
 
     /// Returns the absolute path.
     pub(crate) fn absolute(&self) -> PathBuf {
         std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
-    }
-
-    /// Returns true if the folder has rows of the contract of this name.
-    pub(crate) fn has_rows_of(&self, contract: &str) -> bool {
-        contracts::spec(contract)
-            .and_then(|spec| spec.rows)
-            .is_some_and(|rows| tabellion_records::path(&self.path, rows).exists())
     }
 
     /// Checks that the folder can be used, or created. Of a folder that was named, `create` says which folders may be missing;

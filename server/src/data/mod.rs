@@ -1,8 +1,127 @@
-//! The data folder, where contracts over rows keep them: one file per contract.
+//! Where contracts over rows keep them: in a data folder, one file per contract, or in a database, one schema per contract.
 
 mod folder;
 #[cfg(all(test, unix))]
 mod folder_tests;
 mod upkeep;
 
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use tabellion_library::CreateFolders;
+#[cfg(feature = "postgres")]
+use tabellion_records::Address;
+use tabellion_records::Place;
+
 pub(crate) use self::{folder::DataFolder, upkeep::Upkeep};
+use crate::contracts;
+
+/// Environment variable with the data folder or the database, for when the command line gives none.
+const VARIABLE: &str = "TABELLION_DATA";
+
+/// Where rows are kept.
+#[derive(Debug, Clone)]
+pub(crate) enum Data {
+    /// In a folder.
+    Folder(DataFolder),
+    /// In a database.
+    #[cfg(feature = "postgres")]
+    Database {
+        address: Address,
+        /// The folder on this machine for what is derived from its rows.
+        derived: PathBuf,
+    },
+}
+
+impl Data {
+    /// Returns what was given, else that of the environment, else the system's place for it.
+    ///
+    /// # Errors
+    /// If nothing is given and the user has no home folder, or an address can't be read or has a password that others can see.
+    pub(crate) fn choose(given: Option<&Path>) -> Result<Self, String> {
+        if let Some(text) = given.and_then(Path::to_str).filter(|text| is_address(text)) {
+            return database(text, true);
+        }
+        let named = env::var(VARIABLE)
+            .ok()
+            .filter(|text| given.is_none() && is_address(text));
+        match named {
+            Some(text) => database(&text, false),
+            None => DataFolder::choose(given).map(Self::Folder),
+        }
+    }
+
+    /// Checks that it can be used, or created. See [`DataFolder::check`]; a database is checked when it is opened.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do.
+    pub(crate) fn check(&self, create: CreateFolders) -> Result<(), String> {
+        match self {
+            Self::Folder(folder) => folder.check(create),
+            #[cfg(feature = "postgres")]
+            Self::Database { .. } => Ok(()),
+        }
+    }
+
+    /// Returns the place for the rows.
+    pub(crate) fn place(&self) -> Place {
+        match self {
+            Self::Folder(folder) => Place::Folder(folder.path.clone()),
+            #[cfg(feature = "postgres")]
+            Self::Database { address, derived } => Place::Postgres {
+                address: address.clone(),
+                derived: derived.clone(),
+            },
+        }
+    }
+
+    /// Returns what `--data` names it by: an absolute path, or an address without a password.
+    pub(crate) fn name(&self) -> PathBuf {
+        match self {
+            Self::Folder(folder) => folder.absolute(),
+            #[cfg(feature = "postgres")]
+            Self::Database { address, .. } => address.to_string().into(),
+        }
+    }
+
+    /// Returns the folder, if it is one.
+    pub(crate) fn folder(&self) -> Option<&DataFolder> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            #[cfg(feature = "postgres")]
+            Self::Database { .. } => None,
+        }
+    }
+
+    /// Returns true if there are rows of the contract of this name, or that can't be known without opening them.
+    pub(crate) fn may_have_rows_of(&self, contract: &str) -> bool {
+        let Some(folder) = self.folder() else { return true };
+        let spec = contracts::spec(contract).and_then(|spec| spec.rows);
+        spec.is_some_and(|rows| tabellion_records::path(&folder.path, rows).exists())
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    ["postgres://", "postgresql://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme))
+}
+
+#[cfg(feature = "postgres")]
+fn database(text: &str, is_seen: bool) -> Result<Data, String> {
+    let address = Address::parse(text)?;
+    if is_seen && address.has_password() {
+        return Err(format!(
+            "other users of this machine can see a password in the command line: put it into `~/.pgpass`, `PGPASSWORD` or `{VARIABLE}`"
+        ));
+    }
+    let derived = DataFolder::of_system()?;
+    Ok(Data::Database { address, derived })
+}
+
+#[cfg(not(feature = "postgres"))]
+fn database(_: &str, _: bool) -> Result<Data, String> {
+    Err("this program was built without databases: build it with the feature `postgres`, or name a folder with `--data DIR`".into())
+}

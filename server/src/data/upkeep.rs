@@ -11,10 +11,10 @@ use std::{
 use chrono::Utc;
 use serde_json::{Map, Value, json};
 use tabellion_library::CreateFolders;
-use tabellion_records::{self as records, Checked, Records, Standing, Start};
+use tabellion_records::{self as records, Checked, Place, Records, Standing, Start};
 use tabellion_runtime::spec::RowsSpec;
 
-use super::DataFolder;
+use super::Data;
 use crate::{
     console::say,
     contracts,
@@ -42,15 +42,15 @@ impl Upkeep {
     /// Checks that the file is whole, and that replaying the log gives the tables.
     pub(crate) fn check(&self) -> Result<(), TerminalError> {
         let file = self.file(CreateFolders::Nothing)?;
-        let checked = Records::open(&file.folder, self.rows, Start::Existing)?.check()?;
-        let done = "the file is whole, and replaying its log gives the tables, row for row";
+        let checked = Records::open(file.place.clone(), self.rows, Start::Existing)?.check()?;
+        let done = "the data is whole, and replaying its log gives the tables, row for row";
         self.tell(&file, done, &checked)
     }
 
     /// Writes the log and the rows to standard output, as lines of JSON.
     pub(crate) fn export(&self) -> Result<(), TerminalError> {
         let file = self.file(CreateFolders::Nothing)?;
-        let records = Records::open(&file.folder, self.rows, Start::Existing)?;
+        let records = Records::open(file.place.clone(), self.rows, Start::Existing)?;
         let mut out = Reader::new(io::BufWriter::new(io::stdout().lock()));
         let written = records.export(&mut out).map_err(TerminalError::from);
         let flushed = written.and_then(|()| Ok(out.flush()?));
@@ -72,13 +72,14 @@ impl Upkeep {
                 TerminalError::new(format_args!("can't read `{}`: {error}", from.display()))
             })?))
         };
-        let checked = records::import(&file.folder, self.rows, &mut *lines)?;
+        let checked = records::import(file.place.clone(), self.rows, &mut *lines)?;
         self.tell(&file, "imported", &checked)
     }
 
     /// Copies the data file to a new file, while it may be served.
     pub(crate) fn backup(&self, to: &Path) -> Result<(), TerminalError> {
-        let file = self.file(CreateFolders::Nothing)?;
+        let kept = self.file(CreateFolders::Nothing)?;
+        let file = kept.in_folder("`tabellion data export`, or `pg_dump`, makes a copy of a database")?;
         records::backup(&file.folder, self.rows, to)?;
         self.show(
             &[
@@ -95,12 +96,12 @@ impl Upkeep {
 
     /// Migrates the data file to the version of this program, after a backup.
     pub(crate) fn migrate(&self, backup: Option<&Path>) -> Result<(), TerminalError> {
-        let file = self.file(CreateFolders::Nothing)?;
-        let found = records::inspect(&file.folder, self.rows)?;
+        let kept = self.file(CreateFolders::Nothing)?;
+        let found = records::inspect(kept.place.clone(), self.rows)?;
         let dropped = match &found.standing {
             Standing::Current => {
                 let done = format!("nothing to migrate: {}", found.describe(self.rows));
-                let json = json!({ "file": file.path, "from": found.version, "to": self.rows.version, "backup": null });
+                let json = json!({ "file": kept.name, "from": found.version, "to": self.rows.version, "backup": null });
                 return self.show(&[done], json);
             }
             Standing::Adds => vec![],
@@ -114,9 +115,14 @@ impl Upkeep {
                 return Err(TerminalError::new(found.describe(self.rows)));
             }
         };
-        let backup = backup.map_or_else(|| self.backup_name(&file, &found.version), Path::to_owned);
+        #[cfg(feature = "postgres")]
+        if let Place::Postgres { address, .. } = &kept.place {
+            return self.remake(&kept, address, &dropped);
+        }
+        let file = kept.in_folder("name a folder")?;
+        let backup = backup.map_or_else(|| self.backup_name(file, &found.version), Path::to_owned);
         records::backup(&file.folder, self.rows, &backup)?;
-        let migrated = Records::open(&file.folder, self.rows, Start::Migrate).map_err(|failure| {
+        let migrated = Records::open(kept.place.clone(), self.rows, Start::Migrate).map_err(|failure| {
             let kept = format!("nothing has changed; the backup is `{}`", backup.display());
             TerminalError::from(failure).hint(kept)
         })?;
@@ -141,7 +147,12 @@ impl Upkeep {
 
     /// Makes the tables of a damaged data file anew from its log.
     pub(crate) fn recover(&self) -> Result<(), TerminalError> {
-        let file = self.file(CreateFolders::Nothing)?;
+        let kept = self.file(CreateFolders::Nothing)?;
+        #[cfg(feature = "postgres")]
+        if let Place::Postgres { address, .. } = &kept.place {
+            return self.remake(&kept, address, &[]);
+        }
+        let file = kept.in_folder("name a folder")?;
         let recovered = records::recover(&file.folder, self.rows).map_err(|failure| {
             TerminalError::from(failure).hint(
                 "the file is as it was. If its log can't be read, put a backup in its place, or `tabellion data import` an export",
@@ -172,7 +183,7 @@ impl Upkeep {
     /// Makes the index of words anew.
     pub(crate) fn reindex(&self) -> Result<(), TerminalError> {
         let file = self.file(CreateFolders::Nothing)?;
-        let records = Arc::new(Records::open(&file.folder, self.rows, Start::Existing)?);
+        let records = Arc::new(Records::open(file.place.clone(), self.rows, Start::Existing)?);
         let words = contracts::words(self.rows.contract, records).ok_or_else(|| {
             TerminalError::new(format_args!("`{}` has no index of words", self.rows.contract))
         })?;
@@ -209,12 +220,54 @@ impl Upkeep {
         )
     }
 
-    fn file(&self, create: CreateFolders) -> Result<DataFile, TerminalError> {
-        let data = DataFolder::choose(self.folder.as_deref()).map_err(TerminalError::new)?;
+    /// Makes the tables in a database anew from its log, as this version of the contract has them.
+    #[cfg(feature = "postgres")]
+    fn remake(
+        &self,
+        kept: &Kept,
+        address: &records::Address,
+        dropped: &[String],
+    ) -> Result<(), TerminalError> {
+        let remade = records::remake(address, self.rows)
+            .map_err(|failure| TerminalError::from(failure).hint("the database is as it was"))?;
+        let mut said = vec![
+            format!(
+                "made the tables of `{}` in `{}` anew from their log, in version {}: {}, {}",
+                self.rows.contract,
+                kept.name.display(),
+                self.rows.version,
+                counted(remade.checked.changes, "change"),
+                counted(remade.checked.rows, "row")
+            ),
+            format!(
+                "the schema as it was is `{}`; drop it when you miss nothing. Start the servers again",
+                remade.kept
+            ),
+        ];
+        said.extend(dropped.iter().map(|what| format!("gone: {what}")));
+        if let Some(failure) = &remade.cut_off {
+            said.push(format!("later entries are lost, because {failure}"));
+        }
+        let json = json!({
+            "file": kept.name, "kept": remade.kept, "changes": remade.checked.changes, "rows": remade.checked.rows, "lost": dropped,
+            "cut_off": remade.cut_off.map(|failure| failure.to_string()),
+        });
+        self.show(&said, json)
+    }
+
+    fn file(&self, create: CreateFolders) -> Result<Kept, TerminalError> {
+        let data = Data::choose(self.folder.as_deref()).map_err(TerminalError::new)?;
         data.check(create).map_err(TerminalError::new)?;
-        Ok(DataFile {
-            path: records::path(&data.absolute(), self.rows),
-            folder: data.absolute(),
+        let file = data.folder().map(|_| DataFile {
+            path: records::path(&data.name(), self.rows),
+            folder: data.name(),
+        });
+        Ok(Kept {
+            name: file
+                .as_ref()
+                .map_or_else(|| data.name(), |file| file.path.clone()),
+            place: data.place(),
+            file,
         })
     }
 
@@ -233,15 +286,16 @@ impl Upkeep {
             .unwrap_or_else(|| file.folder.join(first))
     }
 
-    fn tell(&self, file: &DataFile, done: &str, checked: &Checked) -> Result<(), TerminalError> {
+    fn tell(&self, kept: &Kept, done: &str, checked: &Checked) -> Result<(), TerminalError> {
         let (changes, rows) = (checked.changes, checked.rows);
         let said = [
-            format!("`{}`: {done}", file.path.display()),
+            format!("`{}`: {done}", kept.name.display()),
             format!("{}, {}", counted(changes, "change"), counted(rows, "row")),
+            format!("SHA-256 of all entries and rows: {}", checked.digest),
         ];
         self.show(
             &said,
-            json!({ "file": file.path, "changes": changes, "rows": rows }),
+            json!({ "file": kept.name, "changes": changes, "rows": rows, "digest": checked.digest }),
         )
     }
 
@@ -260,6 +314,26 @@ impl Upkeep {
 /// Returns the number with the noun.
 fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The rows of a contract, which need not exist.
+struct Kept {
+    place: Place,
+    /// Path of the file, or address of the database.
+    name: PathBuf,
+    /// The file, if they are in one.
+    file: Option<DataFile>,
+}
+
+impl Kept {
+    /// Returns the file.
+    ///
+    /// # Errors
+    /// If they are in a database: then `instead` helps.
+    fn in_folder(&self, instead: &str) -> Result<&DataFile, TerminalError> {
+        let error = || TerminalError::new(format_args!("`{}` is no file", self.name.display())).hint(instead);
+        self.file.as_ref().ok_or_else(error)
+    }
 }
 
 /// A data file, which need not exist.

@@ -4,11 +4,14 @@
 //! finding that has a [`Fix`](finding::Fix) is mended after a question.
 
 mod checks;
+#[cfg(feature = "postgres")]
+mod database;
 mod finding;
 mod fix;
 mod holders;
 mod mounts;
 mod report;
+mod words;
 
 use std::{
     cell::OnceCell,
@@ -20,7 +23,7 @@ use tabellion_runtime::Failure;
 
 pub(crate) use self::finding::{Finding, Status};
 use crate::{
-    data::DataFolder,
+    data::Data,
     terminal::{Output, TerminalError},
 };
 
@@ -81,9 +84,9 @@ pub(crate) fn run(options: &Options) -> Result<bool, TerminalError> {
 
 /// Looks at a data folder. Nothing there is mended by `--fix`: each remedy is a command that says what it does.
 fn data(folder: Option<&Path>, options: &Options) -> Result<bool, TerminalError> {
-    let folder = DataFolder::choose(folder).map_err(TerminalError::new)?;
-    let findings: Vec<_> = checks::OF_DATA.iter().flat_map(|check| check(&folder)).collect();
-    report::show("data", &folder.absolute(), &findings, options.output)?;
+    let data = Data::choose(folder).map_err(TerminalError::new)?;
+    let findings = examine_data(&data);
+    report::show("data", &data.name(), &findings, options.output)?;
     Ok(is_well(&findings))
 }
 
@@ -107,15 +110,20 @@ fn library(folder: &Path, options: &Options) -> Result<bool, TerminalError> {
 pub(crate) fn findings(place: &Place) -> Result<Vec<Finding>, String> {
     match place {
         Place::Library(folder) => Ok(examine(&Subject::at(folder))),
-        Place::Data(folder) => {
-            let folder = DataFolder::choose(folder.as_deref())?;
-            Ok(checks::OF_DATA.iter().flat_map(|check| check(&folder)).collect())
-        }
+        Place::Data(folder) => Ok(examine_data(&Data::choose(folder.as_deref())?)),
     }
 }
 
 fn examine(subject: &Subject) -> Vec<Finding> {
     checks::ALL.iter().flat_map(|check| check(subject)).collect()
+}
+
+fn examine_data(data: &Data) -> Vec<Finding> {
+    match data {
+        Data::Folder(folder) => checks::OF_DATA.iter().flat_map(|check| check(folder)).collect(),
+        #[cfg(feature = "postgres")]
+        Data::Database { address, .. } => database::of_database(address, &data.place()),
+    }
 }
 
 fn is_well(findings: &[Finding]) -> bool {

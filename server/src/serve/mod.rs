@@ -33,7 +33,7 @@ use crate::{
     calls,
     console::say,
     contracts::{self, Grounds, ServiceError},
-    data::DataFolder,
+    data::Data,
     folder, page,
     provenance::{self, ServerEnvironment},
 };
@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let data = if specs.over_rows.is_empty() {
         None
     } else {
-        let data = DataFolder::choose(options.data.as_deref())?;
+        let data = Data::choose(options.data.as_deref())?;
         data.check(options.create)?;
         Some(data)
     };
@@ -177,6 +177,8 @@ struct Opened {
     /// The folders that must be there.
     folders: Vec<PathBuf>,
     library: Option<Arc<Library>>,
+    /// What names the place of the rows, if there are any: a folder, or the address of a database.
+    data: Option<PathBuf>,
     /// The rows, to be settled in the end.
     rows: Vec<Arc<Records>>,
     adapter: Adapter,
@@ -188,12 +190,13 @@ struct Opened {
 fn open(
     options: &Options,
     specs: &Specs,
-    data: Option<&DataFolder>,
+    data: Option<&Data>,
     document: Option<&LibraryPath>,
     approval: &ApprovalPolicy,
 ) -> Result<Vec<Opened>, Box<dyn Error>> {
     let (over_rows, rows) = open_rows(options, specs, data)?;
-    let data = data.map(|data| data.path.clone());
+    let beside = rows.first().map(|rows| rows.beside(""));
+    let data = data.map(Data::name);
     let mut opened = vec![];
     for named in &options.libraries {
         let (library, mut contracts) = open_library(options, named, specs, document)?;
@@ -201,7 +204,7 @@ fn open(
         if named.name.is_none() {
             contracts.extend(over_rows.iter().cloned());
             served.extend(&specs.over_rows);
-            folders.extend(data.clone());
+            folders.extend(beside.clone());
         }
         let adapter = Adapter::new(contracts, options.offer, info(&served), approval.clone())?;
         let adapter = match calls::open(&library, &specs.over_documents)? {
@@ -220,6 +223,7 @@ fn open(
             folders,
             downloads: specs.find_map(|spec| contracts::downloads(spec.id, &library)),
             library: Some(library),
+            data: data.clone().filter(|_| named.name.is_none()),
             rows: vec![],
             adapter,
         });
@@ -228,7 +232,8 @@ fn open(
         let info = info(&specs.over_rows);
         opened.push(Opened {
             name: None,
-            folders: data.into_iter().collect(),
+            folders: beside.into_iter().collect(),
+            data: data.clone(),
             library: None,
             rows: vec![],
             downloads: None,
@@ -275,14 +280,14 @@ fn open_library(
 fn open_rows(
     options: &Options,
     specs: &Specs,
-    data: Option<&DataFolder>,
+    data: Option<&Data>,
 ) -> Result<ContractsWithRows, Box<dyn Error>> {
     let Some(data) = data else {
         return Ok((vec![], vec![]));
     };
-    let is_new = !data.path.exists();
+    let is_new = data.folder().is_some_and(|folder| !folder.path.exists());
     let grounds = Grounds {
-        data: Some(data.path.clone()),
+        data: Some(data.place()),
         workspaces: options.workspaces.clone(),
         ..Grounds::default()
     };
@@ -292,7 +297,7 @@ fn open_rows(
     if is_new {
         say(format_args!(
             "created the data folder `{}`",
-            data.absolute().display()
+            data.name().display()
         ));
     }
     let (contracts, rows): (_, Vec<_>) = opened.into_iter().unzip();
@@ -430,7 +435,7 @@ fn approval(options: &Options, contracts: &[&ContractSpec]) -> Result<ApprovalPo
 }
 
 /// Returns the text for a person who starts the server in a terminal.
-fn greeting(options: &Options, data: Option<&DataFolder>) -> io::Result<String> {
+fn greeting(options: &Options, data: Option<&Data>) -> io::Result<String> {
     let mut arguments = vec!["serve".to_owned()];
     let mut folders = vec![];
     let mut add = |option: &str, folder: &Path| -> io::Result<()> {
@@ -443,7 +448,13 @@ fn greeting(options: &Options, data: Option<&DataFolder>) -> io::Result<String> 
         add("--library", &library.folder)?;
     }
     if let Some(data) = data {
-        add("--data", &data.path)?;
+        match data.folder() {
+            Some(folder) => add("--data", &folder.path)?,
+            None => {
+                folders.push(format!("`{}`", data.name().display()));
+                arguments.extend(["--data".to_owned(), data.name().to_string_lossy().into_owned()]);
+            }
+        }
     }
     if options.contracts != [contracts::default()] {
         for contract in &options.contracts {

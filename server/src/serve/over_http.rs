@@ -253,9 +253,9 @@ fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result
         }
         let rows = over_rows.iter().find(|spec| spec.id == RowsSource::CONTRACT);
         let contract = rows.and_then(|spec| gateway.catalog().contract(spec.id));
-        if let (Some(contract), Some(folder)) = (contract, opened.folders.last()) {
+        if let (Some(contract), Some(data)) = (contract, &opened.data) {
             sources.push(Arc::new(RowsSource::new(
-                folder.clone(),
+                data.clone(),
                 Arc::clone(contract),
                 door.clone(),
                 runtime,

@@ -280,6 +280,7 @@ impl<S> Server<S> {
         });
         let opened = Opened {
             name: None,
+            data: self.rows.as_ref().map(|_| self.folder.clone()),
             folders: vec![self.folder],
             library: self.library,
             rows: self.rows.into_iter().collect(),

@@ -3,12 +3,11 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use tabellion_library::CreateFolders;
-use tabellion_pack::Standing as Indexed;
 use tabellion_platform as platform;
 use tabellion_records::{self as records, Records, Standing, Start};
 use tabellion_runtime::spec::RowsSpec;
 
-use super::{super::finding::Finding, super::holders, folder::of_file_system, sync};
+use super::{super::finding::Finding, super::holders, super::words, folder::of_file_system, sync};
 use crate::{contracts, data::DataFolder};
 
 /// Extension of a file that was replaced by `tabellion data recover`.
@@ -158,47 +157,10 @@ pub(super) fn log(folder: &DataFolder) -> Vec<Finding> {
 
 /// Looks how much of the rows the index of words has.
 pub(super) fn words(folder: &DataFolder) -> Vec<Finding> {
-    const ID: &str = "words";
     let of_file = |(spec, _): (&'static RowsSpec, PathBuf)| {
         // A file that can't be opened is the subject of other checks.
         let records = Records::open(&folder.path, spec, Start::Existing).ok()?;
-        let index = contracts::words(spec.contract, Arc::new(records))?;
-        let shown = index.path().display();
-        let reindex = format!("`tabellion data reindex --contract {}`", spec.contract);
-        Some(match index.standing() {
-            Ok(Indexed::Missing { rows }) => Finding::green(
-                ID,
-                format!(
-                    "none of {rows} rows are indexed: there is no `{shown}` yet; the first search makes it"
-                ),
-            ),
-            Ok(Indexed::Current { rows, at }) => Finding::green(
-                ID,
-                format!("`{shown}` is current: {rows} of {rows} rows, up to change {at}"),
-            ),
-            Ok(Indexed::Behind { has, rows, at, end }) => Finding::green(
-                ID,
-                format!(
-                    "`{shown}` is behind: it has changes up to {at} of {end}, and {has} rows where {rows} are there; the next search \
-                     takes the rest"
-                ),
-            ),
-            Ok(Indexed::Void(why)) => Finding::yellow(
-                ID,
-                format!("`{shown}` is no index of these rows: {why}"),
-                format!("the next search makes it anew, or {reindex}"),
-            ),
-            Ok(Indexed::Wrong { has, rows }) => Finding::red(
-                ID,
-                format!("`{shown}` says that it has everything, and has {has} rows where {rows} are there"),
-                reindex,
-            ),
-            Err(failure) => Finding::red(
-                ID,
-                failure.to_string(),
-                "give your user access to the file, or delete it",
-            ),
-        })
+        words::of_rows(spec, Arc::new(records))
     };
     present(folder).into_iter().filter_map(of_file).collect()
 }

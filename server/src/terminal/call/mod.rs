@@ -22,7 +22,7 @@ use super::{Output, Page, TerminalError, open, page};
 use crate::{
     calls, console,
     contracts::{self, Grounds},
-    data::DataFolder,
+    data::Data,
     provenance::ServerEnvironment,
     serve,
 };
@@ -85,7 +85,7 @@ impl Call {
         })?;
         let folders: Vec<_> = match &self.place {
             Place::Library(folder) => vec![folder.clone()],
-            Place::Data(_) => grounds.data.iter().cloned().collect(),
+            Place::Data(_) => rows.iter().map(|rows| rows.beside("")).collect(),
         };
         let environment = ServerEnvironment::new(&Default::default(), &[self.contract], &folders);
         let environment = environment.map_err(TerminalError::new)?;
@@ -156,7 +156,7 @@ impl Call {
 
     /// A call that changes something creates the data folder, as the server does; one that reads does not.
     fn in_data(&self, folder: Option<&Path>) -> Result<Grounds, TerminalError> {
-        let data = DataFolder::choose(folder).map_err(TerminalError::new)?;
+        let data = Data::choose(folder).map_err(TerminalError::new)?;
         let operation = self.contract.taker(self.tool.name, &self.arguments);
         let changes = operation.is_some_and(|operation| operation.mutating);
         let create = if changes {
@@ -165,10 +165,10 @@ impl Call {
             CreateFolders::Nothing
         };
         data.check(create).map_err(TerminalError::new)?;
-        if !changes && !data.has_rows_of(self.contract.id) {
+        if !changes && !data.may_have_rows_of(self.contract.id) {
             return Err(TerminalError::new(format_args!(
                 "`{}` has no rows of `{}` yet",
-                data.absolute().display(),
+                data.name().display(),
                 self.contract.id
             ))
             .hint(
@@ -176,7 +176,7 @@ impl Call {
             ));
         }
         Ok(Grounds {
-            data: Some(data.path),
+            data: Some(data.place()),
             ..Grounds::default()
         })
     }

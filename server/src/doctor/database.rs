@@ -1,0 +1,154 @@
+//! A database, and the rows in it.
+
+use std::sync::Arc;
+
+use tabellion_records::{self as records, Address, Health, Place, Records, Standing, Start};
+use tabellion_runtime::{FailureKind, spec::RowsSpec};
+
+use super::{finding::Finding, words};
+use crate::contracts;
+
+/// Number of connections that one server may open.
+const CONNECTIONS: u64 = 32;
+/// Seconds after which an open transaction keeps the database from cleaning up.
+const LONG: u64 = 600;
+
+/// Looks at a database, and at the rows of all contracts in it.
+pub(crate) fn of_database(address: &Address, place: &Place) -> Vec<Finding> {
+    let health = match records::health(address) {
+        Ok(health) => health,
+        Err(failure) => {
+            let mend = "start the database, correct the address or the password (`~/.pgpass`), or set what the message names";
+            return vec![Finding::red("database", format!("`{address}`: {failure}"), mend)];
+        }
+    };
+    let mut findings = vec![Finding::green(
+        "database",
+        format!(
+            "`{address}`, PostgreSQL {}; it waits for its disk",
+            health.version
+        ),
+    )];
+    findings.extend(server(&health));
+    let names = contracts::names_over_rows().into_iter();
+    let specs = names.filter_map(|name| contracts::spec(name)?.rows);
+    findings.extend(specs.flat_map(|spec| rows(spec, place)));
+    findings
+}
+
+fn server(health: &Health) -> Vec<Finding> {
+    let mut findings = vec![];
+    let mut add = |is_well: bool, id, well: String, wrong: String, mend: &str| {
+        findings.push(if is_well {
+            Finding::green(id, well)
+        } else {
+            Finding::yellow(id, wrong, mend)
+        });
+    };
+    add(
+        health.can_create,
+        "rights",
+        "the user can make schemas".into(),
+        "the user can't make schemas: a new contract's first start and migrations fail".into(),
+        "`GRANT CREATE ON DATABASE … TO …`, or let the database's owner start the server once after each update",
+    );
+    add(
+        health.is_encrypted,
+        "encryption",
+        "the connection is encrypted".into(),
+        "the connection is not encrypted, as those to this machine are not by default".into(),
+        "nothing, if the database is on this machine; else add `?sslmode=verify-full` to the address",
+    );
+    let standbys = &health.synchronous_standbys;
+    let copies = if standbys.is_empty() {
+        "one host; what it acknowledged is on its disk".into()
+    } else {
+        format!("a change is acknowledged when `{standbys}` has it too")
+    };
+    add(
+        health.hosts < 2 || !standbys.is_empty(),
+        "copies",
+        copies,
+        "several hosts and no synchronous standby: a failover may lose acknowledged changes".into(),
+        "set `synchronous_standby_names` on the primary",
+    );
+    let (open, all) = health.connections;
+    add(
+        open + CONNECTIONS <= all,
+        "connections",
+        format!("{open} of {all} connections are open"),
+        format!("{open} of {all} connections are open, and a server may need {CONNECTIONS}"),
+        "raise `max_connections`, or put a pooler in front of it (pgbouncer 1.21 or newer, pool mode `transaction`)",
+    );
+    add(
+        health.oldest_transaction < LONG,
+        "transactions",
+        "no transaction is open for long".into(),
+        format!(
+            "a transaction is open for {} seconds, and keeps the database from cleaning up",
+            health.oldest_transaction
+        ),
+        "find it in `pg_stat_activity`",
+    );
+    add(
+        health.invalid_indexes.is_empty(),
+        "indexes",
+        "all indexes are complete".into(),
+        format!("not complete: {}", health.invalid_indexes.join(", ")),
+        "`REINDEX INDEX` each",
+    );
+    findings
+}
+
+fn rows(spec: &'static RowsSpec, place: &Place) -> Vec<Finding> {
+    let found = match records::inspect(place.clone(), spec) {
+        Ok(found) => found,
+        Err(failure) if failure.kind == FailureKind::NotFound => {
+            let said = format!(
+                "there are no rows of `{}`; the first start of a server makes them",
+                spec.contract
+            );
+            return vec![Finding::green("version", said)];
+        }
+        Err(failure) => {
+            let mend = "look into the database's log";
+            return vec![Finding::red("version", failure.to_string(), mend)];
+        }
+    };
+    let (said, contract) = (found.describe(spec), spec.contract);
+    let mend = match found.standing {
+        Standing::Current | Standing::Adds => None,
+        Standing::Loses(_) => Some(format!(
+            "`tabellion data migrate --contract {contract}`, which keeps the schema as it was"
+        )),
+        Standing::Newer => Some("the program that wrote the data can read it".into()),
+        Standing::Impossible(_) => {
+            Some("`tabellion data export`, with the program that wrote the data".into())
+        }
+        Standing::Foreign(_) => Some("use another database".into()),
+    };
+    let mut findings = vec![match mend {
+        None => Finding::green("version", said),
+        Some(mend) => Finding::red("version", said, mend),
+    }];
+    if found.standing != Standing::Current {
+        return findings;
+    }
+    let recovery = format!("stop the servers, then `tabellion data recover --contract {contract}`");
+    let checked = Records::open(place.clone(), spec, Start::Existing).and_then(|records| {
+        let checked = records.check()?;
+        findings.extend(words::of_rows(spec, Arc::new(records)));
+        Ok(checked)
+    });
+    findings.push(match checked {
+        Err(failure) => Finding::red("log", failure.to_string(), recovery),
+        Ok(checked) => Finding::green(
+            "log",
+            format!(
+                "the {} changes in the log of `{contract}` give its {} rows",
+                checked.changes, checked.rows
+            ),
+        ),
+    });
+    findings
+}

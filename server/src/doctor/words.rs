@@ -1,0 +1,50 @@
+//! The index of words.
+
+use std::sync::Arc;
+
+use tabellion_pack::Standing as Indexed;
+use tabellion_records::Records;
+use tabellion_runtime::spec::RowsSpec;
+
+use super::finding::Finding;
+use crate::contracts;
+
+/// Looks how much of these rows the index of words has.
+pub(super) fn of_rows(spec: &'static RowsSpec, records: Arc<Records>) -> Option<Finding> {
+    const ID: &str = "words";
+    let index = contracts::words(spec.contract, records)?;
+    let shown = index.path().display();
+    let reindex = format!("`tabellion data reindex --contract {}`", spec.contract);
+    Some(match index.standing() {
+        Ok(Indexed::Missing { rows }) => Finding::green(
+            ID,
+            format!("none of {rows} rows are indexed: there is no `{shown}` yet; the first search makes it"),
+        ),
+        Ok(Indexed::Current { rows, at }) => Finding::green(
+            ID,
+            format!("`{shown}` is current: {rows} of {rows} rows, up to change {at}"),
+        ),
+        Ok(Indexed::Behind { has, rows, at, end }) => Finding::green(
+            ID,
+            format!(
+                "`{shown}` is behind: it has changes up to {at} of {end}, and {has} rows where {rows} are there; the next search \
+                 takes the rest"
+            ),
+        ),
+        Ok(Indexed::Void(why)) => Finding::yellow(
+            ID,
+            format!("`{shown}` is no index of these rows: {why}"),
+            format!("the next search makes it anew, or {reindex}"),
+        ),
+        Ok(Indexed::Wrong { has, rows }) => Finding::red(
+            ID,
+            format!("`{shown}` says that it has everything, and has {has} rows where {rows} are there"),
+            reindex,
+        ),
+        Err(failure) => Finding::red(
+            ID,
+            failure.to_string(),
+            "give your user access to the file, or delete it",
+        ),
+    })
+}
