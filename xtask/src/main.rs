@@ -8,6 +8,7 @@ mod deny;
 mod dist;
 mod history;
 mod nextest;
+mod postgres;
 mod readme;
 mod test;
 mod tidy;
@@ -50,6 +51,12 @@ enum Task {
     Tidy,
     /// Drive the page in a real browser
     Browser,
+    /// Test rows in PostgreSQL
+    Postgres {
+        /// Also run what takes minutes
+        #[arg(long)]
+        all: bool,
+    },
     /// Build the programs that are released, and the packages that install them
     Dist(dist::Options),
     /// Show a guided tour on a temporary library
@@ -65,6 +72,7 @@ fn main() -> ExitCode {
         Task::Test(options) => test::all(&options),
         Task::Tidy => tidy::check(),
         Task::Browser => browser::test(),
+        Task::Postgres { all } => postgres::test(all),
         Task::Dist(options) => dist::make(&options),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
     })

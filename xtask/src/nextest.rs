@@ -68,6 +68,24 @@ pub(crate) fn run(profile: &str) -> Outcome {
     ran
 }
 
+/// Runs the tests of a package once more, with these environment variables.
+///
+/// # Errors
+/// If a test fails.
+pub(crate) fn run_package(package: &str, variables: &[(&str, &str)]) -> Outcome {
+    if is_installed() {
+        let filter = format!("package({package})");
+        return run::cargo_with(
+            &["nextest", "run", "--workspace", "--cargo-quiet", "-E", &filter],
+            variables,
+        );
+    }
+    run::cargo_with(
+        &["test", "--quiet", "--package", package, "--all-features"],
+        variables,
+    )
+}
+
 fn is_installed() -> bool {
     let version = Command::new("cargo")
         .args(["nextest", "--version"])

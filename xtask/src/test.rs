@@ -7,7 +7,7 @@ use std::{fs, process::Command, time::Instant};
 
 use xtask::{Outcome, foreign::Missing, root, run};
 
-use crate::{browser, codegen, deny, nextest, tidy, times::Times};
+use crate::{browser, codegen, deny, nextest, postgres, tidy, times::Times};
 
 /// Always all members: with a selection, Cargo chooses other features of shared dependencies, and builds them again.
 const ALL: [&str; 2] = ["--workspace", "--quiet"];
@@ -54,7 +54,7 @@ struct Step {
     run: fn(Size) -> Outcome,
 }
 
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     Step {
         name: "format",
         from: Size::Fast,
@@ -94,6 +94,11 @@ const STEPS: [Step; 16] = [
         name: "the page in a browser",
         from: Size::Gate,
         run: |_| browser::test(),
+    },
+    Step {
+        name: "rows in PostgreSQL",
+        from: Size::Gate,
+        run: |size| postgres::test(size == Size::All),
     },
     Step {
         name: "tests in documentation",

@@ -5,6 +5,7 @@
 
 mod node;
 mod output;
+pub mod postgres;
 mod python;
 
 use std::{

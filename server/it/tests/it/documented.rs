@@ -18,13 +18,13 @@ const LEFT_OUT: char = '…';
 
 /// A command, and the lines that it says.
 #[derive(Debug)]
-struct Step {
-    command: String,
-    says: String,
+pub(crate) struct Step {
+    pub(crate) command: String,
+    pub(crate) says: String,
 }
 
 /// Returns the commands of the sessions in a document.
-fn steps(document: &str) -> Vec<Step> {
+pub(crate) fn steps(document: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = vec![];
     let mut is_within = false;
     for line in document.lines() {
@@ -72,7 +72,7 @@ fn comparable(text: &str) -> String {
 }
 
 /// Returns whether `found` has all parts of `documented`, in their order and at both ends.
-fn agrees(documented: &str, found: &str) -> bool {
+pub(crate) fn agrees(documented: &str, found: &str) -> bool {
     let (documented, found) = (comparable(documented.trim_end()), comparable(found.trim_end()));
     let parts: Vec<_> = documented.split(LEFT_OUT).collect();
     let mut rest = found.as_str();
@@ -98,7 +98,7 @@ fn has(program: &str) -> bool {
 }
 
 /// Runs the commands in one shell, in an empty folder; returns what each said.
-fn run(steps: &[Step], folder: &Path) -> Vec<String> {
+pub(crate) fn run(steps: &[Step], folder: &Path, variables: &[(&str, &str)]) -> Vec<String> {
     let programs = folder.join("programs");
     fs::create_dir(&programs).expect("a folder");
     symlink(TABELLION, programs.join("tabellion")).expect("a link");
@@ -107,17 +107,19 @@ fn run(steps: &[Step], folder: &Path) -> Vec<String> {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("its address").port().to_string();
     drop(free);
-    let mut script = String::new();
+    // What is said about an error is part of it.
+    let mut script = String::from("exec 2>&1\n");
     for step in steps {
         script += &step.command.replace("8000", &port);
         script += &format!("\necho '{MARK}'\n");
     }
-    script += "kill %1\n";
+    script += "kill %1 2> /dev/null\n";
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("bash");
     shell
         .current_dir(&work)
         .env("PATH", format!("{}:{path}", programs.display()))
+        .envs(variables.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut shell = shell.spawn().expect("a shell");
@@ -140,7 +142,7 @@ fn the_tour_with_curl_is_as_the_document_says() {
     let steps = steps(&document);
     assert!(steps.len() > 10, "{}", steps.len());
     let folder = tempfile::tempdir().expect("a folder");
-    let said = run(&steps, folder.path());
+    let said = run(&steps, folder.path(), &[]);
     for (step, said) in steps.iter().zip(&said) {
         assert!(
             agrees(&step.says, said),

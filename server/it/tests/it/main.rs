@@ -28,6 +28,8 @@ mod names;
 mod operations;
 mod options;
 mod page;
+#[cfg(unix)]
+mod postgres;
 mod rest;
 mod review;
 mod rows;

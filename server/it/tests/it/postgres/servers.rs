@@ -1,0 +1,139 @@
+//! Servers of Tabellion beside one database.
+
+use std::process::{Command, Stdio};
+
+use serde_json::{Map, Value, json};
+use tabellion_conformance::Target;
+
+use super::{Rows, cluster, until};
+use crate::{
+    documented,
+    support::{TABELLION, exited},
+};
+
+fn serve(rows: &Rows) -> Target {
+    // Provenance is that of a work tree.
+    let made = Command::new("git")
+        .args(["init", "--quiet"])
+        .current_dir(rows.derived.path())
+        .status();
+    assert!(made.expect("git").success());
+    let mut command = tabellion(rows);
+    command
+        .args(["serve", "--contract", "mcb"])
+        .stderr(Stdio::inherit());
+    let mut target = Target::start(&mut command).expect("it starts");
+    target.initialize("2025-11-25").expect("a handshake");
+    target
+}
+
+fn tabellion(rows: &Rows) -> Command {
+    let mut command = Command::new(TABELLION);
+    command
+        .env("TABELLION_DATA", &rows.address)
+        .env("XDG_DATA_HOME", rows.derived.path())
+        .env("TABELLION_MODEL", rows.derived.path().join("none"))
+        .current_dir(rows.derived.path());
+    command
+}
+
+fn call(target: &mut Target, tool: &str, arguments: Value) -> Value {
+    let answer = target.call(tool, arguments, Map::new()).expect("an answer");
+    let found = &answer["result"]["structuredContent"];
+    assert!(found.is_object(), "{answer}");
+    found.clone()
+}
+
+/// Runs a command for people. Returns its JSON.
+fn run(rows: &Rows, arguments: &[&str]) -> Value {
+    let output = tabellion(rows)
+        .args(arguments)
+        .arg("--json")
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
+fn a_team_shares_its_memory() {
+    let mut cluster = cluster(&[]);
+    let rows = Rows::on(&cluster);
+    let (mut one, mut two) = (serve(&rows), serve(&rows));
+    let project = json!({"action": "create", "resource": "project", "project_id": "p", "data": {"name": "P", "path": "p"}});
+    assert_eq!(call(&mut one, "project", project)["id"], "p");
+    let stored = json!({"action": "store", "resource": "observation", "project_id": "p",
+        "data": {"content": "The fjord freezes in January", "observation_type": "context"}});
+    let stored = call(&mut one, "memory", stored);
+    assert!(
+        stored["id"].is_string() || stored["observation_id"].is_string(),
+        "{stored}"
+    );
+    let search = json!({"resource": "memory", "query": "fjord"});
+    let found = call(&mut two, "search", search.clone());
+    assert!(
+        found.to_string().contains("The fjord freezes in January"),
+        "{found}"
+    );
+    // A server that is killed leaves nothing half done; the other goes on, also when the database has died.
+    drop(one);
+    cluster.kill();
+    cluster.run().expect("it starts again");
+    until("the other server finds the database again", || {
+        let answer = two.call("search", search.clone(), Map::new()).expect("an answer");
+        answer["result"].to_string().contains("fjord")
+    });
+    assert!(exited(two).success());
+    // The same data, whichever database has it.
+    let checked = run(&rows, &["data", "check"]);
+    let export = tabellion(&rows)
+        .args(["data", "export"])
+        .output()
+        .expect("it runs");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("export");
+    std::fs::write(&file, &export.stdout).expect("written");
+    let data = folder.path().join("data");
+    let (file, data) = (file.to_str().expect("text"), data.to_str().expect("text"));
+    let imported = run(&rows, &["data", "import", file, "--data", data]);
+    assert_eq!(imported["digest"], checked["digest"]);
+    cluster.create("other").expect("a database");
+    let other = Rows::at(format!("{}/other", cluster.address()));
+    assert_eq!(
+        run(&other, &["data", "import", file])["digest"],
+        checked["digest"]
+    );
+    assert_eq!(run(&other, &["data", "check"])["digest"], checked["digest"]);
+    // Made anew from its log, it is the same, and the schema as it was is kept.
+    let remade = run(&other, &["data", "recover"]);
+    assert_eq!(remade["kept"], "tabellion_mcb_2");
+    assert_eq!(run(&other, &["data", "check"])["digest"], checked["digest"]);
+    let findings = run(&rows, &["doctor", "--data"]);
+    assert!(!findings.to_string().contains("\"red\""), "{findings}");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: `cargo xtask postgres`"]
+fn the_document_for_teams_is_as_it_says() {
+    let cluster = cluster(&[]);
+    let rows = Rows::on(&cluster);
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/data.md");
+    let steps = documented::steps(&std::fs::read_to_string(document).expect("the document"));
+    assert!(steps.len() > 5, "{}", steps.len());
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = rows.derived.path().to_str().expect("text");
+    let said = documented::run(
+        &steps,
+        folder.path(),
+        &[("TABELLION_DATA", &rows.address), ("XDG_DATA_HOME", home)],
+    );
+    for (step, said) in steps.iter().zip(&said) {
+        let (command, says) = (&step.command, &step.says);
+        assert!(
+            documented::agrees(says, said),
+            "$ {command}\ndocumented: {says}\nfound: {said}"
+        );
+    }
+}

