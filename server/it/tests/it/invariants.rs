@@ -475,11 +475,12 @@ fn only_the_library_writes() {
         (
             "server/records/src",
             &[
-                "connection.rs",
-                "file.rs",
-                "mark.rs",
-                "replacement.rs",
-                "upkeep.rs",
+                "records.rs",
+                "sqlite/connection.rs",
+                "sqlite/file.rs",
+                "sqlite/mark.rs",
+                "sqlite/replacement.rs",
+                "sqlite/upkeep.rs",
             ],
         ),
         ("server/retrieval/embed/src", &["download.rs", "install.rs"]),

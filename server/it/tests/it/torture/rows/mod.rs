@@ -4,6 +4,7 @@
 //! is there, and a refused one is not. The same call with the same idempotency key then leads to the one change. A command that was
 //! interrupted does the rest when it is run again.
 
+mod batch;
 mod cases;
 mod sweep;
 
