@@ -18,6 +18,7 @@ use crate::{
     http::Url,
     judgement::{Stop, not_shown},
     layout::{AROUND, DATA, DOCUMENT, WORKSPACE},
+    ledger::database,
     setup::run_within,
     stepper::{Counting, Stepper},
     target::free_port,
@@ -29,6 +30,8 @@ pub const MODE: &str = "{mode}";
 pub const ROLE: &str = "{role}";
 /// Placeholder for a person's decision: `approve`, `reject` or `revise`.
 pub const DECISION: &str = "{decision}";
+/// Placeholder for the address of a case's database.
+pub const DATABASE: &str = "{database}";
 /// Placeholder for the id of what a person decides on.
 pub const INSTANCE: &str = "{id}";
 /// Placeholder for the numbers of the parts that a person approves, separated by blanks; nothing for all.
@@ -41,6 +44,8 @@ pub struct Launch {
     /// single-document contract's document in it, `{data}` for the folder of a server that keeps rows, `{workspace}` for the folder
     /// with source code that it may read, `{port}` for the port to listen on.
     pub command: Vec<String>,
+    /// The PostgreSQL server on which each case has a database, `postgres://USER@HOST:PORT`: `{database}` stands for the address of that.
+    pub database: Option<String>,
     /// Variables added to the environment, with the same placeholders.
     pub environment: Vec<(String, String)>,
     /// Working directory, if not the suite's own; with the same placeholders.
@@ -91,6 +96,7 @@ impl Launch {
     pub fn of(command: Vec<String>) -> Self {
         Self {
             command,
+            database: None,
             environment: Vec::new(),
             directory: None,
             mode: None,
@@ -204,6 +210,12 @@ impl Launch {
             let text = text.replace("{library}", &root.to_string_lossy());
             let text = text.replace("{document}", DOCUMENT);
             let text = text.replace("{data}", &root.with_file_name(DATA).to_string_lossy());
+            let text = match &self.database {
+                Some(server) => {
+                    text.replace(DATABASE, &database::address(server, &root.with_file_name(DATA)))
+                }
+                None => text,
+            };
             let text = text.replace("{workspace}", &root.with_file_name(WORKSPACE).to_string_lossy());
             match port {
                 Some(port) => text.replace("{port}", &port.to_string()),
@@ -227,8 +239,11 @@ impl Launch {
     /// server is external.
     ///
     /// # Errors
-    /// If no port is free.
+    /// If no port is free, or the database can't be made.
     pub fn prepare(&self, root: &Path) -> io::Result<Option<(Command, Option<Url>)>> {
+        if let Some(server) = self.database.as_ref().filter(|_| self.names(DATABASE)) {
+            database::make(server, &root.with_file_name(DATA)).map_err(io::Error::other)?;
+        }
         Ok(match &self.reach {
             Reach::Lines => Some((self.command(root, None), None)),
             Reach::Http(url) => {

@@ -1,5 +1,6 @@
 //! Reads what a server keeps from the disk: the content of a library from its files and git, and rows from a database.
 
+pub(crate) mod database;
 mod export;
 pub mod replay;
 pub mod rows;

@@ -1,11 +1,11 @@
 //! The tests of rows in PostgreSQL, and the server that they need.
 
-use std::env;
+use std::{env, process::Command};
 
 use xtask::{
     Outcome,
     foreign::postgres::{Cluster, PROGRAMS, Programs},
-    run,
+    root, run,
 };
 
 use crate::nextest;
@@ -18,6 +18,19 @@ const SERVER: &str = "TABELLION_TEST_POSTGRES";
 const MORE: [(&str, &str); 2] = [
     ("TABELLION_TEST_CHANGES", "40000"),
     ("TABELLION_TEST_KILLS", "40"),
+];
+
+/// The families of checks that are about rows.
+const JUDGED: [&str; 9] = [
+    "pure",
+    "operations",
+    "rows",
+    "orgs",
+    "secrets",
+    "memory",
+    "modes",
+    "provenance",
+    "errors",
 ];
 
 /// Runs the tests; with `all`, for as long as it takes to try much.
@@ -35,6 +48,7 @@ pub(crate) fn test(all: bool) -> Outcome {
     // Each test has connections of its own.
     let server = Cluster::start(&programs, &["max_connections=300"])?;
     nextest::run_package("tabellion-records", &[(SERVER, &server.address())])?;
+    judge(&server)?;
     drop(server);
     let more: &[_] = if all { &MORE } else { &[] };
     let of_it = [
@@ -48,4 +62,41 @@ pub(crate) fn test(all: bool) -> Outcome {
         "postgres::",
     ];
     run::cargo_with(&of_it, &[&[(PROGRAMS, folder)], more].concat())
+}
+
+/// Has the conformance suite judge the rows of `mcb` on this server.
+fn judge(server: &Cluster) -> Outcome {
+    let (suite, tabellion) = (run::program("tabellion-conformance")?, run::program("tabellion")?);
+    let home = tempfile::tempdir()?;
+    let mut command = Command::new(suite);
+    command
+        .env("XDG_DATA_HOME", home.path())
+        .args([
+            "run",
+            "--contract",
+            "schemas/mcb",
+            "--profile",
+            "smoke",
+            "--database",
+            &server.address(),
+        ])
+        .args(JUDGED.iter().flat_map(|family| ["--only", family]))
+        .arg("--")
+        .arg(tabellion)
+        .args([
+            "serve",
+            "--contract",
+            "mcb",
+            "--data",
+            "{database}",
+            "--workspace",
+            "{workspace}",
+        ])
+        .args(["--provenance", "strict"])
+        .current_dir(root());
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stdout).into())
 }

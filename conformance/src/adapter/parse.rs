@@ -236,6 +236,7 @@ fn rows_at(contract: &ContractSpec, item: &Item<'_>) -> Result<ledger::Source, P
     }
     let command = at.find("command").map_or(Ok(Vec::new()), texts)?;
     Ok(ledger::Source {
+        database: None,
         file,
         queries,
         command,

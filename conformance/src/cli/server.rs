@@ -12,7 +12,7 @@ use crate::{
     era::Era,
     http::Url,
     judgement::Stop,
-    launch::{DECISION, ExternalServer, INSTANCE, Launch, MODE, ROLE, Reach},
+    launch::{DATABASE, DECISION, ExternalServer, INSTANCE, Launch, MODE, ROLE, Reach},
     ledger::Source,
     probe::{self, Identity, ServerInfo},
     setup::Setup,
@@ -62,6 +62,10 @@ pub(super) struct Server {
     /// a debug build of Tabellion; without one, what ends with time is not tested
     #[arg(long, value_name = "NAME")]
     clock_offset: Option<String>,
+    /// The PostgreSQL server on which each case gets a database of its own, as in `postgres://postgres@localhost:5432`; rows and log
+    /// are read there. In the command and `--env`, `{database}` is replaced by its address
+    #[arg(long, value_name = "ADDRESS")]
+    database: Option<String>,
     /// A glob of the server's own state in the library, such as `.index/**`, which the suite disregards; besides those of the
     /// adapter
     #[arg(long, value_name = "GLOB")]
@@ -106,6 +110,7 @@ impl Server {
         let variables = theirs.map(|server| server.environment.clone());
         let launch = Launch {
             environment: [variables.unwrap_or_default(), self.env.clone()].concat(),
+            database: self.database.clone(),
             directory: self.directory(theirs),
             mode: self
                 .mode_argument
@@ -145,7 +150,8 @@ impl Server {
         if let Some(prepare) = &self.prepare {
             setup.command = ["sh", "-c", prepare].map(str::to_owned).to_vec();
         }
-        let ledger = theirs.map_or_else(Source::default, |server| server.ledger.clone());
+        let mut ledger = theirs.map_or_else(Source::default, |server| server.ledger.clone());
+        ledger.database.clone_from(&self.database);
         let named = theirs.map_or(program, |server| server.name.clone());
         Ok(Subject {
             name: self.name.clone().unwrap_or(named),
@@ -326,7 +332,13 @@ fn check_placeholders(launch: &Launch, contract: &ContractSpec) -> Result<(), Tr
         };
     }
     let command = launch.command.join(" ");
-    if contract.rows.is_some() && !launch.names("{data}") {
+    if launch.database.is_some() && !launch.names(DATABASE) {
+        return Err(Trouble::Usage(format!(
+            "`--database` is given, and the command does not name the database of a case; put `{DATABASE}` into the command, as in \
+             `-- {command} --data {DATABASE}`, or into `--env`"
+        )));
+    }
+    if contract.rows.is_some() && launch.database.is_none() && !launch.names("{data}") {
         return Err(Trouble::Usage(format!(
             "`{}` is about rows, and the command does not name the folder for them; put `{{data}}` into the command, as in \
              `-- {command} {{data}}`, or into `--env` or `--dir`",

@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 use tabellion_runtime::spec::RowsSpec;
 
 use super::{
-    export,
+    database, export,
     rows::RowLedger,
     sqlite::{self, Queries},
     wal::Transactions,
@@ -20,7 +20,9 @@ const DATA: &str = "{data}";
 pub struct Source {
     /// The SQLite file; `{data}` stands for the data folder.
     pub file: Option<String>,
-    /// How the file is read, if its tables are others.
+    /// The PostgreSQL server on which each case has a database, `postgres://USER@HOST:PORT`, if rows are kept there.
+    pub database: Option<String>,
+    /// How the file or the database is read, if its tables are others.
     pub queries: Queries,
     /// A program and its arguments that print rows and log as lines of JSON; `{data}` stands for the data folder.
     pub command: Vec<String>,
@@ -32,7 +34,9 @@ impl Source {
     /// # Errors
     /// If they can't be read.
     pub fn read(&self, data: &Path, spec: &RowsSpec) -> Result<Option<RowLedger>, String> {
-        let read = if self.is_command_alone() {
+        let read = if let Some(server) = &self.database {
+            database::read(server, data, spec, &self.queries)?
+        } else if self.is_command_alone() {
             self.exported(data, spec)?
         } else {
             sqlite::read(Path::new(&self.file(data, spec)), spec, &self.queries)?
@@ -44,7 +48,8 @@ impl Source {
 
     /// Returns the transactions in the write-ahead log of the SQLite file; `None` if there is none.
     pub fn transactions(&self, data: &Path, spec: &RowsSpec) -> Option<Transactions> {
-        Transactions::beside(Path::new(&self.file(data, spec))).filter(|_| !self.is_command_alone())
+        let is_in_file = self.database.is_none() && !self.is_command_alone();
+        Transactions::beside(Path::new(&self.file(data, spec))).filter(|_| is_in_file)
     }
 
     /// Returns true if only a command reads the rows.

@@ -140,7 +140,8 @@ fn entries(connection: &Connection, query: &str) -> rusqlite::Result<Vec<Entry>>
     entries.collect()
 }
 
-fn select(entity: &EntitySpec) -> String {
+/// Returns the query for the rows of an entity.
+pub(super) fn select(entity: &EntitySpec) -> String {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let names: Vec<_> = entity.fields.iter().map(|field| quoted(field.name)).collect();
     format!("SELECT {} FROM {}", names.join(", "), quoted(entity.table))
