@@ -49,6 +49,24 @@ pub(crate) trait Engine: RowView {
     /// Writes the log and the rows as lines of JSON.
     fn export(&self, to: &mut dyn Write) -> Result<(), Failure>;
 
+    /// Returns the last shared copy of a derived file; `None` if copies are not shared, or there is none.
+    fn shared_copy(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let _ = name;
+        Ok(None)
+    }
+
+    /// Returns the number of changes since the last shared copy of a derived file; `None` if copies are not shared.
+    fn since_shared(&self, name: &str) -> Result<Option<i64>, Failure> {
+        let _ = name;
+        Ok(None)
+    }
+
+    /// Shares a copy of a derived file that has everything up to a place in the log.
+    fn share(&self, name: &str, at: i64, bytes: Vec<u8>) -> Result<(), Failure> {
+        let (_, _, _) = (name, at, bytes);
+        Ok(())
+    }
+
     /// Does what is due at the end of a process.
     fn settle(&self) -> Result<(), Failure>;
 

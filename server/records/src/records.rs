@@ -1,11 +1,13 @@
 //! The rows of a contract, in whichever database keeps them.
 
 use std::{
+    fs::OpenOptions,
     io::{BufRead, Write},
     path::{Path, PathBuf},
 };
 
 use serde_json::Value;
+use tabellion_platform as platform;
 use tabellion_runtime::{
     BoxFuture, Claim, Failure, Row, RowEdit, RowView, Rows, RowsChange, Session, Store,
     ground::{HasView, State},
@@ -17,6 +19,7 @@ use tabellion_runtime::{
 use crate::postgres::{self, Address, Database};
 use crate::{
     engine::{Engine, Start},
+    failures::at,
     follow::Followed,
     inspection::Inspection,
     sqlite::{self, DataFile},
@@ -103,6 +106,55 @@ impl Records {
     /// If it can't be written.
     pub fn settle(&self) -> Result<(), Failure> {
         self.engine().settle()
+    }
+
+    /// Writes the copy of a derived file that another server has shared last to `path`, where none is. Returns false if there is none, as there
+    /// is where servers don't share copies.
+    ///
+    /// # Errors
+    /// If it can't be read or written.
+    pub fn take_copy(&self, name: &str, path: &Path) -> Result<bool, Failure> {
+        let Some(bytes) = self.engine().shared_copy(name)? else {
+            return Ok(false);
+        };
+        let partial = path.with_extension("partial");
+        let write = || {
+            platform::create_own(&partial)?;
+            platform::open_to_write(&partial, OpenOptions::new().write(true).truncate(true))?
+                .write_all(&bytes)?;
+            platform::rename(&partial, path)
+        };
+        write().map_err(at("write", path))?;
+        Ok(true)
+    }
+
+    /// Returns the number of changes since a copy of such a file was shared; `None` if servers don't share copies.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn since_copy(&self, name: &str) -> Result<Option<i64>, Failure> {
+        self.engine().since_shared(name)
+    }
+
+    /// Shares a copy of a derived file that has everything up to a place in the log. `copy` makes it at `path`, from where it is removed.
+    ///
+    /// # Errors
+    /// If it can't be made, read or written.
+    pub fn share_copy(
+        &self,
+        name: &str,
+        place: i64,
+        path: &Path,
+        copy: impl FnOnce(&Path) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        // A process that was killed may have left one.
+        let _ = platform::remove_file(path);
+        copy(path)?;
+        let read = platform::read_regular(path, u64::MAX);
+        platform::remove_file(path).map_err(at("remove", path))?;
+        let bytes =
+            read.map_err(|error| Failure::internal(format!("can't read `{}`: {error}", path.display())))?;
+        self.engine().share(name, place, bytes)
     }
 
     /// Returns the place of the log's last entry; 0 if it has none.

@@ -113,6 +113,16 @@ impl Index {
         })
     }
 
+    /// Writes a copy of the index, as it is at one moment, to a new file.
+    ///
+    /// # Errors
+    /// If the file is there already, or can't be written.
+    pub fn copy_to(&self, path: &Path) -> Result<(), IndexError> {
+        let connection = self.writer.lock();
+        connection.execute("VACUUM INTO ?", [path.to_string_lossy()])?;
+        Ok(())
+    }
+
     /// Searches by words an index that has everything up to the change `needed`; brings it up to date first.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tabellion_retrieval::Index;
 use tabellion_runtime::Failure;
 
 use super::words::{self, Words};
@@ -37,7 +38,43 @@ pub(super) fn begin(words: &Arc<Words>) {
     }
 }
 
+/// Number of changes after which a copy of the index is shared anew, where servers share copies.
+const MAX_UNSHARED: i64 = 10_000;
+/// Name of shared copies. Those of another program are of no use.
+const COPY: &str = concat!("words ", env!("CARGO_PKG_VERSION"));
+
 impl Words {
+    /// Begins with the copy of the index that another server of the team has shared, if there is one. Without it, the index is made of the
+    /// rows; one that is not of these rows, or damaged, is made anew as any other.
+    pub(super) fn begin_with_shared(&self) {
+        if let Err(failure) = self.rows.0.take_copy(COPY, &self.path) {
+            tracing::warn!("the shared index of words can't be used: {failure}");
+        }
+    }
+
+    /// Shares a copy of the index, if there has been much to do since the last one.
+    fn share(&self, index: &Index) {
+        let share = || -> Result<(), Failure> {
+            if self
+                .rows
+                .0
+                .since_copy(COPY)?
+                .is_none_or(|changes| changes < MAX_UNSHARED)
+            {
+                return Ok(());
+            }
+            let at = index.status().map_err(words::failure)?.at;
+            self.rows
+                .0
+                .share_copy(COPY, at, &self.path.with_extension("copy"), |path| {
+                    index.copy_to(path).map_err(words::failure)
+                })
+        };
+        if let Err(failure) = share() {
+            tracing::warn!("the index of words is not shared: {failure}");
+        }
+    }
+
     /// Brings the index up to date if it lacks more than `allowed` changes; returns how many it took.
     ///
     /// # Errors
@@ -51,11 +88,11 @@ impl Words {
         let update = || {
             let index = self.index()?;
             let lacks = needed - index.status()?.at;
-            if lacks <= allowed {
-                return Ok(0);
+            if lacks > allowed {
+                index.update(&self.rows, needed)?;
             }
-            index.update(&self.rows, needed)?;
-            Ok(lacks)
+            self.share(index);
+            Ok(if lacks > allowed { lacks } else { 0 })
         };
         update().map_err(words::failure)
     }

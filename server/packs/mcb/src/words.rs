@@ -80,6 +80,9 @@ impl Words {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
+        if !self.path.exists() {
+            self.begin_with_shared();
+        }
         let opened = Index::open(&self.path, RECIPE)?;
         Ok(self.index.get_or_init(|| opened))
     }

@@ -34,6 +34,7 @@ impl ToSql for Parameter<'_> {
             (Sql::Integer(value), &Type::INT8) => value.to_sql(kind, out),
             (Sql::Real(value), &Type::FLOAT8) => value.to_sql(kind, out),
             (Sql::Text(value), &Type::TEXT) => value.to_sql(kind, out),
+            (Sql::Blob(value), &Type::BYTEA) => value.to_sql(kind, out),
             (value, kind) => {
                 Err(format!("a parameter of type {kind} can't be {:?}", value.data_type()).into())
             }

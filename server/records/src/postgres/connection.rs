@@ -199,7 +199,10 @@ impl Pool {
     ) -> Result<(Lease, Vec<String>), Fault> {
         let begin = match mode {
             Mode::Changes | Mode::Follows => "BEGIN ISOLATION LEVEL READ COMMITTED",
-            Mode::Reads => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Mode::Reads => {
+                // A call may be busy for long between two reads.
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = '15min'"
+            }
         };
         let mut lease = Lease {
             link: None,

@@ -19,7 +19,7 @@ use super::{
     follow,
     reading::{All, Reader},
     shared::Shared,
-    tables,
+    shares, tables,
     turn::Turn,
 };
 use crate::{
@@ -148,6 +148,29 @@ impl Engine for Database {
 
     fn export(&self, to: &mut dyn Write) -> Result<(), Failure> {
         (&self.all()? as &dyn Whole).export(self.shared.spec, to)
+    }
+
+    fn shared_copy(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let (shared, name) = (Arc::clone(&self.shared), name.to_owned());
+        self.shared
+            .pool
+            .wait(async move { shares::copy(&shared, &name).await })
+    }
+
+    fn since_shared(&self, name: &str) -> Result<Option<i64>, Failure> {
+        let (shared, name) = (Arc::clone(&self.shared), name.to_owned());
+        let since = self
+            .shared
+            .pool
+            .wait(async move { shares::since(&shared, &name).await });
+        since.map(Some)
+    }
+
+    fn share(&self, name: &str, at: i64, bytes: Vec<u8>) -> Result<(), Failure> {
+        let (shared, name) = (Arc::clone(&self.shared), name.to_owned());
+        self.shared
+            .pool
+            .wait(async move { shares::put(&shared, &name, at, bytes).await })
     }
 
     fn settle(&self) -> Result<(), Failure> {

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::future::try_join_all;
 use rusqlite::types::Value as Sql;
 use tabellion_runtime::{Failure, FailureKind};
 use tokio::time::sleep;
@@ -106,11 +107,12 @@ pub(crate) async fn after(
     let names: Vec<_> = entities.iter().map(String::as_str).collect();
     let mut changed = Changed::after(shared.spec, after, &names);
     entries.iter().for_each(|entry| changed.add(entry));
-    let mut rows = vec![];
-    for (entity, key) in changed.rows {
+    // All go out together.
+    let rows = try_join_all(changed.rows.into_iter().map(|(entity, key)| async move {
         let row = link.rows(&of_identity(entity, &key)).await?.pop();
-        rows.push(FollowedRow { entity, key, row });
-    }
+        Ok::<_, Fault>(FollowedRow { entity, key, row })
+    }));
+    let rows = rows.await?;
     lease.end("ROLLBACK").await;
     Ok(Followed { rows, to: changed.to })
 }

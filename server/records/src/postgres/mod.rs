@@ -10,6 +10,7 @@
 //! | `outcome` | what became of a commit whose answer was lost |
 //! | `log`, `follow` | the log's entries; following them although their places have gaps |
 //! | `reading` | one state of the rows, for a call or for all of them |
+//! | `shares` | copies of derived files, for servers that begin |
 //! | `tables` | the schema: made, compared, migrated, filled from an export |
 //! | `health` | what an operator should know of a database |
 //! | `codec`, `failures` | values and errors |
@@ -25,6 +26,7 @@ mod log;
 mod outcome;
 mod reading;
 mod shared;
+mod shares;
 mod tables;
 mod turn;
 

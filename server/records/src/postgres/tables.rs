@@ -15,6 +15,7 @@ use super::{
     log,
     reading::All,
     shared::{Shared, first},
+    shares,
     turn::BLOCK,
 };
 use crate::{
@@ -155,6 +156,7 @@ async fn create_in(link: &Link, schema: &str, spec: &'static RowsSpec) -> Result
         &*format!("CREATE SCHEMA IF NOT EXISTS {}", quoted(schema)),
         "CREATE TABLE meta (name text COLLATE \"C\" PRIMARY KEY, value text NOT NULL)",
         "CREATE TABLE removed (entity text COLLATE \"C\", key text COLLATE \"C\", PRIMARY KEY (entity, key))",
+        shares::CREATE,
         "CREATE SEQUENCE change_seq",
         &*format!("CREATE SEQUENCE row_seq INCREMENT BY {BLOCK} MINVALUE {BLOCK}"),
     ]
