@@ -53,11 +53,11 @@ fn server(health: &Health) -> Vec<Finding> {
         "`GRANT CREATE ON DATABASE … TO …`, or let the database's owner start the server once after each update",
     );
     add(
-        health.is_encrypted,
+        health.is_private,
         "encryption",
-        "the connection is encrypted".into(),
-        "the connection is not encrypted, as those to this machine are not by default".into(),
-        "nothing, if the database is on this machine; else add `?sslmode=verify-full` to the address",
+        "the connection is encrypted, or does not leave this machine".into(),
+        "the connection is not encrypted".into(),
+        "add `?sslmode=verify-full` to the address",
     );
     let standbys = &health.synchronous_standbys;
     let copies = if standbys.is_empty() {

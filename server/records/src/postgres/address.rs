@@ -35,6 +35,8 @@ pub struct Address {
     pub(crate) tls: MakeRustlsConnect,
     shown: String,
     has_password: bool,
+    /// Whether all its hosts are this machine.
+    pub(crate) is_local: bool,
 }
 
 impl Address {
@@ -105,6 +107,7 @@ impl Address {
             tls: tls(roots.as_deref(), is_local)?,
             config: Box::new(config),
             has_password,
+            is_local,
         })
     }
 

@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_postgres::{
     AsyncMessage, Client, Config, Error, Row as Columns, SimpleQueryMessage, Statement as Prepared,
-    error::SqlState,
+    error::{DbError, SqlState},
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -277,20 +277,7 @@ impl Pool {
             }
             connected => connected,
         };
-        let (client, driver, is_cut_short) = connected.map_err(|error| {
-            tracing::error!(%error, "can't connect to {}", self.address);
-            match error.as_db_error() {
-                // Its words name the user or the database.
-                Some(database)
-                    if ["28", "3D"]
-                        .iter()
-                        .any(|class| database.code().code().starts_with(class)) =>
-                {
-                    Fault::Failure(refused(format!("{}: {}", self.address, database.message())))
-                }
-                _ => Fault::from(error),
-            }
-        })?;
+        let (client, driver, is_cut_short) = connected.map_err(|error| self.not_connected(error))?;
         let watched = Arc::new(Watched {
             driver,
             since: Instant::now(),
@@ -327,6 +314,27 @@ impl Pool {
             .map(|(name, value)| format!("SET LOCAL {name} = {};", literal(&value)));
         link.settings = set.collect();
         Ok(link)
+    }
+
+    /// Returns why there is no connection. What the operator can mend is told in its own words: none has a password.
+    fn not_connected(&self, error: Error) -> Fault {
+        let (said, address) = (error.to_string(), &self.address);
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        tracing::error!(%error, cause, "can't connect to {address}");
+        let of_class = |database: &DbError| {
+            ["28", "3D"]
+                .iter()
+                .any(|class| database.code().code().starts_with(class))
+        };
+        let why = match error.as_db_error() {
+            Some(database) if of_class(database) => database.message().to_owned(),
+            None if said.contains("TLS") => format!("{said}: {}", cause.unwrap_or_default()),
+            None if said.contains("invalid configuration") => {
+                format!("{}; see `~/.pgpass` and `PGPASSWORD`", cause.unwrap_or(said))
+            }
+            _ => return Fault::from(error),
+        };
+        Fault::Failure(refused(format!("{address}: {why}")))
     }
 
     /// Opens a connection. It is driven where the caller runs, if that has threads, and so without waking others.
@@ -423,7 +431,7 @@ async fn watch(watched: Weak<Mutex<Vec<Weak<Watched>>>>, idle: Weak<Mutex<Vec<Li
 /// Returns what the statements of a schema are run with.
 fn settings(schema: &str) -> Vec<(&'static str, String)> {
     [
-        ("search_path", &*format!("\"{schema}\"")),
+        ("search_path", schema),
         ("lock_timeout", "10s"),
         ("statement_timeout", "30s"),
         ("idle_in_transaction_session_timeout", "10s"),

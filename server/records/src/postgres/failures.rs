@@ -45,7 +45,7 @@ impl From<Error> for Fault {
             ),
             "42501" => advice(
                 FailureKind::Io,
-                "the database refuses the server's user; grant it what `tabellion data sql` prints",
+                "the database refuses the server's user; grant it the schema and its tables, or make it their owner",
             ),
             "42P01" | "42703" | "3F000" => advice(
                 FailureKind::Io,

@@ -14,8 +14,8 @@ use super::{
 pub struct Health {
     /// Version of the server.
     pub version: String,
-    /// Whether the connection is encrypted.
-    pub is_encrypted: bool,
+    /// Whether others can't read what is sent: the connection is encrypted, or does not leave this machine.
+    pub is_private: bool,
     /// The standbys that a commit waits for, as the server's setting names them; empty if there are none.
     pub synchronous_standbys: String,
     /// Number of hosts that the address names.
@@ -36,7 +36,7 @@ pub struct Health {
 /// If it can't be reached, or is not one that rows can be kept in.
 pub fn health(address: &Address) -> Result<Health, Failure> {
     let (pool, hosts) = (Pool::new(address, "public")?, address.config.get_hosts().len());
-    let of_pool = Arc::clone(&pool);
+    let (of_pool, is_local) = (Arc::clone(&pool), address.is_local);
     pool.wait(async move {
         let sql = "SELECT current_setting('server_version'); \
             SELECT coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false); \
@@ -54,7 +54,7 @@ pub fn health(address: &Address) -> Result<Health, Failure> {
         let number = |at: usize| text(at).parse().unwrap_or_default();
         Ok(Health {
             version: text(0),
-            is_encrypted: text(1) == "t",
+            is_private: is_local || text(1) == "t",
             synchronous_standbys: text(2),
             hosts,
             connections: (number(3), number(4)),

@@ -2,10 +2,15 @@
 
 use std::{env, path::Path};
 
+use serde_json::json;
+use tabellion_runtime::spec::Action;
 use tokio_postgres::NoTls;
 
-use super::tracker::wait_on_threads;
-use crate::{Address, Place};
+use super::{
+    tracker::{self, Bench, wait_on_threads},
+    upkeep::{fields, fill, with},
+};
+use crate::{Address, Place, Records, Start, remake};
 
 /// Environment variable with the address of a server, whose user may make databases: `postgres://postgres@localhost:5432`.
 pub(crate) const SERVER: &str = "TABELLION_TEST_POSTGRES";
@@ -33,4 +38,34 @@ fn make(server: &str, name: &str) {
             assert_eq!(error.code().map(|code| code.code()), Some("42P04"), "{error}");
         }
     });
+}
+
+/// What loses data needs a command, which makes the tables anew from the log and keeps the schema as it was.
+#[test]
+fn a_migration_that_loses_data_keeps_the_schema_as_it_was() {
+    let bench = fill(Bench::new());
+    let Place::Postgres { address, .. } = tracker::place(bench.folder.path()) else {
+        return;
+    };
+    let dropped = with("issue", "2.0.0", |issue| {
+        fields(issue, |fields| fields.retain(|field| field.name != "extra"));
+    });
+    let open = |start| Records::open(tracker::place(bench.folder.path()), dropped, start);
+    let refused = open(Start::Serve).unwrap_err();
+    assert!(refused.message.contains("tabellion data migrate"), "{refused}");
+    let remade = remake(&address, dropped).unwrap();
+    assert_eq!(
+        (&*remade.kept, remade.checked.changes, remade.checked.rows),
+        ("tabellion_tracker_2", 11, 8)
+    );
+    assert!(remade.cut_off.is_none());
+    assert_eq!(open(Start::Serve).unwrap().check().unwrap(), remade.checked);
+    // A server that was not stopped writes to neither.
+    let error = bench
+        .call("project", Action::Create, json!({"data": {"name": "late"}}))
+        .unwrap_err();
+    assert!(
+        error["message"].as_str().unwrap().contains("restart the server"),
+        "{error}"
+    );
 }

@@ -15,9 +15,13 @@ use tabellion_runtime::{
 use super::tracker::{Bench, TRACKER};
 use crate::{Checked, Records, Start, backup, import, recover};
 
-/// A tracker with a few rows.
+/// A tracker with a few rows, in a file.
 fn filled() -> Bench {
-    let bench = Bench::in_file();
+    fill(Bench::in_file())
+}
+
+/// Adds a few rows.
+pub(super) fn fill(bench: Bench) -> Bench {
     bench.create("project", json!({"id": "p", "name": "One"}));
     for id in ["a", "b", "c"] {
         bench.create(
@@ -64,7 +68,11 @@ fn leak(entities: Vec<EntitySpec>, version: &'static str) -> &'static RowsSpec {
 }
 
 /// The tracker with one entity changed.
-fn with(name: &str, version: &'static str, change: impl FnOnce(&mut EntitySpec)) -> &'static RowsSpec {
+pub(super) fn with(
+    name: &str,
+    version: &'static str,
+    change: impl FnOnce(&mut EntitySpec),
+) -> &'static RowsSpec {
     let mut entities = TRACKER.entities.to_vec();
     change(entities.iter_mut().find(|entity| entity.name == name).unwrap());
     leak(entities, version)
@@ -76,7 +84,7 @@ fn counts(records: &Records) -> (u64, u64) {
     (changes, rows)
 }
 
-fn fields(entity: &mut EntitySpec, change: impl FnOnce(&mut Vec<FieldSpec>)) {
+pub(super) fn fields(entity: &mut EntitySpec, change: impl FnOnce(&mut Vec<FieldSpec>)) {
     let mut fields = entity.fields.to_vec();
     change(&mut fields);
     entity.fields = fields.leak();
@@ -191,7 +199,8 @@ fn files_of_other_programs_and_versions_are_refused() {
 
 #[test]
 fn what_only_adds_is_migrated_at_the_start() {
-    let bench = filled();
+    let bench = fill(Bench::new());
+    let place = || super::tracker::place(bench.folder.path());
     let default = |name, kind, default| FieldSpec {
         default: Some(default),
         ..FieldSpec::new(name, kind)
@@ -215,13 +224,13 @@ fn what_only_adds_is_migrated_at_the_start() {
             },
         );
     });
-    entities[4].uniques = &[Unique {
+    entities[5].uniques = &[Unique {
         fields: &["name"],
         folded: &[],
         while_null: None,
     }];
     let next = leak(entities, "1.1.0");
-    let records = Records::open(&data(&bench), next, Start::Serve).unwrap();
+    let records = Records::open(place(), next, Start::Serve).unwrap();
     assert_eq!(counts(&records), (11, 8));
     let issue = next.entity("issue").unwrap();
     let rows = super::tracker::wait(async {
@@ -233,8 +242,11 @@ fn what_only_adds_is_migrated_at_the_start() {
         assert_eq!(found, (&json!("it's"), &json!(true), &json!(["x"]), &json!(null)));
     }
     assert_eq!(rows.len(), 2);
-    // The older program is refused now, and changes nothing.
-    let older = Records::open(&data(&bench), &TRACKER, Start::Serve).unwrap_err();
+    // An older program that runs already goes on beside it.
+    bench.create("issue", json!({"id": "late", "project_id": "p", "title": "late"}));
+    assert_eq!(counts(&records), (12, 9));
+    // When it starts again, it is refused, and changes nothing.
+    let older = Records::open(place(), &TRACKER, Start::Serve).unwrap_err();
     assert!(older.message.contains("update the program"), "{}", older.message);
 }
 
