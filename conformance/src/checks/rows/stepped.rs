@@ -80,6 +80,10 @@ struct Point {
 impl Mutation {
     /// Returns the changes that are tried: of the entity with the most rules, and of that with the most that goes with it.
     pub(super) fn all(bench: &Bench<'_>) -> Result<Vec<Self>, Stop> {
+        if bench.subject.ledger.database.is_some() {
+            let why = "rows are in a database, whose own processes write and sync them";
+            return Err(Stop::NotApplicable(why.into()));
+        }
         let spec = spec(bench)?;
         let with = |actions: &'static [Action]| {
             let entities = spec.entities.iter();

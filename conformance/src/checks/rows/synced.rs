@@ -42,11 +42,6 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
             "over HTTP, the suite does not see when the server answers".into(),
         ));
     }
-    if bench.subject.ledger.database.is_some() {
-        return Err(Stop::NotApplicable(
-            "rows are in a database, whose own processes sync them".into(),
-        ));
-    }
     let all = Mutation::all(bench)?.into_iter();
     Ok(all.map(|mutation| Case::new(mutation.name(), mutation)).collect())
 }
