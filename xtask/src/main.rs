@@ -56,6 +56,9 @@ enum Task {
         /// Also run what takes minutes
         #[arg(long)]
         all: bool,
+        /// Measure how fast rows are created instead, for this number of seconds each
+        #[arg(long, value_name = "SECONDS", conflicts_with = "all")]
+        speed: Option<u64>,
     },
     /// Build the programs that are released, and the packages that install them
     Dist(dist::Options),
@@ -72,7 +75,10 @@ fn main() -> ExitCode {
         Task::Test(options) => test::all(&options),
         Task::Tidy => tidy::check(),
         Task::Browser => browser::test(),
-        Task::Postgres { all } => postgres::test(all),
+        Task::Postgres {
+            speed: Some(seconds), ..
+        } => postgres::measure(seconds),
+        Task::Postgres { all, .. } => postgres::test(all),
         Task::Dist(options) => dist::make(&options),
         Task::Demo => run::cargo(&["run", "--release", "--", "demo"]),
     })

@@ -20,6 +20,9 @@ const MORE: [(&str, &str); 2] = [
     ("TABELLION_TEST_KILLS", "40"),
 ];
 
+/// Environment variable with the seconds of each measurement; without it, nothing is measured.
+const SECONDS: &str = "TABELLION_TEST_SECONDS";
+
 /// The families of checks that are about rows.
 const JUDGED: [&str; 9] = [
     "pure",
@@ -62,6 +65,28 @@ pub(crate) fn test(all: bool) -> Outcome {
         "postgres::",
     ];
     run::cargo_with(&of_it, &[&[(PROGRAMS, folder)], more].concat())
+}
+
+/// Measures how fast rows are created, beside pgbench, for so many seconds each; in a release build.
+///
+/// # Errors
+/// If PostgreSQL is missing, or the measurement fails.
+pub(crate) fn measure(seconds: u64) -> Outcome {
+    let programs = Programs::fetch()?;
+    let folder = programs.folder().to_str().ok_or("the path is no text")?;
+    let tests = [
+        "test",
+        "--release",
+        "--package",
+        "tabellion-it",
+        "--quiet",
+        "--test",
+        "it",
+        "--",
+    ];
+    let speed = ["--ignored", "--nocapture", "postgres::speed"];
+    let variables = [(PROGRAMS, folder), (SECONDS, &*seconds.to_string())];
+    run::cargo_with(&[&tests[..], &speed].concat(), &variables)
 }
 
 /// Has the conformance suite judge the rows of `mcb` on this server.

@@ -1,5 +1,4 @@
-//! Figures, beside pgbench with the same statements on the same cluster:
-//! `TABELLION_TEST_SECONDS=5 cargo xtask postgres --speed`.
+//! Figures, beside pgbench with the same statements on the same cluster: `cargo xtask postgres --speed 4`.
 
 use std::{
     sync::{
