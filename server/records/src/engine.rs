@@ -17,14 +17,14 @@ use crate::{failures::damaged, follow::Followed, whole::Checked};
 pub enum Start {
     /// Creates what is missing, and applies what only adds to the tables.
     Serve,
-    /// Also applies what drops entities and fields.
+    /// Also applies what drops entities and fields, to a file. A database has `remake` for that.
     Migrate,
     /// Changes nothing, and needs data of this version.
     Existing,
 }
 
 /// A database that keeps the rows of a contract.
-pub(crate) trait Engine: RowView {
+pub(crate) trait Engine: Send + Sync {
     /// Returns the folder for what is derived from the rows.
     fn beside(&self) -> &Path;
 

@@ -53,7 +53,7 @@ impl Programs {
                 "the program of {PACKAGE} for this system is not known ({digest})"
             )));
         }
-        let copy = public_folder()?;
+        let copy = public_folder(&env::temp_dir())?;
         copy_all(&installed, copy.path())?;
         copy_all(&libraries, &copy.path().join("lib"))?;
         Ok(Self {
@@ -124,7 +124,15 @@ impl Cluster {
     /// # Errors
     /// If it does not start.
     pub fn start(programs: &Programs, settings: &[&str]) -> Outcome<Self> {
-        let mut cluster = Self::new(programs, settings)?;
+        Self::start_in(programs, &env::temp_dir(), settings)
+    }
+
+    /// As [`start`](Self::start), with its data below a folder.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn start_in(programs: &Programs, place: &Path, settings: &[&str]) -> Outcome<Self> {
+        let mut cluster = Self::new(programs, place, settings)?;
         let data = cluster.data();
         let data = data.to_str().ok_or("the path is no text")?;
         let arguments = [
@@ -147,7 +155,7 @@ impl Cluster {
     /// # Errors
     /// If it does not start.
     pub fn standby(&self, settings: &[&str]) -> Outcome<Self> {
-        let mut standby = Self::new(&self.programs, settings)?;
+        let mut standby = Self::new(&self.programs, &env::temp_dir(), settings)?;
         let data = standby.data();
         let data = data.to_str().ok_or("the path is no text")?;
         let port = self.port.to_string();
@@ -171,11 +179,11 @@ impl Cluster {
         Ok(standby)
     }
 
-    fn new(programs: &Programs, settings: &[&str]) -> Outcome<Self> {
+    fn new(programs: &Programs, place: &Path, settings: &[&str]) -> Outcome<Self> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         Ok(Self {
             programs: programs.clone(),
-            folder: public_folder()?,
+            folder: public_folder(place)?,
             port,
             settings: settings.iter().map(|setting| format!("-c{setting}")).collect(),
             server: None,
@@ -330,11 +338,9 @@ fn is_superuser() -> Outcome<bool> {
 }
 
 /// Returns a new folder that the user without rights can use.
-fn public_folder() -> Outcome<TempDir> {
+fn public_folder(place: &Path) -> Outcome<TempDir> {
     // The path of a socket is short.
-    let folder = tempfile::Builder::new()
-        .prefix("pg")
-        .tempdir_in(env::temp_dir())?;
+    let folder = tempfile::Builder::new().prefix("pg").tempdir_in(place)?;
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
     if is_superuser()? {
         chown(folder.path(), Some(USER), Some(USER))?;

@@ -5,7 +5,7 @@ use std::{
     future::{Future, poll_fn},
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
         mpsc,
     },
     time::{Duration, Instant},
@@ -94,9 +94,14 @@ pub(crate) struct Link {
 /// A connection that is given up if an answer does not come.
 struct Watched {
     driver: AbortHandle,
+    answers: Mutex<Answers>,
+}
+
+/// The answers that are waited for.
+struct Answers {
+    count: usize,
+    /// When the last one arrived, or the first of these was asked for.
     since: Instant,
-    /// Milliseconds after `since` from which on an answer is waited for; 0 if none is.
-    waits: AtomicU64,
 }
 
 impl std::fmt::Debug for Link {
@@ -280,8 +285,10 @@ impl Pool {
         let (client, driver, is_cut_short) = connected.map_err(|error| self.not_connected(error))?;
         let watched = Arc::new(Watched {
             driver,
-            since: Instant::now(),
-            waits: AtomicU64::new(0),
+            answers: Mutex::new(Answers {
+                count: 0,
+                since: Instant::now(),
+            }),
         });
         self.watched.lock().push(Arc::downgrade(&watched));
         let mut link = Link {
@@ -419,10 +426,11 @@ async fn watch(watched: Weak<Mutex<Vec<Weak<Watched>>>>, idle: Weak<Mutex<Vec<Li
             let Some(watched) = watched.upgrade() else {
                 return false;
             };
-            let waits = watched.waits.load(Ordering::Relaxed);
-            if waits > 0 && watched.since.elapsed() > Duration::from_millis(waits) + ANSWER_TIMEOUT {
+            let answers = watched.answers.lock();
+            if answers.count > 0 && answers.since.elapsed() > ANSWER_TIMEOUT {
                 watched.driver.abort();
             }
+            drop(answers);
             true
         });
     }
@@ -462,26 +470,37 @@ fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The wait for an answer.
-struct Waiting<'l>(&'l Watched);
+/// The wait for an answer; `None` if it may take long.
+struct Waiting<'l>(Option<&'l Watched>);
+
+impl<'l> Waiting<'l> {
+    fn on(watched: &'l Watched) -> Self {
+        let mut answers = watched.answers.lock();
+        if answers.count == 0 {
+            answers.since = Instant::now();
+        }
+        answers.count += 1;
+        Self(Some(watched))
+    }
+}
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.waits.store(0, Ordering::Relaxed);
+        if let Some(watched) = self.0 {
+            let mut answers = watched.answers.lock();
+            answers.count -= 1;
+            answers.since = Instant::now();
+        }
     }
 }
 
 impl Link {
-    /// Notes that an answer is waited for, as long as the result is kept. Waits for several answers count from the last one's beginning.
+    /// Notes that an answer is waited for, as long as the result is kept.
     fn waiting(&self) -> Waiting<'_> {
         if self.is_patient.load(Ordering::Relaxed) {
-            return Waiting(&self.watched);
+            return Waiting(None);
         }
-        let now = self.watched.since.elapsed().as_millis();
-        self.watched
-            .waits
-            .store(u64::try_from(now).unwrap_or(u64::MAX).max(1), Ordering::Relaxed);
-        Waiting(&self.watched)
+        Waiting::on(&self.watched)
     }
 
     /// Waits for the answers of this transaction however long they take.

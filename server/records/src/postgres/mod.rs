@@ -3,7 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | `database` | the rows of a contract, as this crate's other modules see them |
-//! | `shared` | what all connections to a schema have in common |
+//! | `shared` | the pool of a contract's schema, and its locks |
 //! | `address` | where the database is, who asks, and how it is known |
 //! | `connection` | connections, in a pool that is driven by a thread of its own |
 //! | `turn` | the right to change rows: a transaction, and the locks of orgs |

@@ -1,4 +1,4 @@
-//! What all connections to a contract's schema have in common.
+//! The pool of a contract's schema, and its locks.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tabellion_runtime::spec::RowsSpec;
 
 use super::connection::Pool;
 
-/// What all connections have in common.
+/// A schema that is open.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) spec: &'static RowsSpec,
@@ -28,34 +28,14 @@ impl Shared {
         }
     }
 
-    /// Returns the key of an org's lock.
-    pub(crate) fn lock_of(&self, org: &str) -> (i32, i32) {
-        let [_, _, _, _, class @ ..] = self.lock.to_be_bytes();
-        (i32::from_be_bytes(class), first(org))
+    /// Returns the key of the lock of something in the schema.
+    pub(crate) fn lock_of(&self, what: &str) -> i64 {
+        number(&format!("{} {what}", self.lock))
     }
 }
 
-/// Returns the first bytes of a text's digest.
-pub(crate) fn first<N: FirstBytes>(text: &str) -> N {
-    N::first(&Sha256::digest(text))
-}
-
-pub(crate) trait FirstBytes {
-    fn first(digest: &[u8]) -> Self;
-}
-
-impl FirstBytes for i32 {
-    fn first(digest: &[u8]) -> Self {
-        digest
-            .first_chunk()
-            .map_or(0, |bytes| Self::from_be_bytes(*bytes))
-    }
-}
-
-impl FirstBytes for i64 {
-    fn first(digest: &[u8]) -> Self {
-        digest
-            .first_chunk()
-            .map_or(0, |bytes| Self::from_be_bytes(*bytes))
-    }
+/// Returns a number that stands for a text.
+pub(crate) fn number(text: &str) -> i64 {
+    let digest = Sha256::digest(text);
+    digest.first_chunk().map_or(0, |bytes| i64::from_be_bytes(*bytes))
 }

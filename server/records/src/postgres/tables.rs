@@ -14,7 +14,7 @@ use super::{
     failures::Fault,
     log,
     reading::All,
-    shared::{Shared, first},
+    shared::{Shared, number},
     shares,
     turn::BLOCK,
 };
@@ -47,7 +47,7 @@ pub(crate) fn open(
     layout::check_names(spec).map_err(refused)?;
     let schema = schema(spec);
     let pool = Pool::new(address, &schema)?;
-    let lock = first(&schema);
+    let lock = number(&schema);
     let of_pool = Arc::clone(&pool);
     let meta = pool.wait(async move {
         let meta = match meta(&of_pool, &schema).await? {
@@ -56,6 +56,12 @@ pub(crate) fn open(
             Some(meta) => meta,
         };
         let found = standing(&meta, spec)?;
+        // What loses data is not done to the tables in place: see `remake`.
+        let start = if start == Start::Migrate {
+            Start::Serve
+        } else {
+            start
+        };
         found.check(spec, start)?;
         if found.standing == Standing::Current {
             return Ok(meta);
@@ -234,7 +240,7 @@ pub(crate) fn import(
     }
     let replica = Replica::new(spec)?;
     replica.read_export(lines(from, spec)?)?;
-    let lock = first(&schema);
+    let lock = number(&schema);
     let of_pool = Arc::clone(&pool);
     let lease = pool.wait(async move { alone(&of_pool, lock).await })?;
     fill(&pool, lease, schema, 1, &replica)
@@ -258,7 +264,7 @@ pub struct Remade {
 /// If there is none, or its log can't be read from its beginning. Then nothing has changed.
 pub fn remake(address: &Address, spec: &'static RowsSpec) -> Result<Remade, Failure> {
     let schema = schema(spec);
-    let (pool, lock) = (Pool::new(address, &schema)?, first(&schema));
+    let (pool, lock) = (Pool::new(address, &schema)?, number(&schema));
     let (of_pool, of_schema) = (Arc::clone(&pool), schema.clone());
     let (lease, generation) = pool.wait(async move {
         let is_there = meta(&of_pool, &of_schema).await?.is_some();
@@ -305,7 +311,7 @@ fn fill(
     generation: u64,
     replica: &Replica,
 ) -> Result<Checked, Failure> {
-    let (spec, lock) = (replica.spec, first(&schema));
+    let (spec, lock) = (replica.spec, number(&schema));
     let lease = pool.wait(async move {
         create_in(lease.link()?, &schema, spec).await?;
         set(lease.link()?, "generation", &generation.to_string()).await?;

@@ -46,7 +46,7 @@ pub(crate) struct Turn<'a> {
     locked: tokio::sync::Mutex<BTreeSet<Part>>,
     /// What it read, by entity and identity.
     read: Mutex<BTreeMap<(&'static str, String), Option<Row>>>,
-    /// The entities of which it selected or counted rows by more than an index of theirs that is unique.
+    /// Entities whose rows were searched otherwise than by a unique index.
     searched: Mutex<BTreeSet<&'static str>>,
     /// See [`Session::is_overtaken`].
     is_overtaken: AtomicBool,
@@ -58,7 +58,7 @@ pub(crate) struct Turn<'a> {
     transaction: OnceLock<String>,
 }
 
-/// A part of the rows that has a lock.
+/// A part of the rows, with a lock of its own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     /// The rows of an org. The rows that belong to none are those of an org without a name.
@@ -167,8 +167,8 @@ impl<'a> Turn<'a> {
             Part::All => format!("pg_advisory_xact_lock({})", self.shared.lock),
             Part::Org(org) => {
                 let shared = if self.is_alone { "" } else { "_shared" };
-                let (class, key) = self.shared.lock_of(org);
-                format!("pg_advisory_xact_lock{shared}({class}, {key})")
+                let key = self.shared.lock_of(&format!("org {org}"));
+                format!("pg_advisory_xact_lock{shared}({key})")
             }
         };
         // After the lock: rows whose creators waited for each other are in that order.
@@ -208,7 +208,12 @@ impl<'a> Turn<'a> {
     ) -> Result<Option<Replay<Rows>>, StoreError> {
         let org = call.org.as_deref().unwrap_or_default();
         let kept = call.kept_key().unwrap_or_default();
-        match log::with_key(self.link()?, org, &kept).await? {
+        // A call with this key that is being made at the same time ends first.
+        let lock = self.shared.lock_of(&format!("key {org} {kept}"));
+        let link = self.link()?;
+        link.select(&format!("SELECT pg_advisory_xact_lock({lock})"))
+            .await?;
+        match log::with_key(link, org, &kept).await? {
             Some(entry) => Ok(Some(entry.replayed(key, request)?)),
             None => Ok(None),
         }

@@ -17,7 +17,7 @@ use tabellion_runtime::{CallContext, IdempotencyKey, Rejection, dispatch, rows};
 use tempfile::TempDir;
 use xtask::foreign::postgres::{Cluster, Programs};
 
-/// Time limit for what must happen some time.
+/// Time limit of a wait.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn cluster(settings: &[&str]) -> Cluster {
