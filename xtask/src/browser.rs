@@ -1,11 +1,11 @@
 //! The tests that drive the page in a real browser, and what they need.
 
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{fs, path::PathBuf, process::Command};
 
 use sha2::{Digest as _, Sha256};
 use xtask::{
     Outcome,
-    foreign::{Missing, Node},
+    foreign::{Missing, Node, required},
     run,
 };
 
@@ -24,12 +24,7 @@ const AXE_DIGEST: [u8; 32] = [
 /// # Errors
 /// With [`Missing`] if a program or axe-core is missing and not required; if a test fails.
 pub(crate) fn test() -> Outcome {
-    let script = match axe() {
-        Err(missing) if env::var(VARIABLE).is_ok_and(|value| value == "required") => {
-            return Err(missing.to_string().into());
-        }
-        found => found?,
-    };
+    let script = required(VARIABLE, axe())?;
     let script = script.to_str().ok_or("the path of axe-core is no text")?;
     run::cargo_with(
         &[

@@ -1,10 +1,13 @@
 //! The tests of rows in PostgreSQL, and the server that they need.
 
-use std::{env, process::Command};
+use std::process::Command;
 
 use xtask::{
     Outcome,
-    foreign::postgres::{Cluster, PROGRAMS, Programs},
+    foreign::{
+        postgres::{Cluster, PROGRAMS, Programs},
+        required,
+    },
     root, run,
 };
 
@@ -41,12 +44,7 @@ const JUDGED: [&str; 9] = [
 /// # Errors
 /// With [`Missing`](xtask::foreign::Missing) if PostgreSQL is missing and not required; if a test fails.
 pub(crate) fn test(all: bool) -> Outcome {
-    let programs = match Programs::fetch() {
-        Err(missing) if env::var(REQUIRED).is_ok_and(|value| value == "required") => {
-            return Err(missing.to_string().into());
-        }
-        found => found?,
-    };
+    let programs = required(REQUIRED, Programs::fetch())?;
     let folder = programs.folder().to_str().ok_or("the path is no text")?;
     // Each test has connections of its own.
     let server = Cluster::start(&programs, &["max_connections=300"])?;

@@ -10,11 +10,8 @@ use tabellion_runtime::spec::{EntitySpec, FieldSpec, FieldType, RowsSpec};
 
 use super::{
     rows::{Entry, Row, RowLedger, Tables},
-    sqlite::{Queries, select},
+    sqlite::{DETAILS, Queries, select},
 };
-
-/// The column of the log with what is kept besides the changed rows.
-const DETAILS: &str = "details";
 
 /// Returns the address of a case's database on a server, `postgres://USER@HOST:PORT`. `data` is the folder of the case.
 pub(crate) fn address(server: &str, data: &Path) -> String {

@@ -22,7 +22,7 @@ pub struct Source {
     pub file: Option<String>,
     /// The PostgreSQL server on which each case has a database, `postgres://USER@HOST:PORT`, if rows are kept there.
     pub database: Option<String>,
-    /// How the file or the database is read, if its tables are others.
+    /// Queries for a file or a database whose tables are not the contract's.
     pub queries: Queries,
     /// A program and its arguments that print rows and log as lines of JSON; `{data}` stands for the data folder.
     pub command: Vec<String>,

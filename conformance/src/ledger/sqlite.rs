@@ -15,8 +15,8 @@ use super::rows::{Entry, Row, RowLedger, Tables};
 
 /// How long to wait for a writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// The column of the log with what is kept besides the changed rows.
-const DETAILS: &str = "details";
+/// The log's column of details besides the changed rows.
+pub(super) const DETAILS: &str = "details";
 /// Endings of the files that belong to a database, besides its own.
 const BESIDE: [&str; 2] = ["-wal", "-journal"];
 

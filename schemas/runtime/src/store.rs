@@ -34,7 +34,7 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
     fn difference(&self, before: &G::Before, change: &G::Change) -> String;
 }
 
-/// What a store learns about a change before it is planned.
+/// A change that is going to be planned, as far as a store needs to know.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Claim {
     /// Counts from 0 for each call; a higher one follows a [`StoreError::Conflict`] and may wait a little first.
@@ -55,8 +55,8 @@ pub(crate) fn view<'v, G: Ground>(store: &'v dyn Store<G>, state: &'v Option<Sta
 ///
 /// Until [`publish`](Self::publish), no reader sees a change, and dropping it leaves no trace.
 pub trait Session<G: Ground = Documents>: HasView<G> {
-    /// Returns true if what was read for the change may not be the state that it would be applied to: an error of its method says
-    /// nothing then, and the change is planned again.
+    /// Returns true if another change may have come between the reads for this one. An error of the method means nothing then, and the
+    /// change is planned again.
     fn is_overtaken(&self) -> bool {
         false
     }

@@ -10,8 +10,8 @@ use serde_json::Value;
 use tabellion_platform as platform;
 use tabellion_runtime::{
     BoxFuture, Claim, Failure, Row, RowEdit, RowView, Rows, RowsChange, Session, Store,
-    ground::{HasView, State},
-    rows::{Order, RowBefore, Select},
+    ground::State,
+    rows::{Fresh, Order, RowBefore, Select},
     spec::{EntitySpec, FieldType, RowsSpec},
 };
 
@@ -21,6 +21,7 @@ use crate::{
     engine::{Engine, Start},
     failures::at,
     follow::Followed,
+    fresh::NewestClock,
     inspection::Inspection,
     sqlite::{self, DataFile},
     whole::Checked,
@@ -267,10 +268,41 @@ impl<P: AsRef<Path> + ?Sized> From<&P> for Place {
     }
 }
 
-/// The view is of the newest state.
-impl HasView<Rows> for Records {
-    fn view(&self) -> &dyn RowView {
-        self.engine()
+/// Each read is of the newest state.
+impl RowView for Records {
+    fn get<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
+        Box::pin(async move { self.engine().snapshot().await?.view().get(entity, key).await })
+    }
+
+    fn was_removed<'a>(
+        &'a self,
+        entity: &'static EntitySpec,
+        key: &'a [Value],
+    ) -> BoxFuture<'a, Result<bool, Failure>> {
+        Box::pin(async move {
+            self.engine()
+                .snapshot()
+                .await?
+                .view()
+                .was_removed(entity, key)
+                .await
+        })
+    }
+
+    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
+        Box::pin(async move { self.engine().snapshot().await?.view().select(select).await })
+    }
+
+    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
+        Box::pin(async move { self.engine().snapshot().await?.view().count(select).await })
+    }
+
+    fn fresh(&self) -> &dyn Fresh {
+        &NewestClock
     }
 }
 

@@ -9,7 +9,7 @@ pub mod postgres;
 mod python;
 
 use std::{
-    fmt, fs,
+    env, fmt, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -38,6 +38,20 @@ impl Missing {
     #[must_use]
     pub fn boxed(what: impl Into<String>) -> Box<dyn std::error::Error> {
         Box::new(Self(what.into()))
+    }
+}
+
+/// Returns what was found. What is missing is an error of its own if the environment variable is `required`, so that tests are not
+/// skipped.
+///
+/// # Errors
+/// As `found`.
+pub fn required<T>(variable: &str, found: Outcome<T>) -> Outcome<T> {
+    match found {
+        Err(missing) if env::var(variable).is_ok_and(|value| value == "required") => {
+            Err(missing.to_string().into())
+        }
+        found => found,
     }
 }
 

@@ -1,11 +1,11 @@
-//! Which changes can be made at the same time as others of their org, where unique indexes, foreign keys and the lock of the changed row
-//! alone protect what their rules have read.
+//! Changes that can be made at the same time as others of their org: unique indexes, foreign keys and the lock of the changed row protect
+//! all that their rules have read.
 
 use super::{RowChange, RowEdit, RowsChange};
 use crate::spec::{EntitySpec, FieldSpec, FieldType, Next, RowsSpec};
 
 impl RowsChange {
-    /// Returns true if changes for which this returns true can be planned and made beside each other.
+    /// Returns true if the change can be planned and made at the same time as others of this kind.
     pub fn fits_beside_others(&self, spec: &RowsSpec) -> bool {
         self.rows().iter().all(|change| change.fits_beside_others(spec))
     }
@@ -15,7 +15,7 @@ impl RowChange {
     fn fits_beside_others(&self, spec: &RowsSpec) -> bool {
         let entity = self.entity;
         match &self.edit {
-            // It reads who refers to the row.
+            // A removal reads all rows that refer to this one.
             RowEdit::Remove => false,
             RowEdit::Insert(row) => {
                 let is_marked = |field: &&FieldSpec| {

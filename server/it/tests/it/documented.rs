@@ -107,7 +107,7 @@ pub(crate) fn run(steps: &[Step], folder: &Path, variables: &[(&str, &str)]) -> 
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("its address").port().to_string();
     drop(free);
-    // What is said about an error is part of it.
+    // Standard error is part of a session.
     let mut script = String::from("exec 2>&1\n");
     for step in steps {
         script += &step.command.replace("8000", &port);

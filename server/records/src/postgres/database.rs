@@ -6,11 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tabellion_runtime::{
-    BoxFuture, CallContext, Claim, Failure, Row, RowView, Rows, RowsChange, Session, StoreError,
+    BoxFuture, CallContext, Claim, Failure, Row, Rows, RowsChange, Session, StoreError,
     ground::State,
-    rows::{Fresh, Select},
+    rows::Select,
     spec::{EntitySpec, RowsSpec},
 };
 
@@ -26,7 +26,6 @@ use crate::{
     engine::{Engine, Start, seeded, seeds},
     failures::{at, refused},
     follow::Followed,
-    fresh::NewestClock,
     sqlite,
     whole::{Checked, Whole},
 };
@@ -186,36 +185,5 @@ impl Engine for Database {
 
     fn snapshot(&self) -> BoxFuture<'_, Result<State<'_, Rows>, Failure>> {
         Box::pin(async move { Ok(Box::new(Reader::begin(&self.shared).await?) as State<'_, Rows>) })
-    }
-}
-
-/// Each read is of the newest state.
-impl RowView for Database {
-    fn get<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
-        Box::pin(async move { Reader::begin(&self.shared).await?.get(entity, key).await })
-    }
-
-    fn was_removed<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<bool, Failure>> {
-        Box::pin(async move { Reader::begin(&self.shared).await?.removed(entity, key).await })
-    }
-
-    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
-        Box::pin(async move { Reader::begin(&self.shared).await?.rows(select).await })
-    }
-
-    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
-        Box::pin(async move { Reader::begin(&self.shared).await?.counted(select).await })
-    }
-
-    fn fresh(&self) -> &dyn Fresh {
-        &NewestClock
     }
 }

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use rusqlite::types::Value as Sql;
 use tabellion_runtime::{Failure, FailureKind};
 use tokio::time::sleep;
 
@@ -14,7 +15,6 @@ use super::{
     shared::Shared,
 };
 use crate::sql::Statement;
-use rusqlite::types::Value as Sql;
 
 /// Time that the database is waited for.
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(30);
@@ -49,22 +49,21 @@ async fn found(shared: &Shared, id: &str, transaction: &str) -> Result<Option<bo
         .link()?
         .select(&format!("SELECT pg_xact_status('{transaction}')"))
         .await;
-    match status.as_ref().map(|status| status.first().map(String::as_str)) {
-        Ok(Some("in progress")) => return Ok(None),
-        Ok(_) => {}
-        Err(Fault::Lost(_)) => return Ok(None),
+    let is_open = match status {
+        Ok(status) => status.first().is_some_and(|status| status == "in progress"),
+        Err(Fault::Lost(_)) => true,
         // The number is not reached yet: this server was promoted before it was.
-        Err(_) => {
-            lease.end("ROLLBACK").await;
-            return is_there(shared, id).await.map(Some);
-        }
+        Err(_) => false,
+    };
+    if is_open {
+        return Ok(None);
     }
     lease.end("ROLLBACK").await;
     is_there(shared, id).await.map(Some)
 }
 
 async fn is_there(shared: &Shared, id: &str) -> Result<bool, Fault> {
-    // Committing something ourselves waits for the copies that confirm in order, and so confirms what was before.
+    // The copies confirm commits in their order, so one of our own confirms those before it.
     let sql = "INSERT INTO meta VALUES ('confirmed', '') ON CONFLICT (name) DO UPDATE SET value = ''";
     let (lease, _) = shared.pool.begin(Mode::Changes, sql).await?;
     let link = lease.link()?;

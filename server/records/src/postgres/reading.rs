@@ -48,7 +48,7 @@ impl Reader {
         Ok(self.lease.link()?.count(select).await?)
     }
 
-    pub(crate) async fn removed(&self, entity: &'static EntitySpec, key: &[Value]) -> Result<bool, Failure> {
+    async fn removed(&self, entity: &'static EntitySpec, key: &[Value]) -> Result<bool, Failure> {
         let found = self
             .lease
             .link()?

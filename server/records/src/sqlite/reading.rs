@@ -11,11 +11,7 @@ use tabellion_runtime::{
 use tabellion_sqlite::Pooled;
 
 use super::{data_file::DataFile, query};
-use crate::{
-    blocking::blocking,
-    failures::Doing,
-    fresh::{Clock, NewestClock},
-};
+use crate::{blocking::blocking, failures::Doing, fresh::Clock};
 
 /// Number of connections that are kept for later calls.
 pub(crate) const MAX_IDLE: usize = 8;
@@ -88,40 +84,5 @@ impl RowView for Reader<'_> {
 
     fn fresh(&self) -> &dyn Fresh {
         &self.clock
-    }
-}
-
-/// Each read is of the newest state.
-impl RowView for DataFile {
-    fn get<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<Option<Row>, Failure>> {
-        Box::pin(async move { Reader::begin(self)?.with(|connection| query::get(connection, entity, key)) })
-    }
-
-    fn was_removed<'a>(
-        &'a self,
-        entity: &'static EntitySpec,
-        key: &'a [Value],
-    ) -> BoxFuture<'a, Result<bool, Failure>> {
-        Box::pin(async move {
-            Reader::begin(self)?.with(|connection| query::was_removed(connection, entity, key))
-        })
-    }
-
-    fn select<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<Vec<Row>, Failure>> {
-        Box::pin(
-            async move { Reader::begin(self)?.with(|connection| query::select_rows(connection, select)) },
-        )
-    }
-
-    fn count<'a>(&'a self, select: &'a Select) -> BoxFuture<'a, Result<u64, Failure>> {
-        Box::pin(async move { Reader::begin(self)?.with(|connection| query::count(connection, select)) })
-    }
-
-    fn fresh(&self) -> &dyn Fresh {
-        &NewestClock
     }
 }
