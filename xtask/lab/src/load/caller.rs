@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use super::{DOCUMENTS, SHARED};
 
-/// Percentage of calls that change something, and percentage of those that change the shared document.
-const CHANGES: u32 = 30;
+/// Percentage of changes that are of the shared document.
 const SHARED_CHANGES: u32 = 10;
 
 /// Returns the path of a document to read.
@@ -40,6 +39,8 @@ pub(super) enum Kind {
 pub(super) struct Caller {
     number: usize,
     dialect: Dialect,
+    /// Percentage of calls that change something.
+    changing: u32,
     dice: u64,
     made: usize,
     /// The call in flight, and its start.
@@ -56,10 +57,12 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    pub(super) fn new(number: usize, dialect: Dialect) -> Self {
+    /// `changing` is the percentage of its calls that change something.
+    pub(super) fn new(number: usize, dialect: Dialect, changing: u32) -> Self {
         Self {
             number,
             dialect,
+            changing,
             dice: number as u64 + 1,
             made: 0,
             under_way: None,
@@ -75,7 +78,7 @@ impl Caller {
     pub(super) fn next(&mut self) -> (&'static str, Value) {
         self.made += 1;
         let kind = match (self.roll(100), self.roll(100)) {
-            (CHANGES.., _) => Kind::Read,
+            (call, _) if call >= self.changing => Kind::Read,
             (_, SHARED_CHANGES..) => Kind::WriteOwn,
             _ => Kind::AddToShared,
         };

@@ -20,6 +20,7 @@ use std::{
     time::Duration,
 };
 
+use clap::ValueEnum as _;
 use tabellion_conformance::{Target, ledger};
 use tempfile::TempDir;
 
@@ -54,6 +55,12 @@ pub(crate) struct Options {
     /// Number of concurrent callers
     #[arg(long, value_name = "N", default_value = "200")]
     callers: NonZero<usize>,
+    /// Percentage of calls that change something
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(..=100))]
+    changes: u32,
+    /// Transport; all of them if none is given
+    #[arg(long, value_name = "NAME")]
+    over: Option<Transport>,
     /// Command of the official filesystem server, to measure as well; `{library}` is the folder
     #[arg(long, value_name = "COMMAND")]
     beside: Option<String>,
@@ -62,18 +69,44 @@ pub(crate) struct Options {
     within: PathBuf,
 }
 
+/// How the callers reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Transport {
+    Http,
+    Tls,
+    Lines,
+}
+
+impl Transport {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Http => "HTTP",
+            Self::Tls => "HTTP with TLS",
+            Self::Lines => "lines",
+        }
+    }
+
+    fn measure(self, options: &Options, library: &Path) -> Outcome<Tally> {
+        match self {
+            Self::Http => over_http(options, library, None),
+            Self::Tls => over_http(options, library, Some(&Certificate::new()?)),
+            Self::Lines => over_lines(options, library),
+        }
+    }
+}
+
 /// Makes the calls over each transport, prints a table, and fails if a call was refused or a change lost.
 pub(crate) fn all(options: &Options) -> Outcome {
     run::cargo(&["build", "--release", "--quiet", "--bin", "tabellion"])?;
     println!("{}", tally::HEAD);
     let mut wrong = Vec::new();
-    for (name, measure) in [
-        ("HTTP", over_http as Measure),
-        ("HTTP with TLS", over_tls),
-        ("lines", over_lines),
-    ] {
-        let library = library(options)?;
-        let tally = measure(options, library.path())?;
+    let transports = match &options.over {
+        Some(one) => std::slice::from_ref(one),
+        None => Transport::value_variants(),
+    };
+    for transport in transports {
+        let (name, library) = (transport.name(), library(options)?);
+        let tally = transport.measure(options, library.path())?;
         println!("{}", tally.row(&format!("ours, {name}")));
         wrong.extend(tally.faults().map(|fault| format!("{name}: {fault}")));
         let untidy = ledger::git(library.path(), &["status", "--porcelain"])?;
@@ -94,18 +127,8 @@ pub(crate) fn all(options: &Options) -> Outcome {
     }
 }
 
-type Measure = fn(&Options, &Path) -> Outcome<Tally>;
-
-fn over_http(options: &Options, library: &Path) -> Outcome<Tally> {
-    through(options, library, None)
-}
-
-fn over_tls(options: &Options, library: &Path) -> Outcome<Tally> {
-    through(options, library, Some(&Certificate::new()?))
-}
-
-/// Measures HTTP, with TLS if there is a certificate.
-fn through(options: &Options, library: &Path, certificate: Option<&Certificate>) -> Outcome<Tally> {
+/// Uses TLS if there is a certificate.
+fn over_http(options: &Options, library: &Path, certificate: Option<&Certificate>) -> Outcome<Tally> {
     let secure = certificate.map(Certificate::options).unwrap_or_default();
     let server = Served::start(&program(), library, &secure)?;
     let door = Address {
@@ -148,7 +171,7 @@ fn ours(library: &Path) -> Command {
 
 fn callers(options: &Options, dialect: Dialect) -> Vec<Caller> {
     (0..options.callers.get())
-        .map(|number| Caller::new(number, dialect.clone()))
+        .map(|number| Caller::new(number, dialect.clone(), options.changes))
         .collect()
 }
 
