@@ -92,6 +92,8 @@ impl Kind {
         connection.busy_timeout(self.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(self.statements);
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        // Otherwise a statement kept for later is prepared again whenever a number in it is another.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         let stays = !self.moves_log_when_closed;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, stays)?;
         let Self {

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, StatementStatus};
 
 use crate::{
     Authoritative, CALLS, CODE, Content, Damage, Derived, FileError, Format, Kind, LOG, NOTES, Pool, ROWS,
@@ -417,4 +417,23 @@ fn a_pool_keeps_no_connection_that_was_taken_before_it_was_cleared() {
     assert!(mark(&take()).is_ok());
     assert!(pool.read(temporary, mark).is_ok());
     assert!(mark(&take()).is_ok(), "a snapshot changes nothing");
+}
+
+/// A statement that is kept is not prepared again for other values.
+#[test]
+fn a_kept_statement_stays_as_it_was_prepared() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = WORDS.open(&folder.path().join("index"), &Blobs).unwrap();
+    let sql = "SELECT count(*) FROM x WHERE y > ?1 LIMIT ?2";
+    for number in 0..5 {
+        let mut statement = connection.prepare_cached(sql).unwrap();
+        statement
+            .query_row((vec![number], number + 1), |row| row.get::<_, i64>(0))
+            .unwrap();
+        assert_eq!(
+            statement.get_status(StatementStatus::RePrepare),
+            0,
+            "for {number}"
+        );
+    }
 }
