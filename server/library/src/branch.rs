@@ -13,10 +13,10 @@ use tabellion_platform::{create_folders, open_to_write, read_text};
 use tabellion_runtime::{Failure, StoreError};
 
 use super::{
-    durable::{SyncTarget, sync_all},
+    durable::{SyncTarget, remove_if_there, sync_all},
     failures::At,
     intent::Logged,
-    lock::{GitLock, LockFiles, remove_if_there},
+    lock::{GitLock, LockFiles},
     repository::Repository,
 };
 

@@ -3,6 +3,7 @@
 //! Both are reached only through open folders, so that no path leads outside of the library.
 
 use std::{
+    collections::{BTreeMap, btree_map::Entry},
     fs::{File, Metadata},
     io::{self, Read},
     path::PathBuf,
@@ -114,18 +115,23 @@ impl ExchangeFiles<'_> {
         }
     }
 
-    /// Returns the folders with new names after the document has changed: its own, and those above the innermost `made`
-    /// folders.
-    pub(super) fn new_names(&self, made: usize) -> Result<Vec<(Dir, PathBuf)>, Failure> {
+    /// Adds to `folders`, by their paths, those with new names after the document has changed: its own, and those above the innermost
+    /// `made` folders.
+    pub(super) fn add_new_names(
+        &self,
+        made: usize,
+        folders: &mut BTreeMap<PathBuf, Dir>,
+    ) -> Result<(), Failure> {
         let parents = [vec![LibraryDir::ROOT], parents(self.path)].concat();
         let first = parents.len().saturating_sub(made + 1);
-        let mut folders = Vec::new();
         for path in &parents[first..] {
-            if let Some(folder) = open_folder(self.working_tree, path.as_str())? {
-                folders.push((folder, self.working_tree.root.path().join(path.as_str())));
+            if let Entry::Vacant(new) = folders.entry(self.working_tree.root.path().join(path.as_str()))
+                && let Some(folder) = open_folder(self.working_tree, path.as_str())?
+            {
+                new.insert(folder);
             }
         }
-        Ok(folders)
+        Ok(())
     }
 }
 

@@ -1,8 +1,8 @@
-//! Makes several files and folders durable at once.
+//! Makes several files and folders durable at once; removes files.
 
 use std::{
     fs::File,
-    io::Write,
+    io::{self, Write},
     path::Path,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -127,4 +127,12 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<File, Failure> {
     let mut file = platform::create(path).at("create", path)?;
     file.write_all(bytes).at("write", path)?;
     Ok(file)
+}
+
+/// Removes a file if it exists.
+pub(super) fn remove_if_there(path: &Path) -> Result<(), Failure> {
+    match platform::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at("remove", path),
+        _ => Ok(()),
+    }
 }

@@ -15,7 +15,7 @@ use tabellion_runtime::Failure;
 use super::{
     commit::{Authorship, COMMITTER},
     durable::{self, SyncTarget},
-    objects::{NewObjects, folders},
+    objects::NewObjects,
 };
 use tabellion_platform::{self as platform, Dir, FileLock};
 
@@ -132,8 +132,11 @@ fn first_commit(git: &Path) -> Result<gix::ObjectId, Failure> {
     let staged = objects.stage(&database, git)?;
     durable::sync_all(&staged.contents().collect::<Vec<_>>())?;
     staged.place()?;
-    let folders = folders(&database, &[tree, commit]);
-    let names: Vec<_> = folders.iter().map(|folder| SyncTarget::Names(folder)).collect();
+    let names: Vec<_> = staged
+        .folders(&database)
+        .into_iter()
+        .map(SyncTarget::Names)
+        .collect();
     durable::sync_all(&names)?;
     Ok(commit)
 }

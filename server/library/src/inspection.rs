@@ -15,10 +15,11 @@ use super::{
     attempts::Attempts,
     blocking::blocking,
     commit::COMMITTER,
+    durable::remove_if_there,
     history::{self, Agreement},
     index_file,
     intent::{self, INTENT, Intent},
-    lock::{index_lock, remove_if_there},
+    lock::index_lock,
     recovery,
 };
 

@@ -16,7 +16,7 @@
 //! | `repository`, `init` | the git repository: opening it, its state; creating one |
 //! | `working_tree` | folder and repository together, and the lock among processes |
 //! | `reading` | a document while others may be changing it |
-//! | `objects`, `tree`, `tree_diff`, `commit`, `index`, `index_file`, `branch`, `lock` | git's files, one each |
+//! | `objects`, `pack`, `tree`, `tree_diff`, `commit`, `index`, `index_file`, `branch`, `lock` | git's files, one each |
 //! | `racy` | files whose change git could miss |
 //! | `attributes`, `conversion`, `sparse`, `sharing` | git's configuration, as far as it affects files: bytes, presence, modes |
 //! | `document`, `intent`, `durable`, `checkpoint` | what a transaction exchanges on the disk, its record, syncing, and where tests interrupt it |
@@ -27,7 +27,7 @@
 //! | `versions` | the history of one document |
 //! | `entries` | what people ask at a terminal: an entry's change, what is uncommitted |
 //! | `inspection` | what can be wrong with a library, as facts |
-//! | `maintenance` | git's own housekeeping |
+//! | `maintenance`, `gathering` | housekeeping |
 //! | `counts` | what was done, in numbers |
 //! | `session` | the exclusive right to change the library |
 //! | `blocking` | blocking calls in an asynchronous runtime |
@@ -53,6 +53,7 @@ mod durable;
 mod entries;
 mod failures;
 pub mod folder;
+mod gathering;
 mod history;
 pub mod ignore;
 mod index;
@@ -63,6 +64,7 @@ mod intent;
 mod lock;
 mod maintenance;
 mod objects;
+mod pack;
 pub mod path;
 mod pending;
 mod plan;

@@ -13,7 +13,11 @@ use std::{
 
 use tabellion_runtime::{Failure, FailureKind};
 
-use super::{durable::SyncTarget, failures::At, repository::Repository};
+use super::{
+    durable::{SyncTarget, remove_if_there},
+    failures::At,
+    repository::Repository,
+};
 use tabellion_platform::{self as platform, entry_id_at, make_like};
 
 /// How long to wait for a git command to finish.
@@ -143,14 +147,6 @@ impl GitLock {
     /// Returns the written content, to be synced.
     pub(super) fn content(&self) -> SyncTarget<'_> {
         SyncTarget::File(&self.content, &self.files.marker)
-    }
-}
-
-/// Removes a file if it exists.
-pub(super) fn remove_if_there(path: &Path) -> Result<(), Failure> {
-    match platform::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).at("remove", path),
-        _ => Ok(()),
     }
 }
 

@@ -1,45 +1,87 @@
-//! Housekeeping of the repository, as git itself does after a commit: by git's own program, in the background, and under the
-//! owner's settings (`gc.auto`, `maintenance.*`). Without it each edit would leave half a dozen files for ever.
+//! Housekeeping of the repository in the background, without a lock of the library: changes and reading continue meanwhile.
 //!
-//! Takes no lock of the library: changes and reading continue meanwhile. Does nothing if git is not installed.
+//! Packs of transactions are [gathered](Gathering). Loose objects are packed as git itself does after a commit, by git's own program
+//! and under the owner's settings (`gc.auto`, `maintenance.*`): without that, each edit would leave half a dozen files for ever.
+//! If git is not installed, they stay.
 
 use std::{
     env,
     process::{Command, Stdio},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
 
 use gix::ObjectId;
-use tabellion_platform::names;
+use tabellion_platform::{names, yield_to_others};
 
-use super::repository::Repository;
+use super::{
+    gathering::{Gathering, MAX_PACKS},
+    objects,
+    repository::Repository,
+};
 
 /// Git's default limit of loose objects.
 const DEFAULT_LIMIT: i64 = 6700;
 /// The folder of loose objects that is counted as a sample of all 256, as in git.
 const SAMPLE: u8 = 0x17;
 
-/// Whether housekeeping is running.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Maintenance(Arc<AtomicBool>);
+/// The housekeeping of a library.
+#[derive(Debug, Default)]
+pub(super) struct Maintenance {
+    git: Background,
+    gathering: Background,
+    /// Packs made since they were gathered.
+    packs: AtomicUsize,
+}
 
 impl Maintenance {
-    /// Starts housekeeping if the new `objects` may have made it due: only if one of them is in the sampled folder, which
-    /// happens once in a few dozen changes.
+    /// Starts housekeeping if the new `objects` may have made it due.
     pub(super) fn consider(&self, repository: &Repository, objects: &[ObjectId]) {
-        let may_be_due = objects.iter().any(|id| id.as_bytes()[0] == SAMPLE);
-        if may_be_due && is_due(repository) && !self.0.swap(true, Ordering::AcqRel) {
-            let (running, mut git) = (self.clone(), command(repository));
-            thread::spawn(move || {
-                match git.status() {
-                    Ok(status) => tracing::debug!(%status, "git's maintenance ended"),
-                    Err(error) => tracing::debug!(%error, "git's maintenance can't be run"),
+        if objects::are_packed(objects) {
+            self.consider_packs(repository);
+        } else if objects.iter().any(|id| id.as_bytes()[0] == SAMPLE) && is_due(repository) {
+            // One is in the sampled folder once in a few dozen changes.
+            let mut git = command(repository);
+            self.git.start(move || match git.status() {
+                Ok(status) => tracing::debug!(%status, "git's maintenance ended"),
+                Err(error) => tracing::debug!(%error, "git's maintenance can't be run"),
+            });
+        }
+    }
+
+    /// The first pack is as the last one, because there may be others from before.
+    fn consider_packs(&self, repository: &Repository) {
+        if self
+            .packs
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(MAX_PACKS)
+        {
+            let gathering = Gathering::of(repository);
+            self.gathering.start(move || {
+                yield_to_others();
+                if let Err(error) = gathering.run() {
+                    tracing::debug!(%error, "packs can't be gathered");
                 }
-                running.0.store(false, Ordering::Release);
+            });
+        }
+    }
+}
+
+/// Work in a thread of its own, once at a time.
+#[derive(Debug, Default)]
+struct Background(Arc<AtomicBool>);
+
+impl Background {
+    /// Starts `work`, unless it is under way.
+    fn start(&self, work: impl FnOnce() + Send + 'static) {
+        if !self.0.swap(true, Ordering::AcqRel) {
+            let running = Arc::clone(&self.0);
+            thread::spawn(move || {
+                work();
+                running.store(false, Ordering::Release);
             });
         }
     }

@@ -1,6 +1,8 @@
-//! Git objects: created in memory, so that ids are known before anything is written, then written durably.
+//! Git objects: created in memory, so that ids are known before anything is written, then written durably: a few as a file each,
+//! many as one pack.
 //!
-//! Loose objects are written here, because gix does not sync them and takes an empty file for an existing object.
+//! They are written here, because gix syncs nothing and takes an empty file for an existing object. While a transaction is under way,
+//! a file beside its pack keeps git from removing it: nothing refers to its objects before the branch moves.
 
 use std::{
     collections::BTreeSet,
@@ -14,16 +16,20 @@ use gix::{
     ObjectId,
     hash::Kind as HashKind,
     objs::{Kind, WriteTo, encode::loose_header},
-    zlib::{Compression, stream::deflate},
 };
 use tabellion_platform as platform;
 use tabellion_runtime::Failure;
 
 use super::{
-    durable::SyncTarget,
+    durable::{SyncTarget, remove_if_there},
     failures::{At, InRepository},
+    pack::{self, Deflater, PackObject},
 };
 
+/// Objects of which each is a file. One change of a document several folders deep has no more.
+const MAX_LOOSE: usize = 8;
+/// Text of the file that keeps git from removing a pack of ours, as long as its transaction is under way.
+const KEPT: &[u8] = b"tabellion\n";
 /// Attempts to create an object's folder while other programs remove it.
 const MAX_FOLDER_ATTEMPTS: usize = 100;
 
@@ -54,19 +60,30 @@ struct NewObject {
     id: ObjectId,
     kind: Kind,
     data: Vec<u8>,
+    /// The object that it follows; see [`PackObject::base`].
+    base: Option<ObjectId>,
 }
 
 impl NewObjects {
     /// Adds an object; returns its id.
     pub(super) fn add(&mut self, object: &impl WriteTo) -> Result<ObjectId, Failure> {
-        let mut data = Vec::new();
-        object.write_to(&mut data).reading("an object of ours")?;
-        self.add_data(object.kind(), data)
+        self.add_after(None, object)
     }
 
-    /// Adds a blob; returns its id.
-    pub(super) fn add_blob(&mut self, bytes: &[u8]) -> Result<ObjectId, Failure> {
-        self.add_data(Kind::Blob, bytes.to_vec())
+    /// Adds an object that follows `base`; returns its id.
+    pub(super) fn add_after(
+        &mut self,
+        base: Option<ObjectId>,
+        object: &impl WriteTo,
+    ) -> Result<ObjectId, Failure> {
+        let mut data = Vec::new();
+        object.write_to(&mut data).reading("an object of ours")?;
+        self.add_data(object.kind(), data, base)
+    }
+
+    /// Adds a blob that follows `base`; returns its id.
+    pub(super) fn add_blob(&mut self, base: Option<ObjectId>, bytes: &[u8]) -> Result<ObjectId, Failure> {
+        self.add_data(Kind::Blob, bytes.to_vec(), base)
     }
 
     /// Returns the data of the object `id`, if it is one of these.
@@ -91,41 +108,70 @@ impl NewObjects {
         self.0.iter().map(|object| object.id)
     }
 
-    fn add_data(&mut self, kind: Kind, data: Vec<u8>) -> Result<ObjectId, Failure> {
+    fn add_data(&mut self, kind: Kind, data: Vec<u8>, base: Option<ObjectId>) -> Result<ObjectId, Failure> {
         let id = hash(kind, &data)?;
         if self.data(id).is_none() {
-            self.0.push(Arc::new(NewObject { id, kind, data }));
+            self.0.push(Arc::new(NewObject { id, kind, data, base }));
         }
         Ok(id)
     }
 
     /// Writes the objects to files in `staging`: neither visible nor durable yet.
     pub(super) fn stage(&self, database: &Path, staging: &Path) -> Result<StagedObjects, Failure> {
-        let mut staged = StagedObjects(Vec::new());
+        let temporary = |number| staging.join(format!("object-{number}"));
+        if self.0.len() > MAX_LOOSE {
+            return self.stage_pack(database, temporary);
+        }
+        let mut deflater = Deflater::default();
+        let mut files = Vec::new();
         for (number, object) in self.0.iter().enumerate() {
             let home = home(database, object.id);
-            let loose = object.loose().at("compress", &home)?;
-            staged.0.push(StagedObject::write(
-                &loose,
-                home,
-                staging.join(format!("object-{number}")),
-            )?);
+            let loose = object.loose(&mut deflater).at("compress", &home)?;
+            files.push(StagedFile::write(loose, home, temporary(number))?);
         }
-        Ok(staged)
+        Ok(StagedObjects { files, keep: None })
+    }
+
+    fn stage_pack(
+        &self,
+        database: &Path,
+        temporary: impl Fn(usize) -> PathBuf,
+    ) -> Result<StagedObjects, Failure> {
+        let objects = self.0.iter().map(|object| PackObject {
+            id: object.id,
+            kind: object.kind,
+            data: &object.data,
+            base: object.base,
+        });
+        let folder = pack_folder(database);
+        let mut pack = Vec::new();
+        let written = pack::write(&objects.collect::<Vec<_>>(), &mut pack).at("compress", &folder)?;
+        let home = |extension| folder.join(&written.name).with_extension(extension);
+        // Git looks for indexes: the pack's is placed last.
+        let files = [(&pack, "pack"), (&written.index, "idx")].into_iter().enumerate();
+        let files = files
+            .map(|(number, (bytes, extension))| StagedFile::write(bytes, home(extension), temporary(number)));
+        Ok(StagedObjects {
+            files: files.collect::<Result<_, _>>()?,
+            keep: Some(StagedFile::write(KEPT, home("keep"), temporary(2))?),
+        })
     }
 }
 
 impl NewObject {
-    fn loose(&self) -> io::Result<Vec<u8>> {
-        let mut deflate = deflate::Write::new(
-            Vec::with_capacity(self.data.len() / 2 + 64),
-            Compression::BEST_SPEED,
-        );
-        deflate.write_all(&loose_header(self.kind, self.data.len() as u64))?;
-        deflate.write_all(&self.data)?;
-        deflate.flush()?;
-        Ok(deflate.into_inner())
+    fn loose<'d>(&self, deflater: &'d mut Deflater) -> io::Result<&'d [u8]> {
+        deflater.deflate(&[&*loose_header(self.kind, self.data.len() as u64), &self.data].concat())
     }
+}
+
+/// Returns true if objects with these ids are written as a pack.
+pub(super) fn are_packed(ids: &[ObjectId]) -> bool {
+    ids.len() > MAX_LOOSE
+}
+
+/// Returns the folder of the packs.
+pub(super) fn pack_folder(database: &Path) -> PathBuf {
+    database.join("pack")
 }
 
 /// Returns the path of a loose object.
@@ -134,27 +180,57 @@ fn home(database: &Path, id: ObjectId) -> PathBuf {
     database.join(&hex[..2]).join(&hex[2..])
 }
 
-/// Returns the folders of these objects in the database.
+/// Returns the folders in which these objects can have been placed.
 pub(super) fn folders(database: &Path, ids: &[ObjectId]) -> BTreeSet<PathBuf> {
     let homes = ids.iter().map(|id| home(database, *id));
-    let folders = homes.filter_map(|home| Some(home.parent()?.to_owned()));
-    folders.chain([database.to_owned()]).collect()
+    let loose = homes.filter_map(|home| Some(home.parent()?.to_owned()));
+    let folders = loose.chain([pack_folder(database)]);
+    folders
+        .filter(|folder| folder.is_dir())
+        .chain([database.to_owned()])
+        .collect()
+}
+
+/// Releases the packs whose transaction did not come to its end. Requires the lock.
+pub(super) fn release_packs(database: &Path) -> Result<(), Failure> {
+    let folder = pack_folder(database);
+    let names = match platform::names(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        names => names.at("look into", &folder)?,
+    };
+    for name in names {
+        let keep = folder.join(name);
+        let is_ours = || platform::read_regular(&keep, KEPT.len() as u64).is_ok_and(|text| text == KEPT);
+        if keep.extension().is_some_and(|extension| extension == "keep") && is_ours() {
+            if !keep.with_extension("idx").exists() {
+                // No program has seen the pack.
+                remove_if_there(&keep.with_extension("pack"))?;
+            }
+            remove_if_there(&keep)?;
+        }
+    }
+    Ok(())
 }
 
 /// Objects that are written but have no name in the database yet.
-pub(super) struct StagedObjects(Vec<StagedObject>);
+pub(super) struct StagedObjects {
+    files: Vec<StagedFile>,
+    /// The file that keeps git from removing the pack, if they are one.
+    keep: Option<StagedFile>,
+}
 
-struct StagedObject {
+/// A file of the database that has no name there yet.
+struct StagedFile {
     file: File,
-    /// Current path: the final one if the object existed before.
+    /// Current path: the final one if the file existed before.
     at: PathBuf,
     home: PathBuf,
 }
 
-impl StagedObject {
-    fn write(loose: &[u8], home: PathBuf, staging: PathBuf) -> Result<Self, Failure> {
+impl StagedFile {
+    fn write(bytes: &[u8], home: PathBuf, staging: PathBuf) -> Result<Self, Failure> {
         // An existing object may be empty or torn after a crash: it counts only if its bytes are equal.
-        if platform::read_regular(&home, loose.len() as u64).is_ok_and(|there| there == loose) {
+        if platform::read_regular(&home, bytes.len() as u64).is_ok_and(|there| there == bytes) {
             let file = platform::open_to_sync(&home).at("open", &home)?;
             return Ok(Self {
                 file,
@@ -163,7 +239,7 @@ impl StagedObject {
             });
         }
         let mut file = platform::create(&staging).at("create", &staging)?;
-        file.write_all(loose).at("write", &staging)?;
+        file.write_all(bytes).at("write", &staging)?;
         let mut permissions = file.metadata().at("look at", &staging)?.permissions();
         permissions.set_readonly(true);
         file.set_permissions(permissions).at("protect", &staging)?;
@@ -178,27 +254,44 @@ impl StagedObject {
 impl StagedObjects {
     /// Returns what must be durable before [`Self::place`].
     pub(super) fn contents(&self) -> impl Iterator<Item = SyncTarget<'_>> {
-        self.0
+        self.files
             .iter()
-            .map(|object| SyncTarget::File(&object.file, &object.at))
+            .map(|file| SyncTarget::File(&file.file, &file.at))
     }
 
-    /// Renames the objects into the database.
+    /// Renames the files into the database.
     pub(super) fn place(&self) -> Result<(), Failure> {
-        let mut new = self.0.iter().filter(|object| object.at != object.home);
-        new.try_for_each(StagedObject::place)
+        let new = self.keep.iter().chain(&self.files);
+        let mut new = new.filter(|file| file.at != file.home);
+        new.try_for_each(StagedFile::place)
     }
 
-    /// Returns the paths of the objects and their folders.
+    /// Lets git do what it wants with the objects, which the branch has now.
+    pub(super) fn release(&self) -> Result<(), Failure> {
+        self.keep
+            .as_ref()
+            .map_or(Ok(()), |keep| remove_if_there(&keep.home))
+    }
+
+    /// Returns the paths of the files and their folders.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.0
+        self.files
             .iter()
-            .flat_map(|object| [object.home.as_path(), object.folder()])
+            .flat_map(|file| [file.home.as_path(), file.folder()])
+    }
+
+    /// Returns the folders with new names, in the database and that one itself.
+    pub(super) fn folders<'a>(&'a self, database: &'a Path) -> BTreeSet<&'a Path> {
+        self.files
+            .iter()
+            .map(StagedFile::folder)
+            .chain([database])
+            .collect()
     }
 }
 
-impl StagedObject {
-    /// Renames the object. Git removes empty folders of the database, as this one is at first.
+impl StagedFile {
+    /// Renames the file. Git removes empty folders of the database, as this one is at first.
     fn place(&self) -> Result<(), Failure> {
         let folder = self.folder();
         for left in (0..MAX_FOLDER_ATTEMPTS).rev() {

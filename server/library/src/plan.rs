@@ -112,7 +112,7 @@ pub(super) fn plan(
             .map_or(EntryKind::Blob.into(), |kept| kept.mode);
         let (kept_after, new) = content
             .as_deref()
-            .map(|bytes| planner.keep(&state.git_path, bytes, mode))
+            .map(|bytes| planner.keep(state, bytes, mode))
             .transpose()?
             .unzip();
         changes.insert(state.git_path.clone().into(), kept_after);
@@ -371,12 +371,13 @@ impl Planner<'_> {
     /// Adds a document to the objects; returns its tree entry and the id of its unconverted bytes.
     fn keep(
         &mut self,
-        git_path: &str,
+        state: &DocumentState,
         bytes: &[u8],
         mode: EntryMode,
     ) -> Result<(TreeEntry, ObjectId), Failure> {
-        let kept = conversion::to_git(self.working_tree, git_path, bytes)?;
-        let blob = self.objects.add_blob(&kept)?;
+        let kept = conversion::to_git(self.working_tree, &state.git_path, bytes)?;
+        let base = state.on_disk.or(state.kept_before).map(|before| before.blob);
+        let blob = self.objects.add_blob(base, &kept)?;
         let id = match kept {
             Cow::Borrowed(_) => blob,
             Cow::Owned(_) => blob_id(bytes)?,
@@ -409,7 +410,7 @@ impl Planner<'_> {
         }
         for (edit, state) in &dirty {
             if let (Some(before), Some(kept)) = (&edit.old, state.on_disk) {
-                self.keep(&state.git_path, &before.file.bytes, kept.mode)?;
+                self.keep(state, &before.file.bytes, kept.mode)?;
             }
         }
         let changes = dirty

@@ -4,6 +4,7 @@
 //! that equal one side of a document are replaced; anything else is a person's and stays. Every step can be repeated.
 
 use std::{
+    collections::BTreeMap,
     fs::{File, OpenOptions},
     io,
     path::PathBuf,
@@ -16,13 +17,13 @@ use super::{
     attempts::Attempts,
     branch,
     document::{self, ExchangeFiles, FileContent},
-    durable::{self, SyncTarget},
+    durable::{self, SyncTarget, remove_if_there},
     failures::{At, InRepository, refused},
     history,
     index::{Index, index_failure},
     index_file::{self, Folders, IndexError},
     intent::{Exchange, INTENT, Intent, OLD_INDEX, is_under_way},
-    lock::{index_lock, remove_if_there},
+    lock::index_lock,
     objects, racy,
     repository::Repository,
     working_tree::WorkingTree,
@@ -46,12 +47,18 @@ pub(super) fn recover(working_tree: &WorkingTree) -> Result<(), Failure> {
         for exchange in &intent.documents {
             finish_exchange(working_tree, exchange)?;
         }
+        objects::release_packs(working_tree.repository.objects())?;
         if would_complete(working_tree, &intent)? {
             for exchange in &intent.documents {
                 bring_over(working_tree, exchange, exchange.old, exchange.new)?;
             }
             publish_index(working_tree, &intent)?;
-            complete(working_tree, &intent, None)?;
+            let objects = objects::folders(working_tree.repository.objects(), &intent.objects);
+            complete(
+                working_tree,
+                &intent,
+                objects.iter().map(|folder| SyncTarget::Names(folder)).collect(),
+            )?;
         } else {
             undo(working_tree, &intent)?;
         }
@@ -96,39 +103,36 @@ fn is_whole(working_tree: &WorkingTree, intent: &Intent) -> bool {
     intent.objects.iter().all(|id| git.find_object(*id).is_ok())
 }
 
-/// Ends a transaction whose commits, documents and index are in place: makes them durable, including `index`, and removes
-/// temporary files.
+/// Ends a transaction whose commits, documents and index are in place: makes them and `things` durable, and removes temporary
+/// files.
 pub(super) fn complete(
     working_tree: &WorkingTree,
     intent: &Intent,
-    index: Option<SyncTarget<'_>>,
+    things: Vec<SyncTarget<'_>>,
 ) -> Result<(), Failure> {
     let repository = &working_tree.repository;
     let logged = branch::log(repository, &intent.branch, intent.base, &intent.commits);
     repository.share(&repository.index());
     branch::share(repository, &intent.branch);
     release_locks(working_tree, intent)?;
-    let mut documents = Vec::new();
+    let mut documents = BTreeMap::new();
     for exchange in &intent.documents {
-        documents.extend(ExchangeFiles::of(working_tree, exchange).new_names(exchange.folders)?);
+        ExchangeFiles::of(working_tree, exchange).add_new_names(exchange.folders, &mut documents)?;
     }
-    let objects = objects::folders(repository.objects(), &intent.objects);
     let branch = branch::folder(repository, &intent.branch);
-    let things: Vec<_> = index
-        .into_iter()
-        .chain([
-            SyncTarget::Names(&branch),
-            SyncTarget::Names(repository.git_dir()),
-        ])
-        .chain(objects.iter().map(|folder| SyncTarget::Names(folder)))
-        .chain(
-            documents
-                .iter()
-                .map(|(folder, path)| SyncTarget::NamesIn(folder, path)),
-        )
-        .collect();
+    let names = documents
+        .iter()
+        .map(|(path, folder)| SyncTarget::NamesIn(folder, path));
+    let things = things.into_iter().chain(names).chain([
+        SyncTarget::Names(&branch),
+        SyncTarget::Names(repository.git_dir()),
+    ]);
     let (intent_file, intent_path) = open_intent(working_tree)?;
-    durable::sync_with((&intent_file, &intent_path), things, repository.journal())?;
+    durable::sync_with(
+        (&intent_file, &intent_path),
+        things.collect(),
+        repository.journal(),
+    )?;
     for exchange in &intent.documents {
         let emptied = if exchange.new.is_none() { usize::MAX } else { 0 };
         end(working_tree, exchange, emptied)?;

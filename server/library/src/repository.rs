@@ -10,6 +10,7 @@ use gix::{
     ObjectId, ThreadSafeRepository,
     bstr::{BStr, ByteSlice as _},
     head::Kind,
+    odb::store::init::Slots,
     open::{Options, Permissions},
     sec::{Permission, Trust},
     state::InProgress,
@@ -285,6 +286,11 @@ impl Repository {
         self.sharing.apply(path);
     }
 
+    /// Returns the permissions that new files have according to `core.sharedRepository`.
+    pub(super) fn sharing(&self) -> Sharing {
+        self.sharing
+    }
+
     /// Returns true if git keeps reflogs.
     pub(super) fn keeps_logs(&self) -> bool {
         self.keeps_logs
@@ -367,6 +373,13 @@ impl Repository {
     }
 }
 
+/// Packs that can be open: they become more while the repository is open, and gix fails at the first one too many. Git itself makes
+/// one of all from 50 on.
+const PACK_SLOTS: Slots = Slots::AsNeededByDiskState {
+    multiplier: 2.0,
+    minimum: 1024,
+};
+
 /// Returns the options for opening repositories: all configuration that git would read, and only the home folder of the
 /// environment. Objects larger than any document are not read, whatever size they claim.
 pub(super) fn options() -> Options {
@@ -380,6 +393,7 @@ pub(super) fn options() -> Options {
     permissions.env.xdg_config_home = Permission::Allow;
     let limit = format!("gitoxide.objects.allocLimit={MAX_FILE_BYTES}");
     Options::default()
+        .object_store_slots(PACK_SLOTS)
         .permissions(permissions)
         .with(Trust::Full)
         .config_overrides([limit])

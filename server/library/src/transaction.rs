@@ -30,6 +30,7 @@ use super::{
     index_file::PartialChecksum,
     intent::{Exchange, INTENT, Intent, OLD_INDEX},
     lock::{GitLock, index_lock},
+    objects::StagedObjects,
     pending::Work,
     recovery,
     working_tree::WorkingTree,
@@ -82,6 +83,7 @@ struct Transaction<'a> {
     working_tree: &'a WorkingTree,
     work: &'a Work,
     branch: BranchMove,
+    objects: StagedObjects,
     index: GitLock,
     /// The checksum of the new index, as far as it is known.
     checksum: PartialChecksum,
@@ -172,6 +174,7 @@ impl<'a> Transaction<'a> {
             working_tree,
             work,
             branch,
+            objects,
             index,
             checksum,
             documents,
@@ -246,7 +249,13 @@ impl<'a> Transaction<'a> {
             let name = format!("late-{}-{}.md", self.work.intent.next(), document.exchange.aside);
             recovery::keep(self.working_tree, document.exchange, &name)?;
         }
-        recovery::complete(self.working_tree, &self.work.intent, Some(self.index.content()))
+        self.objects.release()?;
+        let names = self.objects.folders(self.working_tree.repository.objects());
+        let things = names
+            .into_iter()
+            .map(SyncTarget::Names)
+            .chain([self.index.content()]);
+        recovery::complete(self.working_tree, &self.work.intent, things.collect())
     }
 }
 

@@ -249,7 +249,7 @@ impl Trees<'_> {
         let after = if entries.is_empty() {
             None
         } else {
-            Some(self.new.add(&Tree { entries })?)
+            Some(self.new.add_after(tree, &Tree { entries })?)
         };
         folders.push(FolderChange {
             path: folder.to_owned(),

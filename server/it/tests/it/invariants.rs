@@ -497,12 +497,13 @@ fn only_the_library_writes() {
 }
 
 /// The modules of the library that change files, with the files.
-const WRITERS: [(&str, &str); 15] = [
+const WRITERS: [(&str, &str); 16] = [
     ("folder.rs", "the folder of the library"),
     ("init.rs", "a repository where there is none"),
     ("working_tree.rs", "the folder of our own files"),
     ("durable.rs", "files of our own"),
     ("objects.rs", "git's objects"),
+    ("gathering.rs", "packs of ours, gathered"),
     ("lock.rs", "git's locks"),
     ("branch.rs", "the branch and its logs"),
     ("document.rs", "folders on the way to a document"),

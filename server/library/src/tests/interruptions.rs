@@ -19,7 +19,7 @@ const STEPS: [Checkpoint; 6] = [
 /// A name, what a person did before, the change, and how many commits it makes.
 type Case = (&'static str, fn(&Bench), fn() -> Change, usize);
 
-const CASES: [Case; 11] = [
+const CASES: [Case; 12] = [
     ("write", |_| {}, || change("notes/a.md", Some("new\n")), 1),
     ("delete", |_| {}, || change("notes/a.md", None), 1),
     (
@@ -77,7 +77,14 @@ const CASES: [Case; 11] = [
         || changes(&[("notes/a.md", Some("new\n")), ("plan.md", None)]),
         2,
     ),
+    ("many: create, in a pack", |_| {}, many, 1),
 ];
+
+/// A change whose objects are written as a pack.
+fn many() -> Change {
+    let paths = ["x/1.md", "x/2.md", "x/3/1.md", "x/3/2.md", "x/4/1.md"];
+    changes(&paths.map(|path| (path, Some(path))))
+}
 
 fn stop_at(step: Checkpoint, how: fn() -> Interruption) -> Watch {
     Box::new(move |reached| if reached == step { Err(how()) } else { Ok(()) })
@@ -272,27 +279,53 @@ fn a_persons_changes_after_a_crash_stay() {
 /// Effects of a power failure before the answer, on a file system that does not keep the order of names.
 #[test]
 fn a_branch_without_its_objects_is_taken_back() {
-    for commits in [0, 1] {
-        let bench = if commits == 0 {
-            Bench::unborn()
-        } else {
-            Bench::new()
-        };
+    let one = || change("notes/new.md", Some("new\n"));
+    type Loss = (fn() -> Bench, fn() -> Change, fn(&Bench));
+    let losses: [Loss; 4] = [
+        (Bench::unborn, one, lose_tree),
+        (Bench::new, one, lose_tree),
+        (Bench::new, many, |bench| lose_of_pack(bench, "idx")),
+        (Bench::new, many, |bench| lose_of_pack(bench, "pack")),
+    ];
+    for (bench, change, lose) in losses {
+        let bench = bench();
         let before = bench.try_git(&["rev-parse", "--verify", "HEAD"]);
         let library = bench.watched(stop_at(Checkpoint::Committed, || Interruption::Killed));
-        make(&library, &change("notes/new.md", Some("new\n"))).unwrap_err();
+        make(&library, &change()).unwrap_err();
         drop(library);
-        let tree = bench.git(&["rev-parse", "HEAD:notes"]);
-        std::fs::remove_file(bench.path(&format!(".git/objects/{}/{}", &tree[..2], &tree[2..]))).unwrap();
+        lose(&bench);
 
         drop(bench.library());
 
         assert_eq!(bench.try_git(&["rev-parse", "--verify", "HEAD"]), before);
-        assert_eq!(bench.read("notes/new.md"), None);
-        make(&bench.library(), &change("notes/new.md", Some("new\n"))).unwrap();
+        for edit in change().edits() {
+            assert_eq!(bench.read(&edit.path), None);
+        }
+        let alone = |name: &String| name.ends_with(".pack");
+        assert!(!packs(&bench).iter().any(alone), "a pack without its index");
+        make(&bench.library(), &change()).unwrap();
         assert_eq!(bench.status(), "");
         bench.assert_sound();
     }
+}
+
+fn lose_tree(bench: &Bench) {
+    let tree = bench.git(&["rev-parse", "HEAD:notes"]);
+    std::fs::remove_file(bench.path(&format!(".git/objects/{}/{}", &tree[..2], &tree[2..]))).unwrap();
+}
+
+fn lose_of_pack(bench: &Bench, extension: &str) {
+    let names = packs(bench);
+    let lost = names.iter().find(|name| name.ends_with(extension)).unwrap();
+    std::fs::remove_file(bench.path(".git/objects/pack").join(lost)).unwrap();
+}
+
+/// Returns the names of the files of packs.
+fn packs(bench: &Bench) -> Vec<String> {
+    let entries = std::fs::read_dir(bench.path(".git/objects/pack")).unwrap();
+    entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
 }
 
 #[test]

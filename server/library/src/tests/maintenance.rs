@@ -1,4 +1,4 @@
-//! Loose objects are packed when git would do it; reading and changing still work.
+//! Loose objects are packed when git would do it, and packs are gathered; reading and changing still work.
 
 use std::{
     sync::atomic::Ordering,
@@ -6,7 +6,32 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::tests::support::{Bench, change, make};
+use tabellion_runtime::Change;
+
+use crate::{
+    Library,
+    checkpoint::Checkpoint,
+    gathering::{Gathering, MAX_PACKS},
+    tests::support::{Bench, change, changes, git, make},
+};
+
+/// A change whose objects are written as a pack; each is another.
+fn many(number: usize) -> Change {
+    let paths = [1, 2, 3, 4].map(|document| format!("x/{document}/{number}.md"));
+    let documents = paths.each_ref().map(|path| (path.as_str(), Some(path.as_str())));
+    changes(&documents)
+}
+
+/// The files of packs, without their indexes.
+fn packs(bench: &Bench) -> Vec<String> {
+    let names = bench.path(".git/objects/pack").read_dir().unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".pack")).collect()
+}
+
+fn gather(library: &Library) {
+    Gathering::of(&library.working_tree.repository).run().unwrap();
+}
 
 #[test]
 fn loose_objects_are_packed_as_the_owner_has_it() {
@@ -22,7 +47,7 @@ fn loose_objects_are_packed_as_the_owner_has_it() {
             make(&library, &change("notes/a.md", Some(&format!("{number}\n")))).unwrap();
             assert!(Instant::now() < until, "never packed in {number} changes");
         }
-        while library.maintenance.0.load(Ordering::Acquire) {
+        while library.maintenance.git.0.load(Ordering::Acquire) {
             thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(packs() > 0, packed, "gc.auto={limit}");
@@ -53,4 +78,134 @@ fn git_is_not_in_the_servers_process_group() {
         .to_owned();
     git.wait().unwrap();
     assert_eq!(group, git.id().to_string());
+}
+
+/// There are few packs, however many changes there were, and none is lost in them.
+#[test]
+fn packs_are_gathered() {
+    let bench = Bench::new();
+    let library = bench.library();
+    for number in 0..100 {
+        make(&library, &many(number)).unwrap();
+        gather(&library);
+        assert!(
+            packs(&bench).len() < 2 * MAX_PACKS,
+            "after {number}: {:?}",
+            packs(&bench)
+        );
+        assert_eq!(library.activity(1000).unwrap().entries.len(), number + 1);
+    }
+    assert_eq!(bench.status(), "");
+    bench.assert_sound();
+}
+
+/// What a person, git or a process that died has left, and whether the packs are gathered then.
+#[test]
+fn only_our_own_packs_are_gathered_and_only_if_git_does_not() {
+    type Before = (&'static str, fn(&Bench), bool);
+    const BEFORE: [Before; 6] = [
+        (
+            "git's own packs",
+            |bench| drop(bench.git(&["repack", "-adq"])),
+            false,
+        ),
+        (
+            "an index of many",
+            |bench| drop(bench.git(&["multi-pack-index", "write"])),
+            false,
+        ),
+        (
+            "packs that are kept",
+            |bench| {
+                for pack in packs(bench) {
+                    bench.write(
+                        &format!(".git/objects/pack/{}", pack.replace(".pack", ".keep")),
+                        "mine",
+                    );
+                }
+            },
+            false,
+        ),
+        (
+            "git under way",
+            |bench| bench.write(".git/gc.pid", "1 elsewhere"),
+            false,
+        ),
+        (
+            "what a dead process left",
+            |bench| {
+                bench.write(".git/tabellion/gathered.pack", "half");
+                bench.write(".git/tabellion/gathered.idx", "half");
+            },
+            true,
+        ),
+        (
+            "a pack without its index",
+            |bench| {
+                let pack = bench.path(".git/objects/pack").join(&packs(bench)[0]);
+                let bytes = std::fs::read(&pack).unwrap();
+                bench.git(&["repack", "-adq"]);
+                std::fs::write(pack, bytes).unwrap();
+            },
+            true,
+        ),
+    ];
+    for (shown, before, gathers) in BEFORE {
+        let bench = Bench::new();
+        let library = bench.library();
+        for number in 0..2 * MAX_PACKS {
+            make(&library, &many(number)).unwrap();
+        }
+        while library.maintenance.gathering.0.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        before(&bench);
+        let (found, objects) = (packs(&bench), bench.git(&["rev-list", "--all", "--objects"]));
+        gather(&library);
+        if gathers {
+            assert!(packs(&bench).len() < found.len(), "{shown}: {:?}", packs(&bench));
+        } else {
+            assert_eq!(packs(&bench), found, "{shown}");
+        }
+        assert_eq!(bench.git(&["rev-list", "--all", "--objects"]), objects, "{shown}");
+        make(&library, &many(1000)).unwrap();
+        assert_eq!(bench.status(), "", "{shown}");
+    }
+}
+
+/// Nothing refers to the objects of a change before the branch moves; `git repack -a -d` removes such objects.
+#[test]
+fn git_does_not_remove_the_pack_of_a_change_under_way() {
+    let bench = Bench::new();
+    let folder = bench.path("");
+    let library = bench.watched(Box::new(move |step| {
+        if step == Checkpoint::Swapped {
+            let (done, output) = git(&folder, &["repack", "-adq"]);
+            assert!(done, "{output}");
+        }
+        Ok(())
+    }));
+    make(&library, &many(0)).unwrap();
+    bench.assert_sound();
+    bench.git(&["repack", "-adq"]);
+    assert_eq!(packs(&bench).len(), 1, "it is git's now");
+    bench.assert_sound();
+}
+
+/// A library that is open reads packs that come, however many they become.
+#[test]
+fn any_number_of_packs_can_come() {
+    let bench = Bench::new();
+    let library = bench.library();
+    for number in 0..100 {
+        bench.write("plan.md", &format!("{number}\n"));
+        bench.git(&["commit", "-qam", "by hand"]);
+        bench.git(&["repack", "-dq"]);
+    }
+    assert_eq!(packs(&bench).len(), 100);
+    for number in 0..3 {
+        make(&library, &many(number)).unwrap();
+    }
+    assert_eq!(library.activity(1000).unwrap().entries.len(), 3);
+    bench.assert_sound();
 }

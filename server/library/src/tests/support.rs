@@ -156,15 +156,20 @@ impl Bench {
             git_dir.clone(),
             git_dir.join("tabellion"),
             git_dir.join("refs/heads"),
+            git_dir.join("objects/pack"),
             self.path(""),
             self.path("notes"),
         ] {
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
                 let name = entry.file_name().into_string().unwrap();
                 let empty = entry.metadata().is_ok_and(|found| found.len() == 0);
-                let stays = name == "lock" || name == "intent" && empty || name.starts_with("log.sqlite");
+                let stays = name == "lock"
+                    || name == "gathering.lock"
+                    || name == "intent" && empty
+                    || name.starts_with("log.sqlite");
                 let ours = folder.ends_with("tabellion") && !stays;
-                if ours || name.ends_with(".lock") || name.starts_with(".tabellion") {
+                let theirs = [".lock", ".keep"].iter().any(|end| name.ends_with(end));
+                if ours || theirs && !stays || name.starts_with(".tabellion") {
                     left.push(name);
                 }
             }

@@ -130,7 +130,7 @@ type TwoDocuments = (
 /// Two documents in one commit. A document without content is deleted. The first one always changes: `tabellion/ifBase` is
 /// compared with it.
 fn of_two_documents() -> impl Iterator<Item = Case> {
-    let cases: [TwoDocuments; 8] = [
+    let cases: [TwoDocuments; 9] = [
         (
             "two: overwrite",
             in_use,
@@ -142,6 +142,15 @@ fn of_two_documents() -> impl Iterator<Item = Case> {
             in_use,
             None,
             [("x/y/new.md", Some("new\n")), ("x/new.md", Some("new too\n"))],
+        ),
+        (
+            "two: create in deep folders, in a pack",
+            in_use,
+            None,
+            [
+                ("x/y/z/1/new.md", Some("new\n")),
+                ("z/y/x/1/new.md", Some("new too\n")),
+            ],
         ),
         (
             "two: rename",

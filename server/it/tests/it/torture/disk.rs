@@ -192,9 +192,12 @@ fn is_gits_own(name: &Path) -> bool {
     let hex = |part: &str, length| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     match parts[..] {
         [_, "objects", folder] => hex(folder, 2),
+        [_, "objects", "pack", file] => file.starts_with("pack-") && !file.ends_with(".keep"),
         [_, "objects", folder, object] => hex(folder, 2) && hex(object, 38),
         [_, "tabellion", name] if name.starts_with("log.sqlite") => true,
-        [_, "index" | "tabellion" | "logs"] | [_, "tabellion", "lock"] | [_, "logs", "HEAD" | "refs"] => true,
+        [_, "index" | "tabellion" | "logs"]
+        | [_, "tabellion", "lock" | "gathering.lock"]
+        | [_, "logs", "HEAD" | "refs"] => true,
         [_, "refs", "heads", "main"] | [_, "logs", "refs", "heads"] => true,
         [_, "logs", "refs", "heads", "main"] => true,
         _ => false,

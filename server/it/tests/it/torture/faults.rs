@@ -37,6 +37,18 @@ pub(super) const EFFECTS: [Effect; 5] = [
     Effect::FailOn(Errno::EIO),
 ];
 
+/// Returns each fault at each call that it can happen at.
+pub(super) fn each_of(calls: &[Call]) -> impl Iterator<Item = Fault> + '_ {
+    let able = |call: &Call| {
+        EFFECTS
+            .into_iter()
+            .filter(|effect| effect.is_of(call.name))
+            .collect::<Vec<_>>()
+    };
+    let all = (1..).zip(calls);
+    all.flat_map(move |(at, call)| able(call).into_iter().map(move |effect| Fault { at, effect }))
+}
+
 /// The number of points tried concurrently; each is a server that mostly waits.
 const WORKERS: usize = 3;
 /// Upper bound of the system calls of a recovery.
@@ -407,7 +419,7 @@ impl Sweep {
 
 /// Steps through a server for `library`; returns its session if the handshake succeeded. `None`, with a message, if that is not
 /// possible.
-fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Stepper)> {
+pub(super) fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Stepper)> {
     match Target::start_stepped(quiet(library), &[library.root()], counting) {
         Err(error @ (StepperError::Denied(_) | StepperError::Unsupported)) => {
             eprintln!("SKIPPED, no fault was tried: {error}");
@@ -425,7 +437,7 @@ fn step(library: &Library, counting: Counting) -> Option<(Option<Server>, Steppe
 }
 
 /// Starts a server; returns its standard error if it ends at once.
-fn serve(library: &Library) -> Result<Server, String> {
+pub(super) fn serve(library: &Library) -> Result<Server, String> {
     let mut target = Target::start(&mut quiet(library)).expect("the server starts");
     match target.initialize("2025-11-25") {
         Ok(_) => Ok(Server { target }),
@@ -447,7 +459,7 @@ fn quiet(library: &Library) -> Command {
 }
 
 /// A library of a case, with the file systems mounted in it.
-struct MountedLibrary {
+pub(super) struct MountedLibrary {
     // Unmounted before its folder is removed.
     _mount: Option<Mount>,
     library: Library,
@@ -463,7 +475,7 @@ impl Deref for MountedLibrary {
 
 impl MountedLibrary {
     /// Creates a library in memory if possible: the tests concern system calls, not the disk.
-    fn empty(case: &Case) -> io::Result<Self> {
+    pub(super) fn empty(case: &Case) -> io::Result<Self> {
         let memory = Path::new("/dev/shm");
         let library = if memory.is_dir() {
             Library::empty_in(memory)
@@ -481,7 +493,7 @@ impl MountedLibrary {
         })
     }
 
-    fn copy_of(template: &Library, case: &Case) -> Self {
+    pub(super) fn copy_of(template: &Library, case: &Case) -> Self {
         let place = Self::empty(case).expect("a folder");
         copy(template.root(), place.root()).expect("a copy");
         place

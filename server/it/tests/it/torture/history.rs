@@ -140,11 +140,11 @@ pub(super) fn leftovers(root: &Path) -> Vec<String> {
             let in_git = path.starts_with(root.join(".git"));
             let is_ours = folder == root.join(".git/tabellion");
             // An empty intent counts as none.
-            let stays =
-                ["lock", "intent"].contains(&&*name) && fs::metadata(&path).is_ok_and(|m| m.len() == 0);
+            let stays = ["lock", "gathering.lock", "intent"].contains(&&*name)
+                && fs::metadata(&path).is_ok_and(|m| m.len() == 0);
             let is_left = match (in_git, is_ours) {
                 (_, true) => !(stays || name.starts_with("late-") || name.starts_with("log.sqlite")),
-                (true, _) => name.ends_with(".lock") || name.starts_with("tmp_"),
+                (true, _) => name.ends_with(".lock") || name.ends_with(".keep") || name.starts_with("tmp_"),
                 (false, _) => !name.ends_with(".md"),
             };
             if is_left {

@@ -3,6 +3,8 @@
 //! Each test has a short form, which runs with all tests, and a long form, which `cargo lab torture` runs. A failure prints
 //! its seed: `cargo lab torture --seed N` repeats it.
 
+#[cfg(target_os = "linux")]
+mod batch;
 mod beginnings;
 mod calls;
 #[cfg(target_os = "linux")]

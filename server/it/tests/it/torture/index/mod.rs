@@ -12,8 +12,7 @@ use tabellion_conformance::stepper::Fault;
 use self::sweep::Sweep;
 use super::{
     Effort,
-    faults::{Report, at_once},
-    rows::faults,
+    faults::{Report, at_once, each_of},
 };
 
 /// Number of points of a case in the short form.
@@ -60,7 +59,7 @@ fn a_fault_at_any_point_of_a_run_loses_no_file() {
     let effort = Effort::from_environment();
     let all = sweeps
         .iter()
-        .flat_map(|sweep| faults(&sweep.calls).map(move |fault| (sweep, fault)));
+        .flat_map(|sweep| each_of(&sweep.calls).map(move |fault| (sweep, fault)));
     let all: Vec<_> = all.collect();
     let sampled = || {
         let of = |sweep: &Sweep| {

@@ -4,22 +4,19 @@
 use serde_json::{Value, json};
 use tabellion_conformance::stepper::{Call, Counting, Effect, Fault};
 
-use super::{faults, sweep};
+use super::sweep;
 use crate::{
     data::{Data, Export},
-    support::{Answer, Outcome, Server, outcome},
+    support::Server,
     torture::{
         Effort,
-        faults::{Report, at_once},
+        batch::{self, Answers, CALLERS},
+        faults::{Report, at_once, each_of},
     },
 };
 
-const CALLERS: usize = 3;
 /// Maximum number of times that the calls are made until some share a commit.
 const ATTEMPTS: usize = 10;
-
-/// What three calls came to; `None` if there was no answer.
-type Answers = [Option<Outcome<Answer>>; CALLERS];
 
 struct Struck {
     data: Data,
@@ -33,29 +30,11 @@ fn id(caller: usize) -> String {
 
 /// Makes the calls, all in one write.
 fn call(server: &mut Server) -> Answers {
-    let message = |caller: usize| {
+    let arguments = |caller| {
         let data = json!({ "id": id(caller), "name": id(caller) });
-        let arguments = json!({ "action": "create", "resource": "team", "data": data });
-        let meta = json!({ "tabellion/idempotencyKey": format!("key-{caller}") });
-        let params = json!({ "name": "entity", "arguments": arguments, "_meta": meta });
-        json!({ "jsonrpc": "2.0", "id": 100 + caller, "method": "tools/call", "params": params }).to_string()
+        json!({ "action": "create", "resource": "team", "data": data })
     };
-    let lines: Vec<_> = (0..CALLERS).map(message).collect();
-    let mut answers = Answers::default();
-    if server.target.send(lines.join("\n")).is_err() {
-        return answers;
-    }
-    while answers.iter().any(Option::is_none)
-        && let Ok(message) = server.target.receive()
-    {
-        let caller = message["id"]
-            .as_u64()
-            .and_then(|id| usize::try_from(id).ok()?.checked_sub(100));
-        if let Some(answer) = caller.and_then(|caller| answers.get_mut(caller)) {
-            *answer = Some(outcome(&message));
-        }
-    }
-    answers
+    batch::call(server, "entity", std::array::from_fn(arguments))
 }
 
 /// Returns the number of commits: each writes the mark.
@@ -160,7 +139,7 @@ fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_changes_whole() {
             .all(|answer| matches!(answer, Some(Ok(_))))
     );
     let effort = Effort::from_environment();
-    let all: Vec<_> = faults(&undisturbed.calls).collect();
+    let all: Vec<_> = each_of(&undisturbed.calls).collect();
     let some = (0..3).map(|number| all[effort.chance(number, all.len() as u64) as usize]);
     let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.clone()));
     let report = Report::of_all("batch of rows", points.len());

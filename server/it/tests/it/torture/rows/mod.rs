@@ -18,7 +18,7 @@ use self::{
 };
 use super::{
     Effort,
-    faults::{EFFECTS, Report, at_once},
+    faults::{Report, at_once, each_of},
 };
 
 #[test]
@@ -27,7 +27,7 @@ fn a_fault_at_any_point_keeps_rows_whole() {
     let effort = Effort::from_environment();
     let all = sweeps
         .iter()
-        .flat_map(|sweep| faults(&sweep.calls).map(move |fault| (sweep, fault)));
+        .flat_map(|sweep| each_of(&sweep.calls).map(move |fault| (sweep, fault)));
     let some = (0..)
         .zip(&sweeps)
         .map(|(number, sweep)| (sweep, one_fault(effort, number, &sweep.calls)));
@@ -73,7 +73,7 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
     let crashes: Vec<Crash<'_>> = crashes.into_inner().expect("no panic").into_values().collect();
     let all = crashes
         .iter()
-        .flat_map(|crash| faults(&crash.calls).map(move |fault| (crash, fault)));
+        .flat_map(|crash| each_of(&crash.calls).map(move |fault| (crash, fault)));
     let some = (10..)
         .zip(&crashes)
         .map(|(number, crash)| (crash, one_fault(effort, number, &crash.calls)));
@@ -92,21 +92,9 @@ fn a_fault_at_any_point_of_the_start_after_a_kill_keeps_rows_whole() {
     report.finish(effort);
 }
 
-/// Returns each fault at each call that it can happen at.
-pub(super) fn faults(calls: &[Call]) -> impl Iterator<Item = Fault> + '_ {
-    let able = |call: &Call| {
-        EFFECTS
-            .into_iter()
-            .filter(|effect| effect.is_of(call.name))
-            .collect::<Vec<_>>()
-    };
-    let all = (1..).zip(calls);
-    all.flat_map(move |(at, call)| able(call).into_iter().map(move |effect| Fault { at, effect }))
-}
-
 /// Returns one of the faults.
 fn one_fault(effort: Effort, number: u64, calls: &[Call]) -> Fault {
-    let all: Vec<_> = faults(calls).collect();
+    let all: Vec<_> = each_of(calls).collect();
     all[effort.chance(number, all.len() as u64) as usize]
 }
 

@@ -1,0 +1,192 @@
+//! Three calls at once, whose commits are one transaction and one pack: after a fault at any of its points, each is made as a whole or not
+//! at all, none that was acknowledged is gone, and none that was refused is there.
+
+use serde_json::{Value, json};
+use tabellion_conformance::{
+    ledger,
+    stepper::{Call, Counting, Effect, Fault},
+};
+
+use super::{
+    Effort,
+    cases::{self, Case},
+    faults::{self, MountedLibrary, Report, at_once},
+    history, judge,
+};
+use crate::support::{Answer, Outcome, Server, outcome};
+
+pub(super) const CALLERS: usize = 3;
+/// Maximum number of times that the calls are made until they share a transaction.
+const ATTEMPTS: usize = 10;
+
+/// What three calls came to; `None` if there was no answer.
+pub(super) type Answers = [Option<Outcome<Answer>>; CALLERS];
+
+/// Makes the calls of a tool with these arguments, all in one write.
+pub(super) fn call(server: &mut Server, tool: &str, arguments: [Value; CALLERS]) -> Answers {
+    let lines = arguments.into_iter().enumerate().map(|(caller, arguments)| {
+        let meta = json!({ "tabellion/idempotencyKey": format!("key-{caller}") });
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+        json!({ "jsonrpc": "2.0", "id": 100 + caller, "method": "tools/call", "params": params }).to_string()
+    });
+    let lines: Vec<_> = lines.collect();
+    let mut answers = Answers::default();
+    if server.target.send(lines.join("\n")).is_err() {
+        return answers;
+    }
+    while answers.iter().any(Option::is_none)
+        && let Ok(message) = server.target.receive()
+    {
+        let caller = message["id"]
+            .as_u64()
+            .and_then(|id| usize::try_from(id).ok()?.checked_sub(100));
+        if let Some(answer) = caller.and_then(|caller| answers.get_mut(caller)) {
+            *answer = Some(outcome(&message));
+        }
+    }
+    answers
+}
+
+struct Struck {
+    library: MountedLibrary,
+    answers: Answers,
+    calls: Vec<Call>,
+}
+
+fn path(caller: usize) -> String {
+    format!("x/{caller}/new.md")
+}
+
+fn write(server: &mut Server) -> Answers {
+    let arguments = |caller| json!({ "path": path(caller), "content": format!("{caller}\n") });
+    call(server, "write_markdown", std::array::from_fn(arguments))
+}
+
+/// Returns the number of transactions: each moves the branch.
+fn transactions(calls: &[Call]) -> usize {
+    let moves = |call: &&Call| {
+        call.name.starts_with("rename") && call.paths.iter().any(|path| path.ends_with("refs/heads/main"))
+    };
+    calls.iter().filter(moves).count()
+}
+
+/// Makes the calls under the stepper; `None`, with a message, if that is not possible.
+fn strike(case: &Case, template: &MountedLibrary, fault: Option<Fault>) -> Option<Struck> {
+    let library = MountedLibrary::copy_of(template, case);
+    let (server, stepper) = faults::step(&library, Counting::WhenArmed)?;
+    stepper.arm(fault);
+    let answers = server.map(|mut server| write(&mut server)).unwrap_or_default();
+    let calls = stepper.disarm();
+    Some(Struck {
+        library,
+        answers,
+        calls,
+    })
+}
+
+/// Returns whether each document is there; a problem if that is not what the commits say.
+fn made(library: &MountedLibrary, problems: &mut Vec<String>) -> [bool; CALLERS] {
+    let commits = history::commits(library.root(), history::HERE);
+    problems.extend(judge::faults_of_library(library, &commits));
+    let untracked = ledger::git(library.root(), &["status", "--porcelain", "x"]).expect("git status");
+    if !untracked.is_empty() {
+        problems.push(format!("not committed: {untracked}"));
+    }
+    std::array::from_fn(|caller| {
+        let key = format!("key-{caller}");
+        let of_key: Vec<_> = commits
+            .iter()
+            .filter(|commit| commit.key() == Some(&*key))
+            .collect();
+        let is_whole = of_key
+            .iter()
+            .all(|commit| commit.paths.iter().eq([&path(caller)]));
+        let text = std::fs::read_to_string(library.path(&path(caller))).ok();
+        if of_key.len() > 1 || !is_whole || text.is_some_and(|text| text != format!("{caller}\n")) {
+            problems.push(format!("{caller} is not whole: {of_key:?}"));
+        }
+        !of_key.is_empty()
+    })
+}
+
+/// Returns all problems after the fault.
+fn judge(struck: Struck) -> Vec<String> {
+    let Struck {
+        library,
+        answers,
+        calls,
+    } = struck;
+    let is_once = calls
+        .iter()
+        .any(|call| matches!(call.effect, Some(Effect::Fail(_))));
+    let mut problems = vec![];
+    let mut server = match faults::serve(&library) {
+        Ok(server) => server,
+        Err(said) => return vec![format!("a new server does not start: {said}")],
+    };
+    let before = made(&library, &mut problems);
+    for (caller, (answer, is_made)) in answers.iter().zip(before).enumerate() {
+        match answer {
+            Some(Ok(_)) if !is_made => problems.push(format!("{caller} was acknowledged, and is gone")),
+            Some(Err(refusal)) if refusal.name != "IO_ERROR" => {
+                problems.push(format!("{caller} has a wrong error: {refusal:?}"));
+            }
+            Some(Err(refusal)) if is_made && is_once => {
+                problems.push(format!("{caller} was refused, and made: {refusal:?}"));
+            }
+            _ => {}
+        }
+    }
+    for (caller, answer) in write(&mut server).into_iter().enumerate() {
+        let replayed = match answer {
+            Some(Ok(answer)) => answer.meta.get("tabellion/replayed") == Some(&json!(true)),
+            other => {
+                problems.push(format!("{caller} again: {other:?}"));
+                continue;
+            }
+        };
+        if replayed != before[caller] {
+            problems.push(format!("{caller} again was replayed: {replayed}"));
+        }
+    }
+    server.close();
+    if made(&library, &mut problems) != [true; CALLERS] {
+        problems.push("not all are there at the end".into());
+    }
+    problems
+}
+
+#[test]
+fn a_fault_at_any_point_of_a_batch_keeps_each_of_its_commits_whole() {
+    let case = cases::all().swap_remove(0);
+    let template = MountedLibrary::empty(&case).expect("a library");
+    (case.prepare)(&template);
+    // Without another change at the same time, a call is published alone: then they are made once more.
+    let undisturbed = (0..ATTEMPTS)
+        .map(|_| strike(&case, &template, None))
+        .find(|struck| {
+            struck
+                .as_ref()
+                .is_none_or(|struck| transactions(&struck.calls) == 1)
+        });
+    let Some(undisturbed) = undisturbed.expect("calls that share a transaction") else {
+        return;
+    };
+    let is_made = |answer: &Option<_>| matches!(answer, Some(Ok(_)));
+    assert!(undisturbed.answers.iter().all(is_made));
+    let effort = Effort::from_environment();
+    let all: Vec<_> = faults::each_of(&undisturbed.calls).collect();
+    let some = (0..3).map(|number| all[effort.chance(number, all.len() as u64) as usize]);
+    let points: Vec<_> = effort.pick_with(|| some.collect(), || effort.shuffled(all.clone()));
+    let report = Report::of_all("batch of commits", points.len());
+    at_once(points, |fault| {
+        if !effort.is_over()
+            && let Some(struck) = strike(&case, &template, Some(fault))
+            && struck.calls.iter().any(|call| call.effect.is_some())
+        {
+            let calls = struck.calls.clone();
+            report.add("three at once", fault, &calls, judge(struck));
+        }
+    });
+    report.finish(effort);
+}

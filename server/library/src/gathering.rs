@@ -1,0 +1,170 @@
+//! Makes a few packs of the many that transactions make: in the background, and neither changes nor git wait for it.
+//!
+//! Only packs that the library made are touched, which their names tell. Those that stay have each at least twice the bytes of all
+//! smaller ones together, so there are few, and an object is rarely written again. The objects are durable in the new pack before
+//! the old ones are removed; who has an old one open looks for its objects again, as git does itself.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::{self, BufWriter, Write as _},
+    path::PathBuf,
+};
+
+use super::{
+    objects::pack_folder,
+    pack::{self, OpenPack},
+    repository::Repository,
+    sharing::Sharing,
+};
+use tabellion_platform::{self as platform, Dir, create, names, rename, try_lock_file};
+
+/// Packs from which on they are gathered.
+pub(super) const MAX_PACKS: usize = 8;
+/// A pack with more objects or bytes is left to git.
+const MAX_OBJECTS: u32 = 200_000;
+const MAX_BYTES: usize = 256 << 20;
+/// Files in our own folder: the lock among processes, and the new pack.
+const LOCK: &str = "gathering.lock";
+const GATHERED: &str = "gathered";
+/// What git has in the folder of packs if it refers to them in other ways than by their indexes.
+const OF_MANY: [&str; 2] = ["multi-pack-index", "multi-pack-index.d"];
+/// Files with which git's housekeeping says that it is under way, in the repository.
+const UNDER_WAY: [&str; 2] = ["gc.pid", "objects/maintenance.lock"];
+/// Files beside a pack that tell git what to do with it.
+const MARKS: [&str; 4] = ["keep", "promisor", "mtimes", "bitmap"];
+
+/// The files that gathering needs.
+#[derive(Debug)]
+pub(super) struct Gathering {
+    packs: PathBuf,
+    own: PathBuf,
+    under_way: [PathBuf; 2],
+    sharing: Sharing,
+}
+
+impl Gathering {
+    /// Returns the gathering of the packs in `repository`.
+    pub(super) fn of(repository: &Repository) -> Self {
+        Self {
+            packs: pack_folder(repository.objects()),
+            own: repository.own(""),
+            under_way: UNDER_WAY.map(|file| repository.common_dir().join(file)),
+            sharing: repository.sharing(),
+        }
+    }
+
+    /// Makes one pack of many. Does nothing if there are few, or while git or another process does.
+    ///
+    /// # Errors
+    /// If the new pack can't be written; the old ones are all there then.
+    pub(super) fn run(&self) -> io::Result<()> {
+        let Some(_lock) = try_lock_file(&self.own.join(LOCK))? else {
+            return Ok(());
+        };
+        if self.is_gits_turn() {
+            return Ok(());
+        }
+        let old = many(self.ours()?);
+        if old.is_empty() {
+            return Ok(());
+        }
+        let new = self.write(&old)?;
+        if self.is_gits_turn() {
+            return Ok(());
+        }
+        // Closed before they are removed.
+        let old: Vec<_> = old.into_iter().map(|pack| pack.path().to_owned()).collect();
+        for pack in old.iter().filter(|pack| **pack != new) {
+            for extension in ["idx", "rev", "pack"] {
+                // What stays is gathered once more.
+                let _ = platform::remove_file(&pack.with_extension(extension));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_gits_turn(&self) -> bool {
+        let of_many = OF_MANY.iter().map(|name| self.packs.join(name));
+        self.under_way
+            .iter()
+            .cloned()
+            .chain(of_many)
+            .any(|path| path.exists())
+    }
+
+    /// Returns the packs that transactions made, if they are neither in use nor large, the smallest first.
+    fn ours(&self) -> io::Result<Vec<OpenPack>> {
+        let paths = names(&self.packs)?.into_iter().map(|name| self.packs.join(name));
+        let packs = paths.filter(|path| path.extension() == Some(OsStr::new("pack")));
+        let mut ours = Vec::new();
+        for path in packs {
+            if MARKS.iter().any(|mark| path.with_extension(mark).exists()) {
+                continue;
+            }
+            if !pack::is_ours(&path) {
+                continue;
+            }
+            if !path.with_extension("idx").exists() {
+                // A process died before it placed the index.
+                platform::remove_file(&path)?;
+                continue;
+            }
+            let pack = OpenPack::open(&path)?;
+            if pack.objects() <= MAX_OBJECTS && pack.bytes() <= MAX_BYTES {
+                ours.push(pack);
+            }
+        }
+        ours.sort_by_key(OpenPack::bytes);
+        Ok(ours)
+    }
+
+    /// Writes one pack of `old`, durably; returns its path.
+    fn write(&self, old: &[OpenPack]) -> io::Result<PathBuf> {
+        let (pack, written) = self.write_file("pack", |file| pack::gather(old, BufWriter::new(file)))?;
+        let (index, ()) = self.write_file("idx", |mut file| file.write_all(&written.index))?;
+        let new = self.packs.join(written.name).with_extension("pack");
+        // Git looks for indexes, so that is placed last.
+        for (file, home) in [(pack, &new), (index, &new.with_extension("idx"))] {
+            rename(&file, home)?;
+            self.sharing.apply(home);
+        }
+        Dir::open(&self.packs)?.sync()?;
+        Ok(new)
+    }
+
+    /// Writes a file in our own folder, durably; returns its path.
+    fn write_file<T>(
+        &self,
+        extension: &str,
+        write: impl FnOnce(&File) -> io::Result<T>,
+    ) -> io::Result<(PathBuf, T)> {
+        let path = self.own.join(GATHERED).with_extension(extension);
+        // There is one if a process died, and it can't be written to.
+        let _ = platform::remove_file(&path);
+        let file = create(&path)?;
+        let written = write(&file)?;
+        let mut permissions = file.metadata()?.permissions();
+        permissions.set_readonly(true);
+        file.set_permissions(permissions)?;
+        file.sync_all()?;
+        Ok((path, written))
+    }
+}
+
+/// Returns those of `packs`, sorted by size, that are to be gathered; none if there are few.
+fn many(mut packs: Vec<OpenPack>) -> Vec<OpenPack> {
+    if packs.len() < MAX_PACKS {
+        return Vec::new();
+    }
+    let (mut bytes, mut count) = (0, 0);
+    for pack in &packs {
+        if count > 1 && pack.bytes() >= 2 * bytes {
+            break;
+        }
+        bytes += pack.bytes();
+        count += 1;
+    }
+    packs.truncate(count);
+    packs
+}
