@@ -283,7 +283,7 @@ impl Library {
         blocking(|| {
             let repository = &self.working_tree.repository;
             let [known, head] = [known, head].map(versions::content_id);
-            let changed = history::since(&repository.git(), known?, head?)?;
+            let changed = self.history.since(&repository.git(), known?, head?)?;
             let ours = |path: String| path.strip_prefix(repository.prefix()).map(String::from);
             Ok(changed.map(|paths| paths.into_iter().filter_map(ours).collect()))
         })

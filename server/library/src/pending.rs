@@ -10,6 +10,7 @@ use tabellion_runtime::{Failure, Version};
 
 use super::{
     document,
+    history::Touched,
     index::{Index, IndexStat, index_failure},
     index_file::{self, Draft, Folders, Mark},
     intent::{Exchange, Intent, Logged},
@@ -29,6 +30,7 @@ pub(super) struct Pending {
     head: Head,
     tree: Option<ObjectId>,
     commits: Vec<Logged>,
+    touched: Vec<(ObjectId, Vec<Touched>)>,
     objects: NewObjects,
     folders: Folders,
     documents: BTreeMap<LibraryPath, Document>,
@@ -61,6 +63,8 @@ pub(super) enum PendingDocument {
 pub(super) struct Work {
     /// The intent, to be written first.
     pub(super) intent: Intent,
+    /// The documents that each commit touched.
+    pub(super) touched: Vec<(ObjectId, Vec<Touched>)>,
     /// The new objects.
     pub(super) objects: NewObjects,
     /// The documents' new bytes, in the order of the intent's documents; `None` for a deletion.
@@ -90,6 +94,7 @@ impl Pending {
             head,
             tree,
             commits: Vec::new(),
+            touched: Vec::new(),
             objects: NewObjects::default(),
             folders: Folders::new(),
             documents: BTreeMap::new(),
@@ -173,6 +178,7 @@ impl Pending {
     pub(super) fn add(&mut self, plan: Plan) {
         self.tree = Some(plan.tree);
         self.commits.push(plan.logged);
+        self.touched.extend(plan.touched);
         self.objects.extend(&plan.objects);
         self.keys.extend(plan.key);
         for folder in plan.folders {
@@ -238,6 +244,7 @@ impl Pending {
                 objects: self.objects.ids().collect(),
                 documents,
             },
+            touched: self.touched,
             objects: self.objects,
             contents,
             draft,

@@ -18,6 +18,7 @@ use super::{
     commit_message::{EXTERNAL, Record, RecordedCall, ToolDetails},
     conversion,
     failures::{At, invalid_path, refused},
+    history::Touched,
     index_file::Mark,
     intent::Logged,
     objects::{NewObjects, blob_id},
@@ -138,6 +139,21 @@ pub(super) fn plan(
     let record = planner.record(change, entry, &states, &documents, &authorship);
     let message = record.render();
     let commit = authorship.commit(&mut planner.objects, tree, base, &message)?;
+    let changed = states.iter().zip(&documents);
+    let changed = changed.map(|(state, document)| state.touched(state.on_disk, document.kept_after));
+    let adopting = adopted.map(|(commit, _)| {
+        let dirty = states.iter().filter(|state| state.is_dirty());
+        (
+            commit,
+            dirty
+                .map(|state| state.touched(state.kept_before, state.on_disk))
+                .collect(),
+        )
+    });
+    let touched = adopting
+        .into_iter()
+        .chain([(commit, changed.collect())])
+        .collect();
     let noted = versions::entry(record);
     for document in &mut documents {
         let content = document.kept_after.map(|kept| kept.blob);
@@ -152,6 +168,7 @@ pub(super) fn plan(
             line: authorship.log_line(&message),
         },
         tree,
+        touched,
         objects: planner.objects,
         folders,
         documents,
@@ -203,6 +220,10 @@ impl DocumentState {
     /// Returns true if the file differs from the newest commit.
     fn is_dirty(&self) -> bool {
         self.on_disk != self.kept_before
+    }
+
+    fn touched(&self, before: Option<TreeEntry>, after: Option<TreeEntry>) -> Touched {
+        Touched::of(&self.git_path, before, after)
     }
 }
 

@@ -4,6 +4,7 @@ use gix::ObjectId;
 use tabellion_runtime::Version;
 
 use super::{
+    history::Touched,
     intent::Logged,
     objects::NewObjects,
     tree::{FolderChange, TreeEntry},
@@ -17,6 +18,8 @@ pub(super) struct Plan {
     pub(super) logged: Logged,
     /// The commit's tree.
     pub(super) tree: ObjectId,
+    /// The documents that the commit touched, with those of the adopting commit before it, if there is one.
+    pub(super) touched: Vec<(ObjectId, Vec<Touched>)>,
     /// The new objects.
     pub(super) objects: NewObjects,
     /// The folders above the documents, before and after.

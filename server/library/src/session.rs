@@ -68,6 +68,7 @@ impl Batch {
             library
                 .maintenance
                 .consider(&library.working_tree.repository, &work.intent.objects);
+            library.history.has_grown(work.touched);
             Ok(())
         });
         drop(lock);
@@ -307,7 +308,6 @@ impl Session for Turn<'_> {
                     batch.flush(library);
                 }
             }
-            library.history.has_grown();
             match outcome.get() {
                 Some(Ok(())) => library.working_tree.counts.committed(),
                 Some(Err(StoreError::Conflict)) => library.working_tree.counts.conflicted(),

@@ -5,7 +5,10 @@ use std::{
     fs, io,
     ops::ControlFlow,
     path::Path,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use gix::ObjectId;
@@ -16,7 +19,7 @@ use tabellion_sqlite::{Content as _, FileError, LOG, beside, is_busy};
 use super::{
     ancestry::{CommitData, Visited, Walk},
     cache::{Cache, CacheError, Meeting, Position, State, Tables},
-    changes::{self, Touched},
+    changes::{self, Made, Touched},
     is_entry,
 };
 use tabellion_platform::{FileId, create_folders, file_id_at, try_lock_file};
@@ -88,11 +91,12 @@ impl From<Failure> for BuildError {
 pub(super) struct Builder {
     cache: Cache,
     file: Option<FileId>,
+    made: Arc<Made>,
 }
 
 impl Builder {
     /// Opens the cache in `file`, and creates it if necessary. A file that is damaged or of a different version is emptied.
-    pub(super) fn open(file: &Path) -> Result<Self, BuildError> {
+    pub(super) fn open(file: &Path, made: Arc<Made>) -> Result<Self, BuildError> {
         if let Some(folder) = file.parent() {
             // If the folder can't be created, neither can the file; that error is reported.
             let _ = create_folders(folder, 1);
@@ -114,6 +118,7 @@ impl Builder {
         Ok(Self {
             cache: Cache { database },
             file: file_id_at(file),
+            made,
         })
     }
 
@@ -196,7 +201,9 @@ impl Builder {
         if commits.len() <= MAX_NEW_CHANGES {
             for visited in &commits {
                 check(stop)?;
-                let touched = changes::touched(git, &visited.commit, changes::OF_CACHE)?;
+                let touched = self
+                    .made
+                    .touched(git, visited.id, &visited.commit, changes::OF_CACHE)?;
                 documents += touched.len();
                 changes.push(touched);
                 if documents > MAX_DOCUMENTS {
@@ -295,7 +302,7 @@ impl Builder {
         for commit in commits {
             check(stop)?;
             let touched = match CommitData::read(git, commit)? {
-                Some(commit) => changes::touched(git, &commit, changes::OF_CACHE)?,
+                Some(data) => self.made.touched(git, commit, &data, changes::OF_CACHE)?,
                 None => Vec::new(),
             };
             documents += touched.len();

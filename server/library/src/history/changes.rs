@@ -5,9 +5,13 @@
 //! and commits of both sides count, including those of the side not taken: `git log --full-history -- PATH` without the
 //! merges for which `git diff-tree -c` prints nothing.
 
-use std::collections::HashSet;
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
 
 use gix::ObjectId;
+use parking_lot::Mutex;
 use tabellion_runtime::Failure;
 
 use super::{
@@ -16,6 +20,7 @@ use super::{
         tree_diff::{self, Budget},
     },
     ancestry::CommitData,
+    is_markdown,
 };
 
 /// Budget of one commit for the cache. Half a million files in a first commit stay within it; the memory of the walk, a few
@@ -58,20 +63,82 @@ pub(super) fn of_commit(
 }
 
 /// A document that a commit changed, or that its record names although its bytes stayed as they were; or [`ANY`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Touched {
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) struct Touched {
     /// Its git path.
     pub(super) path: String,
     /// Whether its bytes stayed as they were.
     pub(super) is_same: bool,
 }
 
+impl Touched {
+    /// A document that a commit's record names, and its entries in the trees before and after.
+    pub(in super::super) fn of(path: &str, before: Option<TreeEntry>, after: Option<TreeEntry>) -> Self {
+        Self {
+            path: path.to_owned(),
+            is_same: before == after || !is_markdown(path),
+        }
+    }
+}
+
+/// Commits that are kept in [`Made`].
+const MAX_MADE: usize = 4096;
+
+/// What the newest commits of this process touched. It is known when they are made, and their trees need not be compared.
+#[derive(Debug, Default)]
+pub(super) struct Made(Mutex<Recent>);
+
+#[derive(Debug, Default)]
+struct Recent {
+    /// Oldest first.
+    commits: VecDeque<ObjectId>,
+    touched: HashMap<ObjectId, Arc<[Touched]>>,
+}
+
+impl Made {
+    /// Adds a commit, unless its documents are many.
+    pub(super) fn add(&self, commit: ObjectId, touched: Vec<Touched>) {
+        if touched.len() > IN_MEMORY.documents {
+            return;
+        }
+        let mut recent = self.0.lock();
+        if recent.touched.insert(commit, touched.into()).is_none() {
+            recent.commits.push_back(commit);
+        }
+        if recent.commits.len() > MAX_MADE
+            && let Some(oldest) = recent.commits.pop_front()
+        {
+            recent.touched.remove(&oldest);
+        }
+    }
+
+    /// Returns what the commit `id` [touched](touched).
+    pub(super) fn touched(
+        &self,
+        git: &gix::Repository,
+        id: ObjectId,
+        commit: &CommitData,
+        budget: Budget,
+    ) -> Result<Vec<Touched>, Failure> {
+        let made = self.0.lock().touched.get(&id).map(Arc::clone);
+        let Some(made) = made else {
+            return touched(git, commit, budget);
+        };
+        #[cfg(test)]
+        {
+            let sorted = |mut touched: Vec<Touched>| {
+                touched.sort();
+                touched
+            };
+            let compared = touched(git, commit, budget)?;
+            assert_eq!(sorted(made.to_vec()), sorted(compared), "{id}");
+        }
+        Ok(made.to_vec())
+    }
+}
+
 /// Returns the Markdown files that `commit` [changed](of_commit), or [`ANY`], and the documents that its record names besides.
-pub(super) fn touched(
-    git: &gix::Repository,
-    commit: &CommitData,
-    budget: Budget,
-) -> Result<Vec<Touched>, Failure> {
+fn touched(git: &gix::Repository, commit: &CommitData, budget: Budget) -> Result<Vec<Touched>, Failure> {
     let changed = of_commit(git, commit, budget)?.unwrap_or_else(|| vec![ANY.to_owned()]);
     let mut known: HashSet<_> = changed.iter().map(String::as_str).collect();
     let named = commit.record.iter().flat_map(|record| &record.paths);
@@ -84,10 +151,10 @@ pub(super) fn touched(
 /// Maximum number of commits that [`since`] reads: beyond it, looking at single documents is cheaper.
 const MAX_COMMITS: usize = 1000;
 
-/// Returns the git paths of the Markdown files that commits after `known`, up to `head`, changed or named; `None` if there may be others:
-/// `head` is not a line of commits from `known`, or they are too many.
-pub(in super::super) fn since(
+/// Answers [`History::since`](super::History::since).
+pub(super) fn since(
     git: &gix::Repository,
+    made: &Made,
     known: ObjectId,
     head: ObjectId,
 ) -> Result<Option<HashSet<String>>, Failure> {
@@ -100,7 +167,7 @@ pub(in super::super) fn since(
             break;
         };
         let [parent] = commit.parents[..] else { break };
-        let touched = touched(git, &commit, OF_CACHE)?;
+        let touched = made.touched(git, next, &commit, OF_CACHE)?;
         if touched.iter().any(|touched| touched.path == ANY) {
             break;
         }

@@ -13,7 +13,7 @@ use super::{
     LogEntry,
     ancestry::{CommitData, Walk},
     cache::{Cache, CacheError, Meeting},
-    changes::{self, Touched},
+    changes::{self, Made, Touched},
 };
 
 /// Upper bound of commits between the known head and HEAD; beyond it, reading again is cheaper.
@@ -75,12 +75,12 @@ impl FrontCommit {
     }
 
     /// Returns whether it changed or names the document at a git path.
-    pub(super) fn touches(&self, git: &gix::Repository, path: &str) -> Result<bool, Failure> {
+    pub(super) fn touches(&self, git: &gix::Repository, made: &Made, path: &str) -> Result<bool, Failure> {
         let touched = match self.touched.get() {
             Some(touched) => touched,
             None => {
                 let commit = CommitData::read(git, self.id)?;
-                let touched = commit.map(|commit| changes::touched(git, &commit, changes::IN_MEMORY));
+                let touched = commit.map(|commit| made.touched(git, self.id, &commit, changes::IN_MEMORY));
                 let touched = touched.transpose()?;
                 self.touched.get_or_init(|| touched.unwrap_or_default())
             }

@@ -20,6 +20,7 @@ use super::{
         failures::InRepository,
     },
     build::{BuildError, Builder},
+    changes::Made,
 };
 use tabellion_platform::{self as platform, FileLock};
 use tabellion_sqlite::beside;
@@ -37,6 +38,7 @@ const FAILURE_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) struct Keeper {
     git: ThreadSafeRepository,
     file: PathBuf,
+    made: Arc<Made>,
     asked: Mutex<WakeState>,
     changed: Condvar,
     /// Called each time the cache is up to HEAD; the argument says whether the file was opened again.
@@ -58,9 +60,15 @@ struct WakeState {
 }
 
 impl Keeper {
-    pub(super) fn new(git: ThreadSafeRepository, file: PathBuf, caught_up: CaughtUp) -> Self {
+    pub(super) fn new(
+        git: ThreadSafeRepository,
+        file: PathBuf,
+        made: Arc<Made>,
+        caught_up: CaughtUp,
+    ) -> Self {
         Self {
             git,
+            made,
             attempts: attempts(&file),
             attempt: Mutex::default(),
             file,
@@ -162,7 +170,7 @@ impl Keeper {
             let _run = self.begin()?;
             let builder = match builder.as_mut() {
                 Some(builder) => builder,
-                None => builder.insert(Builder::open(&self.file)?),
+                None => builder.insert(self.builder()?),
             };
             let mut git = self.git.to_thread_local();
             git.object_cache_size(OBJECT_CACHE_BYTES);
@@ -174,6 +182,10 @@ impl Keeper {
                 return Ok(());
             }
         }
+    }
+
+    fn builder(&self) -> Result<Builder, BuildError> {
+        Builder::open(&self.file, Arc::clone(&self.made))
     }
 
     /// Begins one step of the work, unless another process is at it.
@@ -204,7 +216,7 @@ impl Keeper {
         }
         let git = self.git.to_thread_local();
         let head = git.head_id().reading("HEAD")?.detach();
-        Builder::open(&self.file)?.go_to(&git, head, &self.stop)
+        self.builder()?.go_to(&git, head, &self.stop)
     }
 
     fn is_stopped(&self) -> bool {

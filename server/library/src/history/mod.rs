@@ -14,7 +14,7 @@ mod find;
 mod front;
 mod keeper;
 
-use std::{path::Path, sync::Arc};
+use std::{collections::HashSet, path::Path, sync::Arc};
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
@@ -24,11 +24,12 @@ use tabellion_runtime::Failure;
 pub use self::agreement::{Agreement, CacheState};
 pub use self::find::FindEntryError;
 pub(super) use self::{
-    agreement::agreement, ancestry::reaches, changes::since, find::find, keeper::attempts,
+    agreement::agreement, ancestry::reaches, changes::Touched, find::find, keeper::attempts,
 };
 use self::{
     ancestry::CommitData,
     cache::Cache,
+    changes::Made,
     front::{Front, FrontCommit, ReadError, ReadStep},
     keeper::Keeper,
 };
@@ -110,6 +111,7 @@ pub(super) struct History {
     prefix: String,
     known: Arc<Mutex<HistoryState>>,
     keeper: Arc<Keeper>,
+    made: Arc<Made>,
 }
 
 /// What this process has read of the history.
@@ -174,12 +176,19 @@ impl History {
             cache: Slot::Closed,
         };
         let known = Arc::new(Mutex::new(known));
+        let made = Arc::<Made>::default();
         let keepers = Arc::clone(&known);
         let caught_up = Box::new(move |anew| keepers.lock().renew(anew));
         Self {
             prefix: repository.prefix().to_owned(),
             known,
-            keeper: Arc::new(Keeper::new(repository.shared(), repository.own(CACHE), caught_up)),
+            keeper: Arc::new(Keeper::new(
+                repository.shared(),
+                repository.own(CACHE),
+                Arc::clone(&made),
+                caught_up,
+            )),
+            made,
         }
     }
 
@@ -316,7 +325,7 @@ impl History {
             loop {
                 while let Some(commit) = state.front.commits.get(at) {
                     if line.goes_on_at(commit.id) {
-                        if known.contains(&commit.id) || commit.touches(git, path)? {
+                        if known.contains(&commit.id) || commit.touches(git, &self.made, path)? {
                             return Ok(Some(commit.id));
                         }
                         line.passed(commit);
@@ -349,9 +358,23 @@ impl History {
         })
     }
 
-    /// Reports a new commit. Does not wait.
-    pub(super) fn has_grown(&self) {
+    /// Reports new commits, and the documents that each touched. Does not wait.
+    pub(super) fn has_grown(&self, commits: Vec<(ObjectId, Vec<Touched>)>) {
+        for (commit, touched) in commits {
+            self.made.add(commit, touched);
+        }
         self.keeper.wake(false);
+    }
+
+    /// Returns the git paths of the Markdown files that commits after `known`, up to `head`, changed or named; `None` if there may be
+    /// others: `head` is not a line of commits from `known`, or they are too many.
+    pub(super) fn since(
+        &self,
+        git: &gix::Repository,
+        known: ObjectId,
+        head: ObjectId,
+    ) -> Result<Option<HashSet<String>>, Failure> {
+        changes::since(git, &self.made, known, head)
     }
 
     /// Runs `read` until it answers. It returns `None` to start again, because the cache is now worth opening or has changed.
