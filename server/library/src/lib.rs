@@ -13,7 +13,7 @@
 //! | [`path`] | names of documents and folders, parsed once |
 //! | [`root`], [`walk`], [`ignore`], [`search`] | reading: files, which of them the library shows, text in them |
 //! | [`folder`] | the library's own folder: creating it, or refusing a mistyped path |
-//! | `repository`, `init` | the git repository: opening it, its state; creating one |
+//! | `repository`, `git`, `init` | the git repository: opening it, its state; creating one |
 //! | `working_tree` | folder and repository together, and the lock among processes |
 //! | `reading` | a document while others may be changing it |
 //! | `objects`, `pack`, `tree`, `tree_diff`, `commit`, `index`, `index_file`, `branch`, `lock` | git's files, one each |
@@ -54,6 +54,7 @@ mod entries;
 mod failures;
 pub mod folder;
 mod gathering;
+mod git;
 mod history;
 pub mod ignore;
 mod index;

@@ -41,6 +41,7 @@ impl Maintenance {
     /// Starts housekeeping if the new `objects` may have made it due.
     pub(super) fn consider(&self, repository: &Repository, objects: &[ObjectId]) {
         if objects::are_packed(objects) {
+            repository.shared().has_new_pack();
             self.consider_packs(repository);
         } else if objects.iter().any(|id| id.as_bytes()[0] == SAMPLE) && is_due(repository) {
             // One is in the sampled folder once in a few dozen changes.

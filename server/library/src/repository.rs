@@ -5,12 +5,12 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gix::{
     ObjectId, ThreadSafeRepository,
     bstr::{BStr, ByteSlice as _},
     head::Kind,
-    odb::store::init::Slots,
     open::{Options, Permissions},
     sec::{Permission, Trust},
     state::InProgress,
@@ -21,6 +21,7 @@ use super::{
     commit::COMMITTER,
     failures::{InRepository, refused},
     folder::CreateFolders,
+    git::{self, Git},
     init,
     root::MAX_FILE_BYTES,
     sharing::Sharing,
@@ -106,7 +107,7 @@ fn suggestion(similar: Option<&Path>) -> String {
 /// The repository of a library.
 #[derive(Debug)]
 pub(super) struct Repository {
-    git: ThreadSafeRepository,
+    git: Arc<Git>,
     top: PathBuf,
     git_dir: PathBuf,
     common_dir: PathBuf,
@@ -209,7 +210,7 @@ impl Repository {
                 .is_none_or(|value| value != "false"),
             keeps_modes: config.boolean("core.fileMode").unwrap_or(true),
             sharing: Sharing::configured(&config),
-            git,
+            git: Arc::new(Git::new(git)),
         })
     }
 
@@ -219,8 +220,8 @@ impl Repository {
     }
 
     /// Returns a handle that can be kept.
-    pub(super) fn shared(&self) -> ThreadSafeRepository {
-        self.git.clone()
+    pub(super) fn shared(&self) -> Arc<Git> {
+        Arc::clone(&self.git)
     }
 
     /// Returns the folder of HEAD and the index; a linked working tree has its own.
@@ -373,13 +374,6 @@ impl Repository {
     }
 }
 
-/// Packs that can be open: they become more while the repository is open, and gix fails at the first one too many. Git itself makes
-/// one of all from 50 on.
-const PACK_SLOTS: Slots = Slots::AsNeededByDiskState {
-    multiplier: 2.0,
-    minimum: 1024,
-};
-
 /// Returns the options for opening repositories: all configuration that git would read, and only the home folder of the
 /// environment. Objects larger than any document are not read, whatever size they claim.
 pub(super) fn options() -> Options {
@@ -393,7 +387,7 @@ pub(super) fn options() -> Options {
     permissions.env.xdg_config_home = Permission::Allow;
     let limit = format!("gitoxide.objects.allocLimit={MAX_FILE_BYTES}");
     Options::default()
-        .object_store_slots(PACK_SLOTS)
+        .object_store_slots(git::SLOTS)
         .permissions(permissions)
         .with(Trust::Full)
         .config_overrides([limit])

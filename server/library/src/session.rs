@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use gix::{ObjectId, ThreadSafeRepository};
+use gix::ObjectId;
 use parking_lot::{Mutex, MutexGuard};
 use tabellion_runtime::{
     BoxFuture, CallContext, Change, CommitId, ContentId, Document, DocumentHistory, Edit, Entry, Failure,
@@ -22,6 +22,7 @@ use super::{
     Library,
     blocking::blocking,
     failures::{InRepository, invalid_path, refused},
+    git::Git,
     pending::{Pending, PendingDocument},
     plan::{self, LoadedDocument, PlannedEdit},
     planned::Plan,
@@ -347,7 +348,7 @@ fn over() -> Failure {
 
 /// The documents of a commit.
 struct CommitSnapshot {
-    git: ThreadSafeRepository,
+    git: Arc<Git>,
     prefix: String,
     commit: Option<ObjectId>,
     tree: Option<ObjectId>,

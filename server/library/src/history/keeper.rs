@@ -11,13 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use gix::ThreadSafeRepository;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::{
     super::{
         attempts::{Attempt, Attempts},
         failures::InRepository,
+        git::Git,
     },
     build::{BuildError, Builder},
     changes::Made,
@@ -36,7 +36,7 @@ const FAILURE_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The keeper of a cache.
 pub(super) struct Keeper {
-    git: ThreadSafeRepository,
+    git: Arc<Git>,
     file: PathBuf,
     made: Arc<Made>,
     asked: Mutex<WakeState>,
@@ -60,12 +60,7 @@ struct WakeState {
 }
 
 impl Keeper {
-    pub(super) fn new(
-        git: ThreadSafeRepository,
-        file: PathBuf,
-        made: Arc<Made>,
-        caught_up: CaughtUp,
-    ) -> Self {
+    pub(super) fn new(git: Arc<Git>, file: PathBuf, made: Arc<Made>, caught_up: CaughtUp) -> Self {
         Self {
             git,
             made,
