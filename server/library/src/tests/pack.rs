@@ -16,7 +16,11 @@ fn texts() -> impl Strategy<Value = Vec<Text>> {
     let piece = prop_oneof![
         "[a-d]{0,5}".prop_map(String::into_bytes),
         Just(vec![b'-'; 300]),
-        prop::collection::vec(any::<u8>(), 200_000),
+        // Longer than one instruction copies, and hard to compress.
+        any::<u8>().prop_map(|seed| {
+            let bytes = (0..70_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8 ^ seed);
+            bytes.collect()
+        }),
     ];
     let text = prop::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat());
     prop::collection::vec((text, prop::option::of(any::<prop::sample::Index>())), 1..40)
