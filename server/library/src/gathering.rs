@@ -1,8 +1,8 @@
-//! Makes a few packs of the many that transactions make: in the background, and neither changes nor git wait for it.
+//! Merges the many packs of transactions into a few, in the background. Neither changes nor git wait for it.
 //!
 //! Only packs that the library made are touched, which their names tell. Those that stay have each at least twice the bytes of all
 //! smaller ones together, so there are few, and an object is rarely written again. The objects are durable in the new pack before
-//! the old ones are removed; who has an old one open looks for its objects again, as git does itself.
+//! the old ones are removed; a reader that misses one looks for its objects again, as git does.
 
 use std::{
     ffi::OsStr,
@@ -19,7 +19,7 @@ use super::{
 };
 use tabellion_platform::{self as platform, Dir, create, names, rename, try_lock_file};
 
-/// Packs from which on they are gathered.
+/// Number of packs from which on they are gathered.
 pub(super) const MAX_PACKS: usize = 8;
 /// A pack with more objects or bytes is left to git.
 const MAX_OBJECTS: u32 = 200_000;
@@ -27,11 +27,11 @@ const MAX_BYTES: usize = 256 << 20;
 /// Files in our own folder: the lock among processes, and the new pack.
 const LOCK: &str = "gathering.lock";
 const GATHERED: &str = "gathered";
-/// What git has in the folder of packs if it refers to them in other ways than by their indexes.
+/// Git's indexes of several packs, in the folder of packs.
 const OF_MANY: [&str; 2] = ["multi-pack-index", "multi-pack-index.d"];
-/// Files with which git's housekeeping says that it is under way, in the repository.
+/// Locks of git's housekeeping, in the repository.
 const UNDER_WAY: [&str; 2] = ["gc.pid", "objects/maintenance.lock"];
-/// Files beside a pack that tell git what to do with it.
+/// Extensions of the files beside a pack that git treats differently.
 const MARKS: [&str; 4] = ["keep", "promisor", "mtimes", "bitmap"];
 
 /// The files that gathering needs.
@@ -69,7 +69,7 @@ impl Gathering {
         if old.is_empty() {
             return Ok(());
         }
-        let new = self.write(&old)?;
+        let new = self.write(&old).inspect_err(|_| self.discard())?;
         if self.is_gits_turn() {
             return Ok(());
         }
@@ -77,7 +77,7 @@ impl Gathering {
         let old: Vec<_> = old.into_iter().map(|pack| pack.path().to_owned()).collect();
         for pack in old.iter().filter(|pack| **pack != new) {
             for extension in ["idx", "rev", "pack"] {
-                // What stays is gathered once more.
+                // A pack that stays is gathered again.
                 let _ = platform::remove_file(&pack.with_extension(extension));
             }
         }
@@ -110,10 +110,9 @@ impl Gathering {
                 platform::remove_file(&path)?;
                 continue;
             }
-            let pack = OpenPack::open(&path)?;
-            if pack.objects() <= MAX_OBJECTS && pack.bytes() <= MAX_BYTES {
-                ours.push(pack);
-            }
+            // Git may have removed it, or its index is damaged.
+            let pack = OpenPack::open(&path).ok();
+            ours.extend(pack.filter(|pack| pack.objects() <= MAX_OBJECTS && pack.bytes() <= MAX_BYTES));
         }
         ours.sort_by_key(OpenPack::bytes);
         Ok(ours)
@@ -124,7 +123,7 @@ impl Gathering {
         let (pack, written) = self.write_file("pack", |file| pack::gather(old, BufWriter::new(file)))?;
         let (index, ()) = self.write_file("idx", |mut file| file.write_all(&written.index))?;
         let new = self.packs.join(written.name).with_extension("pack");
-        // Git looks for indexes, so that is placed last.
+        // The index is placed last, because git finds packs by their indexes.
         for (file, home) in [(pack, &new), (index, &new.with_extension("idx"))] {
             rename(&file, home)?;
             self.sharing.apply(home);
@@ -139,8 +138,8 @@ impl Gathering {
         extension: &str,
         write: impl FnOnce(&File) -> io::Result<T>,
     ) -> io::Result<(PathBuf, T)> {
-        let path = self.own.join(GATHERED).with_extension(extension);
-        // There is one if a process died, and it can't be written to.
+        let path = self.unfinished(extension);
+        // A process that died leaves one, which is read-only.
         let _ = platform::remove_file(&path);
         let file = create(&path)?;
         let written = write(&file)?;
@@ -149,6 +148,19 @@ impl Gathering {
         file.set_permissions(permissions)?;
         file.sync_all()?;
         Ok((path, written))
+    }
+
+    /// Removes what was written of a new pack: on a full disk its space is needed.
+    fn discard(&self) {
+        for extension in ["pack", "idx"] {
+            // Best effort; the next run removes them first.
+            let _ = platform::remove_file(&self.unfinished(extension));
+        }
+    }
+
+    /// Returns the path of a file of the new pack before it has its name.
+    fn unfinished(&self, extension: &str) -> PathBuf {
+        self.own.join(GATHERED).with_extension(extension)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Git objects: created in memory, so that ids are known before anything is written, then written durably: a few as a file each,
-//! many as one pack.
+//! Git objects: created in memory, so that ids are known before anything is written, then written durably. A few are a file each,
+//! many are one pack.
 //!
 //! They are written here, because gix syncs nothing and takes an empty file for an existing object. While a transaction is under way,
 //! a file beside its pack keeps git from removing it: nothing refers to its objects before the branch moves.
@@ -26,7 +26,7 @@ use super::{
     pack::{self, Deflater, PackObject},
 };
 
-/// Objects of which each is a file. One change of a document several folders deep has no more.
+/// Maximum number of objects that are written as a file each. A change of one document several folders deep has no more.
 const MAX_LOOSE: usize = 8;
 /// Text of the file that keeps git from removing a pack of ours, as long as its transaction is under way.
 const KEPT: &[u8] = b"tabellion\n";
@@ -147,7 +147,7 @@ impl NewObjects {
         let mut pack = Vec::new();
         let written = pack::write(&objects.collect::<Vec<_>>(), &mut pack).at("compress", &folder)?;
         let home = |extension| folder.join(&written.name).with_extension(extension);
-        // Git looks for indexes: the pack's is placed last.
+        // The index is placed last, because git finds packs by their indexes.
         let files = [(&pack, "pack"), (&written.index, "idx")].into_iter().enumerate();
         let files = files
             .map(|(number, (bytes, extension))| StagedFile::write(bytes, home(extension), temporary(number)));
@@ -266,7 +266,7 @@ impl StagedObjects {
         new.try_for_each(StagedFile::place)
     }
 
-    /// Lets git do what it wants with the objects, which the branch has now.
+    /// Permits git to remove the pack, whose objects the branch has now.
     pub(super) fn release(&self) -> Result<(), Failure> {
         self.keep
             .as_ref()

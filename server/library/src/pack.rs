@@ -45,7 +45,7 @@ pub(super) struct PackObject<'a> {
     pub(super) base: Option<ObjectId>,
 }
 
-/// What is known of a pack once it is written.
+/// The name and the index of a written pack.
 #[derive(Debug)]
 pub(super) struct Written {
     /// The name that its files have before their extension.

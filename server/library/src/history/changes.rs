@@ -84,7 +84,7 @@ impl Touched {
 /// Commits that are kept in [`Made`].
 const MAX_MADE: usize = 4096;
 
-/// What the newest commits of this process touched. It is known when they are made, and their trees need not be compared.
+/// The documents that the newest commits of this process touched, noted as they were made, so that their trees need not be compared.
 #[derive(Debug, Default)]
 pub(super) struct Made(Mutex<Recent>);
 

@@ -173,6 +173,23 @@ fn only_our_own_packs_are_gathered_and_only_if_git_does_not() {
     }
 }
 
+/// On a full disk, what was written of a new pack would take the space that changes need.
+#[test]
+fn a_pack_that_cannot_be_written_leaves_nothing() {
+    let bench = Bench::new();
+    let library = bench.library();
+    for number in 0..MAX_PACKS {
+        make(&library, &many(number)).unwrap();
+    }
+    let before = packs(&bench);
+    let in_the_way = bench.path(".git/tabellion/gathered.idx");
+    std::fs::create_dir(&in_the_way).unwrap();
+    Gathering::of(&library.working_tree.repository).run().unwrap_err();
+    std::fs::remove_dir(in_the_way).unwrap();
+    assert_eq!(packs(&bench), before);
+    bench.assert_sound();
+}
+
 /// Nothing refers to the objects of a change before the branch moves; `git repack -a -d` removes such objects.
 #[test]
 fn git_does_not_remove_the_pack_of_a_change_under_way() {

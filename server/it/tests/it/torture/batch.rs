@@ -19,7 +19,7 @@ pub(super) const CALLERS: usize = 3;
 /// Maximum number of times that the calls are made until they share a transaction.
 const ATTEMPTS: usize = 10;
 
-/// What three calls came to; `None` if there was no answer.
+/// The outcomes of three calls; `None` without an answer.
 pub(super) type Answers = [Option<Outcome<Answer>>; CALLERS];
 
 /// Makes the calls of a tool with these arguments, all in one write.
@@ -84,7 +84,7 @@ fn strike(case: &Case, template: &MountedLibrary, fault: Option<Fault>) -> Optio
     })
 }
 
-/// Returns whether each document is there; a problem if that is not what the commits say.
+/// Returns whether each call has its commit. Adds a problem if documents and commits disagree.
 fn made(library: &MountedLibrary, problems: &mut Vec<String>) -> [bool; CALLERS] {
     let commits = history::commits(library.root(), history::HERE);
     problems.extend(judge::faults_of_library(library, &commits));
