@@ -15,7 +15,7 @@ use std::{
 };
 
 use gix::ObjectId;
-use tabellion_platform::{names, yield_to_others};
+use tabellion_platform::names;
 
 use super::{
     gathering::{Gathering, MAX_PACKS},
@@ -61,8 +61,8 @@ impl Maintenance {
             .is_multiple_of(MAX_PACKS)
         {
             let gathering = Gathering::of(repository);
+            // At the usual priority: the fewer packs there are, the less each change costs.
             self.gathering.start(move || {
-                yield_to_others();
                 if let Err(error) = gathering.run() {
                     tracing::debug!(%error, "packs can't be gathered");
                 }

@@ -29,7 +29,16 @@ fn packs(bench: &Bench) -> Vec<String> {
     names.filter(|name| name.ends_with(".pack")).collect()
 }
 
+/// Waits until nothing is gathered in the background.
+fn wait_for_gathering(library: &Library) {
+    while library.maintenance.gathering.0.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+}
+
+/// Gathers now. Only one thread can.
 fn gather(library: &Library) {
+    wait_for_gathering(library);
     Gathering::of(&library.working_tree.repository).run().unwrap();
 }
 
@@ -156,9 +165,7 @@ fn only_our_own_packs_are_gathered_and_only_if_git_does_not() {
         for number in 0..2 * MAX_PACKS {
             make(&library, &many(number)).unwrap();
         }
-        while library.maintenance.gathering.0.load(Ordering::Acquire) {
-            thread::yield_now();
-        }
+        wait_for_gathering(&library);
         before(&bench);
         let (found, objects) = (packs(&bench), bench.git(&["rev-list", "--all", "--objects"]));
         gather(&library);
