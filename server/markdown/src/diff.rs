@@ -105,6 +105,11 @@ impl<'t> Comparison<'t> {
         text
     }
 
+    /// Returns the new lines of a part.
+    pub(super) fn replacement(&self, part: &Part) -> &[&'t str] {
+        &self.new[part.new.clone()]
+    }
+
     /// Returns the numbers of added and removed lines.
     pub(super) fn counts(&self) -> (usize, usize) {
         let changes = || self.ops.iter().filter(|op| op.tag() != DiffTag::Equal);

@@ -2,7 +2,7 @@
 //!
 //! All functions are pure: text in, text out. Nothing is rendered from a syntax tree: an edit replaces one range of bytes,
 //! and every byte outside that range stays. Parsing is pulldown-cmark's, on a mask of the same length, so that each
-//! position it reports is a position in the file. [`mdx_error`] and [`mod@front_matter`] have parsers of their own, `markdown` and `saphyr-parser`. Every function but [`merge()`] takes time linear in its input, up to constant factors
+//! position it reports is a position in the file. [`mdx_error`] and [`mod@front_matter`] have parsers of their own, `markdown` and `saphyr-parser`. Every function but [`merge()`] and [`merge_documents`] takes time linear in its input, up to constant factors
 //! that the modules name.
 //!
 //! | module | contents |
@@ -12,7 +12,8 @@
 //! | [`edit`] | the five edit operations, and the [`plan`] of an edit |
 //! | [`editor`] | inserts, deletes, updates and moves sections, each identified by its position |
 //! | [`mod@front_matter`] | reads YAML front matter, and sets and removes one key |
-//! | [`merge()`] | two changes of one text, merged |
+//! | [`merge()`] | two changes of one text, merged by lines |
+//! | [`merge_documents`] | two changes of one document, merged by sections |
 //! | [`lineage`] | section ids across the versions of a document, and the undo and redo stacks |
 //! | [`mod@preview`] | diff, summary and risk of a plan |
 //! | [`diff`] | parts that can be taken or left, changed words, unified diffs that `git apply` turns into exactly the new bytes |
@@ -54,7 +55,7 @@ pub use edit::{Edit, EditError, Plan, plan};
 pub use front_matter::{FrontMatter, FrontMatterError, with_body};
 pub use lines::ending_of;
 pub use mdx_error::{MdxError, mdx_error};
-pub use merge::{MergeConflict, merge};
+pub use merge::{MergeConflict, Merged, merge, merge_documents};
 pub use outline::Outline;
 pub use preview::{Preview, Risk, preview, summarize};
 pub use section::Section;
