@@ -30,6 +30,7 @@ mod windows;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 
 pub use beneath::{
     MAX_OWN_BYTES, create, create_folders, create_own, each_below, names, open_regular, open_to_write,
@@ -497,6 +498,26 @@ pub fn try_share_lock(path: &Path) -> io::Result<Option<FileLock>> {
 
 fn open_lock(path: &Path) -> io::Result<File> {
     open_to_write(path, OpenOptions::new().create(true).truncate(false).write(true))
+}
+
+/// Makes the program that `command` will start lead a group of its own, so that [`end_group`] ends what it starts too, and the terminal's
+/// Ctrl-C does not.
+pub fn lead_group(command: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    #[cfg(not(unix))]
+    let _ = command;
+}
+
+/// Kills a program that was started after [`lead_group`], and its group. On Windows only the program itself.
+pub fn end_group(child: &mut Child) {
+    #[cfg(unix)]
+    // SAFETY: the call has no precondition. The child was not waited for, so its id is its own.
+    unsafe {
+        libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL);
+    }
+    // It may have ended by itself.
+    let _ = child.kill();
 }
 
 /// Gives this thread the lowest priority, if the system has priorities per thread (Linux).

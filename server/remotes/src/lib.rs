@@ -1,0 +1,311 @@
+//! Fetches from and pushes to one branch of a git remote.
+//!
+//! The `git` program speaks to the remote, because it knows every transport and the user's credentials, proxies and certificates. It runs in
+//! a repository of our own that has no objects: those of the library are lent to it by the environment. So the library's configuration,
+//! which whoever made the library wrote, runs no program and redirects nothing; the user's and the system's hold. No program asks
+//! anything, each has a deadline, and what they print is cut and masked.
+
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests open what they have made")
+)]
+
+mod address;
+mod program;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use tabellion_platform::{create, create_folders, read_text, rename};
+
+pub use self::address::{Address, AddressError};
+use self::program::{Ended, Git};
+
+/// How long a fetch may take if nothing was fetched before.
+const FIRST_FETCH: Duration = Duration::from_secs(30 * 60);
+/// The commit that the remote's branch had last, as far as is known: what a fetch need not transfer.
+const KNOWN: &str = "refs/known";
+/// References of fetches under way, one each: an orphaned git program holds only its own.
+const FETCHED: &str = "refs/fetched";
+
+/// One branch of a remote.
+#[derive(Debug)]
+pub struct Remote {
+    git: Git,
+    address: Address,
+    branch: String,
+    fetches: AtomicU64,
+}
+
+/// Where the library keeps what git needs.
+#[derive(Debug, Clone)]
+pub struct Lent {
+    /// The folder for our own repository, which is created.
+    pub folder: PathBuf,
+    /// The library's folder of objects.
+    pub objects: PathBuf,
+    /// The file that says where a shallow clone ends; it need not exist.
+    pub shallow: PathBuf,
+}
+
+/// The answer to a push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pushed {
+    /// The branch is at the pushed commit.
+    Accepted,
+    /// The remote said no: the branch is elsewhere, or it refuses the change.
+    Rejected(String),
+    /// No answer came. The push may have been accepted, or still be.
+    Silent(Unreachable),
+}
+
+/// Why the remote did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{words}")]
+pub struct Unreachable {
+    /// What kind of trouble it is, as far as the words say.
+    pub trouble: Trouble,
+    /// The last words of the programs, masked and on one line.
+    pub words: String,
+}
+
+/// A kind of trouble with a remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// Credentials are missing, expired or not enough, or the host is unknown.
+    Auth,
+    /// There is no repository at the address.
+    Missing,
+    /// The git program can't be started.
+    NoGit,
+    /// Anything else: the network, the remote, or the deadline.
+    Network,
+}
+
+impl Trouble {
+    /// Returns the name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Missing => "missing",
+            Self::NoGit => "no_git",
+            Self::Network => "network",
+        }
+    }
+}
+
+impl Remote {
+    /// Returns the branch with the full name `branch` at `address`. Writes our own repository anew, whatever was there.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn open(lent: &Lent, address: Address, branch: String) -> io::Result<Self> {
+        let folder = &lent.folder;
+        for below in ["objects", KNOWN, FETCHED] {
+            let path = folder.join(below);
+            let path = if below == KNOWN { folder.join("refs") } else { path };
+            create_folders(&path, 4)?;
+        }
+        write(&folder.join("HEAD"), "ref: refs/heads/none\n")?;
+        write(&folder.join("config"), &configuration(&address))?;
+        Ok(Self {
+            git: Git::new(lent),
+            address,
+            branch,
+            fetches: AtomicU64::new(0),
+        })
+    }
+
+    /// Returns the address.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Returns the branch's full name.
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// Returns the commit that the remote's branch had when it was last looked at; `None` if it never had one.
+    pub fn known(&self) -> Option<String> {
+        let text = read_text(&self.git.folder().join(KNOWN)).ok()?;
+        Some(text.trim_end().to_owned()).filter(|id| !id.is_empty())
+    }
+
+    /// Moves the branch from `base` (`None`: it must not exist) to `commit`, or leaves it.
+    pub fn push(&self, commit: &str, base: Option<&str>, deadline: Duration) -> Pushed {
+        let branch = &self.branch;
+        let lease = format!("--force-with-lease={branch}:{}", base.unwrap_or_default());
+        let what = format!("{commit}:{branch}");
+        let options = [
+            "push",
+            "--porcelain",
+            "--atomic",
+            "--no-verify",
+            "--no-signed",
+            "--no-follow-tags",
+        ];
+        let arguments = [
+            &options[..],
+            &[
+                "--recurse-submodules=no",
+                &lease,
+                "--",
+                self.address.as_str(),
+                &what,
+            ],
+        ];
+        match self.git.run(&arguments.concat(), deadline) {
+            Ended::Well(_) => {
+                self.remember(commit);
+                Pushed::Accepted
+            }
+            Ended::Badly { printed, words, .. } => {
+                let said = printed.lines().find(|line| line.starts_with('!'));
+                match said {
+                    Some(line) => {
+                        let line = line.rsplit('\t').next().unwrap_or(line);
+                        let remote = program::of_remote(&words);
+                        let words = [line, &remote].join(" ");
+                        Pushed::Rejected(program::masked(words.trim_end()))
+                    }
+                    None => Pushed::Silent(unreachable(&words)),
+                }
+            }
+            Ended::Not(unreachable) => Pushed::Silent(unreachable),
+        }
+    }
+
+    /// Fetches the branch; returns its commit, whose objects are then in the library, or `None` if there is no such branch.
+    ///
+    /// # Errors
+    /// [`Unreachable`].
+    pub fn fetch(&self, deadline: Duration) -> Result<Option<String>, Unreachable> {
+        let number = self.fetches.fetch_add(1, Ordering::Relaxed);
+        let reference = format!("{FETCHED}/{}-{number}", std::process::id());
+        let what = format!("+{}:{reference}", self.branch);
+        let options = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+        ];
+        let arguments = [
+            &options[..],
+            &[
+                "--refmap=",
+                "--no-recurse-submodules",
+                "--",
+                self.address.as_str(),
+                &what,
+            ],
+        ];
+        let deadline = if self.known().is_none() {
+            deadline.max(FIRST_FETCH)
+        } else {
+            deadline
+        };
+        let ended = self.git.run(&arguments.concat(), deadline);
+        let file = self.git.folder().join(&reference);
+        let tip = read_text(&file).map(|text| text.trim_end().to_owned());
+        // It may not be there; another run leaves the rest of a killed one.
+        let _ = fs::remove_file(&file);
+        match (ended, tip) {
+            (Ended::Well(_), Ok(tip)) => {
+                self.remember(&tip);
+                Ok(Some(tip))
+            }
+            (Ended::Not(unreachable), _) => Err(unreachable),
+            (Ended::Badly { words, .. }, _) if words.contains("couldn't find remote ref") => {
+                self.exists(deadline)
+            }
+            (Ended::Badly { words, .. } | Ended::Well(words), _) => Err(unreachable(&words)),
+        }
+    }
+
+    /// Asks whether there is a branch, without its objects.
+    fn exists(&self, deadline: Duration) -> Result<Option<String>, Unreachable> {
+        let arguments = [
+            "ls-remote",
+            "--quiet",
+            "--exit-code",
+            "--",
+            self.address.as_str(),
+            &self.branch,
+        ];
+        match self.git.run(&arguments, deadline) {
+            Ended::Badly { code: Some(2), .. } => Ok(None),
+            Ended::Badly { words, .. } => Err(unreachable(&words)),
+            Ended::Not(unreachable) => Err(unreachable),
+            Ended::Well(_) => Err(unreachable("the branch came while it was fetched")),
+        }
+    }
+
+    /// Forgets what was known of the branch, after a person decided on what became of it.
+    pub fn remember(&self, commit: &str) {
+        if let Err(error) = write(&self.git.folder().join(KNOWN), &format!("{commit}\n")) {
+            tracing::debug!(%error, "the remote's commit can't be remembered");
+        }
+    }
+}
+
+/// Returns the configuration of our own repository.
+fn configuration(address: &Address) -> String {
+    let mut text = String::from(
+        "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tfsync = all\n\
+         [transfer]\n\tfsckObjects = true\n\
+         [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n\
+         [push]\n\tgpgSign = false\n\
+         [fetch]\n\twriteCommitGraph = false\n\
+         [protocol]\n\tallow = never\n",
+    );
+    for transport in address.transports() {
+        text.push_str(&format!("[protocol \"{transport}\"]\n\tallow = always\n"));
+    }
+    text
+}
+
+/// Writes a small file in one step, unless it has these bytes.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if read_text(path).is_ok_and(|found| found == text) {
+        return Ok(());
+    }
+    let new = path.with_extension(format!("new-{}", std::process::id()));
+    io::Write::write_all(&mut create(&new)?, text.as_bytes())?;
+    rename(&new, path)
+}
+
+fn unreachable(words: &str) -> Unreachable {
+    let has = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
+    let trouble = if has(&[
+        "Authentication failed",
+        "could not read Username",
+        "could not read Password",
+        "terminal prompts disabled",
+        "Permission denied",
+        "Host key verification failed",
+        "The requested URL returned error: 403",
+    ]) {
+        Trouble::Auth
+    } else if has(&[
+        "does not appear to be a git repository",
+        "not found",
+        "does not exist",
+    ]) {
+        Trouble::Missing
+    } else {
+        Trouble::Network
+    };
+    Unreachable {
+        trouble,
+        words: program::masked(words),
+    }
+}
+
+#[cfg(test)]
+mod tests;

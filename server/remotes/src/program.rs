@@ -1,0 +1,252 @@
+//! The `git` program: its environment, its deadline, and what it says.
+
+use std::{
+    env,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Arc, OnceLock},
+    thread,
+    time::{Duration, Instant},
+};
+
+use parking_lot::Mutex;
+use tabellion_platform as platform;
+
+use super::{Lent, Trouble, Unreachable};
+
+/// Most of what is kept of each stream, in bytes.
+const MAX_PRINTED: usize = 64 << 10;
+/// Most of what is shown of a program's words, in characters.
+const MAX_WORDS: usize = 300;
+/// The longest pause between two looks at whether the program has ended.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// How long the output of a program that has ended is waited for: a program of its own may hold the stream.
+const DRAIN: Duration = Duration::from_millis(200);
+/// Variables of git's that belong to the user, and not to a repository.
+const OF_USER: [&str; 10] = [
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "GIT_SSL_NO_VERIFY",
+    "GIT_PROXY_COMMAND",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+];
+
+/// The program with our own repository.
+#[derive(Debug)]
+pub(crate) struct Git {
+    lent: Lent,
+    has_own_ssh: OnceLock<bool>,
+}
+
+/// How a program ended.
+pub(crate) enum Ended {
+    /// With success, and what it printed.
+    Well(String),
+    /// With an error.
+    Badly {
+        code: Option<i32>,
+        printed: String,
+        words: String,
+    },
+    /// It could not be started, or its deadline passed and it was killed.
+    Not(Unreachable),
+}
+
+impl Git {
+    pub(crate) fn new(lent: &Lent) -> Self {
+        Self {
+            lent: lent.clone(),
+            has_own_ssh: OnceLock::new(),
+        }
+    }
+
+    /// Returns the folder of our own repository.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.lent.folder
+    }
+
+    /// Runs git with these arguments. It is killed at the deadline, with every program that it started.
+    pub(crate) fn run(&self, arguments: &[&str], deadline: Duration) -> Ended {
+        let mut command = self.command(arguments);
+        if !self.has_own_ssh() {
+            command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
+        }
+        run(command, deadline)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        for (name, _) in env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("GIT_") && !OF_USER.contains(&&*text) {
+                command.env_remove(&name);
+            }
+        }
+        command
+            .args(arguments)
+            .current_dir(&self.lent.folder)
+            .env("GIT_DIR", &self.lent.folder)
+            .env("GIT_OBJECT_DIRECTORY", &self.lent.objects)
+            .env("GIT_SHALLOW_FILE", &self.lent.shallow)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ASKPASS", no_answer())
+            .env("SSH_ASKPASS", no_answer())
+            .env("SSH_ASKPASS_REQUIRE", "force")
+            .env("GCM_INTERACTIVE", "never")
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        platform::lead_group(&mut command);
+        command
+    }
+
+    /// Returns true if the user has chosen a program for ssh.
+    fn has_own_ssh(&self) -> bool {
+        *self.has_own_ssh.get_or_init(|| {
+            let is_set = |name: &str| env::var_os(name).is_some();
+            let configured = || {
+                let command = self.command(&["config", "--get", "core.sshCommand"]);
+                matches!(run(command, Duration::from_secs(5)), Ended::Well(_))
+            };
+            is_set("GIT_SSH") || is_set("GIT_SSH_COMMAND") || configured()
+        })
+    }
+}
+
+/// A program that answers each question with failure.
+fn no_answer() -> PathBuf {
+    PathBuf::from(if cfg!(windows) { "git-asks-nobody" } else { "false" })
+}
+
+fn run(mut command: Command, deadline: Duration) -> Ended {
+    let end = Instant::now() + deadline;
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            return Ended::Not(Unreachable {
+                trouble: Trouble::NoGit,
+                words: format!("the program `git` can't be started: {error}"),
+            });
+        }
+    };
+    let (printed, said) = (child.stdout.take().map(collect), child.stderr.take().map(collect));
+    let status = wait(&mut child, end);
+    let [printed, said] = [printed, said].map(|stream| stream.map(Stream::text).unwrap_or_default());
+    match status {
+        Some(status) if status.success() => Ended::Well(printed),
+        Some(status) => Ended::Badly {
+            code: status.code(),
+            printed,
+            words: said,
+        },
+        None => Ended::Not(Unreachable {
+            trouble: Trouble::Network,
+            words: format!(
+                "no answer within {} s {}",
+                deadline.as_secs_f32().ceil(),
+                masked(&said)
+            )
+            .trim_end()
+            .to_owned(),
+        }),
+    }
+}
+
+/// Waits until the program has ended; kills it at `end`.
+fn wait(child: &mut Child, end: Instant) -> Option<std::process::ExitStatus> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < end => {}
+            _ => {
+                platform::end_group(child);
+                // It was killed; only its status is missing.
+                let _ = child.wait();
+                return None;
+            }
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// What a program writes to one stream, collected in the background: another program may hold it open for ever.
+struct Stream {
+    text: Arc<Mutex<Vec<u8>>>,
+    reader: thread::JoinHandle<()>,
+}
+
+fn collect(mut stream: impl Read + Send + 'static) -> Stream {
+    let text = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&text);
+    let reader = thread::spawn(move || {
+        let mut part = [0; 8 << 10];
+        while let Ok(length @ 1..) = stream.read(&mut part) {
+            let mut kept = kept.lock();
+            let room = MAX_PRINTED.saturating_sub(kept.len()).min(length);
+            kept.extend(&part[..room]);
+        }
+    });
+    Stream { text, reader }
+}
+
+impl Stream {
+    fn text(self) -> String {
+        let end = Instant::now() + DRAIN;
+        while !self.reader.is_finished() && Instant::now() < end {
+            thread::sleep(Duration::from_millis(1));
+        }
+        String::from_utf8_lossy(&self.text.lock()).into_owned()
+    }
+}
+
+/// Returns what the remote said, of what git printed.
+pub(crate) fn of_remote(words: &str) -> String {
+    let lines = words.lines().filter_map(|line| line.strip_prefix("remote:"));
+    lines
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Returns words of a program for people: on one line, cut, and without what may be secret.
+pub(crate) fn masked(words: &str) -> String {
+    let shown: Vec<_> = words.split_whitespace().map(without_secrets).collect();
+    let line = shown.join(" ");
+    let visible = line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    let mut text: String = visible.clone().take(MAX_WORDS).collect();
+    if visible.count() > MAX_WORDS {
+        text.push('…');
+    }
+    text
+}
+
+/// How tokens of forges begin.
+const TOKENS: [&str; 7] = ["ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xox"];
+
+fn without_secrets(word: &str) -> String {
+    let mut shown = word.to_owned();
+    for begin in TOKENS {
+        if let Some(at) = shown.find(begin) {
+            let end = shown[at..].find(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)));
+            shown.replace_range(at..end.map_or(shown.len(), |end| at + end), "***");
+        }
+    }
+    if let Some(at) = shown.find("://") {
+        let rest = &shown[at + 3..];
+        let host = rest.split('/').next().unwrap_or(rest);
+        if let Some(user) = host.rfind('@') {
+            shown.replace_range(at + 3..at + 3 + user + 1, "");
+        }
+    }
+    shown
+}
