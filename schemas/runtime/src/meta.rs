@@ -23,6 +23,10 @@ pub const REVIEW: &str = "tabellion/review";
 pub const GATES: &str = "tabellion/gates";
 /// `_meta` key of a response: the call with this idempotency key had been made before and was not made again.
 pub const REPLAYED: &str = "tabellion/replayed";
+/// `_meta` key of a response: where the change stands on its way to the remote that the library is shared through. An object: `state`
+/// (`published`, `pending`, `refused`, `unreachable` or `blocked`), `ahead` (the number of commits that the remote does not have), and for the
+/// last three `why` and `since`.
+pub const REMOTE: &str = "tabellion/remote";
 /// `_meta` key of a request: the session that it belongs to; and of a response: the session that it was counted in.
 pub const SESSION: &str = "tabellion/session";
 /// `_meta` key of a request: its provenance, by the names of fields or any of their other keys.

@@ -1,5 +1,7 @@
 //! One call of a mutating tool, from its request to the published commit.
 
+use std::time::Instant;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -14,6 +16,7 @@ use crate::{
     gates::{self, CallGates},
     ground::{Ground, HasView},
     ids::{ContentId, Precondition},
+    meta::REMOTE,
     provenance,
     spec::{Shows, ToolSpec},
     store::{Claim, Entry, Prepared, Replay, Session, Store, StoreError},
@@ -41,6 +44,8 @@ pub(crate) struct Mutation<'a, S, Request, Response, Error, G: Ground> {
 enum AttemptError {
     /// Another change was published first.
     Conflict,
+    /// Another change came first where the store shares its changes.
+    Behind,
     Rejection(Rejection),
 }
 
@@ -84,20 +89,25 @@ where
 
     pub(crate) async fn run(&self) -> Result<Answer, Rejection> {
         let approved = self.approve().await?;
-        for attempt in 0..MAX_ATTEMPTS {
-            match self.attempt(attempt, approved.as_ref()).await {
+        let begun = Instant::now();
+        let mut claim = self.claim();
+        while claim.attempt < MAX_ATTEMPTS {
+            match self.attempt(claim, approved.as_ref()).await {
                 Ok(answer) => return Ok(answer),
-                Err(AttemptError::Conflict) => {}
+                Err(AttemptError::Conflict) => claim.attempt += 1,
+                // Not counted: others are faster as long as they please, and the store has its own limit.
+                Err(AttemptError::Behind) => claim.behind += 1,
                 Err(AttemptError::Rejection(rejection)) => return Err(rejection),
             }
+            claim.waited = begun.elapsed();
         }
         let message =
             format!("the document kept changing meanwhile ({MAX_ATTEMPTS} attempts); read it and try again");
         Err(self.failed(Failure::new(FailureKind::Conflict, message)))
     }
 
-    async fn attempt(&self, attempt: u32, approved: Option<&Proposal>) -> Result<Answer, AttemptError> {
-        let mut session = self.begin(attempt).await?;
+    async fn attempt(&self, claim: Claim, approved: Option<&Proposal>) -> Result<Answer, AttemptError> {
+        let mut session = self.begin(claim).await?;
         if let Some(replay) = self.replay(&*session).await? {
             return Ok(self.answer_again(replay).await?);
         }
@@ -119,6 +129,9 @@ where
         }
         self.publish(session).await?;
         notes.put(BASE, prepared.content.into());
+        if let Some(state) = self.store.remote() {
+            notes.put(REMOTE, state);
+        }
         Ok(Answer {
             response,
             meta: notes.take(),
@@ -146,11 +159,11 @@ where
     async fn propose(&self, shows: Shows) -> Result<Option<Proposal>, Rejection> {
         let session = self
             .store
-            .begin(self.claim(0))
+            .begin(self.claim())
             .await
             .map_err(|failure| self.failed(failure))?;
         match self.replay(&*session).await {
-            Ok(None) | Err(AttemptError::Conflict) => {}
+            Ok(None) | Err(AttemptError::Conflict | AttemptError::Behind) => {}
             Ok(Some(_)) => return Ok(None),
             Err(AttemptError::Rejection(rejection)) => return Err(rejection),
         }
@@ -161,15 +174,15 @@ where
         proposal.map(Some).map_err(|detail| self.breach(detail))
     }
 
-    fn claim(&self, attempt: u32) -> Claim {
+    fn claim(&self) -> Claim {
         Claim {
-            attempt,
             operation: self.tool.rows.as_ref(),
+            ..Claim::default()
         }
     }
 
-    async fn begin(&self, attempt: u32) -> Result<Box<dyn Session<G> + 'a>, Rejection> {
-        let session = self.store.begin(self.claim(attempt)).await;
+    async fn begin(&self, claim: Claim) -> Result<Box<dyn Session<G> + 'a>, Rejection> {
+        let session = self.store.begin(claim).await;
         let session = session.map_err(|failure| self.failed(failure))?;
         self.check_cancelled()?;
         Ok(session)
@@ -315,6 +328,7 @@ where
     fn store_error(&self, error: StoreError) -> AttemptError {
         match error {
             StoreError::Conflict => AttemptError::Conflict,
+            StoreError::Behind => AttemptError::Behind,
             StoreError::Failure(failure) => AttemptError::Rejection(self.failed(failure)),
         }
     }

@@ -3,6 +3,8 @@
 //! A method never sees these traits: it reads through its context and returns what it wants changed. Only
 //! [`dispatch`](crate::dispatch) prepares and publishes.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 use crate::{
@@ -30,6 +32,12 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
         Box::pin(async { Ok(None) })
     }
 
+    /// Returns where the newest change stands on its way to where the store shares its changes, as the answer of a call says it
+    /// (`tabellion/remote`); `None` if it shares them with nobody.
+    fn remote(&self) -> Option<Value> {
+        None
+    }
+
     /// Renders `change` of `before` for a person who is asked to approve.
     fn difference(&self, before: &G::Before, change: &G::Change) -> String;
 }
@@ -39,6 +47,10 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
 pub struct Claim {
     /// Counts from 0 for each call; a higher one follows a [`StoreError::Conflict`] and may wait a little first.
     pub attempt: u32,
+    /// How many attempts of the call ended with [`StoreError::Behind`].
+    pub behind: u32,
+    /// How long ago the first attempt began.
+    pub waited: Duration,
     /// The operation on rows, if it is one of the table engine's: what it reads and changes follows from the rules of its entity.
     pub operation: Option<&'static RowOperation>,
 }
@@ -109,6 +121,9 @@ pub enum StoreError {
     /// Another change was published first; prepare this one again on the new state.
     #[error("another change was published first")]
     Conflict,
+    /// Another change came first where the store shares its changes; prepare this one again on the state that [`Store::begin`] fetches.
+    #[error("another change was shared first")]
+    Behind,
     /// The change can't be made.
     #[error(transparent)]
     Failure(#[from] Failure),
