@@ -27,7 +27,7 @@ use self::program::{Ended, Git};
 
 /// How long a fetch may take if nothing was fetched before.
 const FIRST_FETCH: Duration = Duration::from_secs(30 * 60);
-/// The commit that the remote's branch had last, as far as is known: what a fetch need not transfer.
+/// The commit of the branch that the library took or pushed last: what a fetch need not transfer.
 const KNOWN: &str = "refs/known";
 /// References of fetches under way, one each: an orphaned git program holds only its own.
 const FETCHED: &str = "refs/fetched";
@@ -76,14 +76,16 @@ pub struct Unreachable {
 /// A kind of trouble with a remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// Credentials are missing, expired or not enough, or the host is unknown.
+    /// Credentials are missing, expired or not enough, or the host is unknown. Nothing was sent.
     Auth,
-    /// There is no repository at the address.
+    /// No connection was made. Nothing was sent.
+    Offline,
+    /// There is no repository at the address. Nothing was sent.
     Missing,
     /// The git program can't be started.
     NoGit,
-    /// Anything else: the network, the remote, or the deadline.
-    Network,
+    /// Anything else: the connection was cut, or the deadline passed. What was sent may have arrived.
+    Cut,
 }
 
 impl Trouble {
@@ -91,10 +93,18 @@ impl Trouble {
     pub fn name(self) -> &'static str {
         match self {
             Self::Auth => "auth",
+            Self::Offline => "offline",
             Self::Missing => "missing",
             Self::NoGit => "no_git",
-            Self::Network => "network",
+            Self::Cut => "cut",
         }
+    }
+}
+
+impl Unreachable {
+    /// Returns true if a push that ended so may have been accepted.
+    pub fn may_have_arrived(&self) -> bool {
+        self.trouble == Trouble::Cut
     }
 }
 
@@ -130,7 +140,7 @@ impl Remote {
         &self.branch
     }
 
-    /// Returns the commit that the remote's branch had when it was last looked at; `None` if it never had one.
+    /// Returns the commit of the remote's branch that was last [remembered](Self::remember); `None` if none was.
     pub fn known(&self) -> Option<String> {
         let text = read_text(&self.git.folder().join(KNOWN)).ok()?;
         Some(text.trim_end().to_owned()).filter(|id| !id.is_empty())
@@ -160,10 +170,7 @@ impl Remote {
             ],
         ];
         match self.git.run(&arguments.concat(), deadline) {
-            Ended::Well(_) => {
-                self.remember(commit);
-                Pushed::Accepted
-            }
+            Ended::Well(_) => Pushed::Accepted,
             Ended::Badly { printed, words, .. } => {
                 let said = printed.lines().find(|line| line.starts_with('!'));
                 match said {
@@ -216,10 +223,7 @@ impl Remote {
         // It may not be there; another run leaves the rest of a killed one.
         let _ = fs::remove_file(&file);
         match (ended, tip) {
-            (Ended::Well(_), Ok(tip)) => {
-                self.remember(&tip);
-                Ok(Some(tip))
-            }
+            (Ended::Well(_), Ok(tip)) => Ok(Some(tip)),
             (Ended::Not(unreachable), _) => Err(unreachable),
             (Ended::Badly { words, .. }, _) if words.contains("couldn't find remote ref") => {
                 self.exists(deadline)
@@ -246,7 +250,7 @@ impl Remote {
         }
     }
 
-    /// Forgets what was known of the branch, after a person decided on what became of it.
+    /// Remembers that the library has this commit of the branch, so that a fetch need not transfer it.
     pub fn remember(&self, commit: &str) {
         if let Err(error) = write(&self.git.folder().join(KNOWN), &format!("{commit}\n")) {
             tracing::debug!(%error, "the remote's commit can't be remembered");
@@ -299,7 +303,7 @@ fn unreachable(words: &str) -> Unreachable {
     ]) {
         Trouble::Missing
     } else {
-        Trouble::Network
+        Trouble::Cut
     };
     Unreachable {
         trouble,

@@ -147,7 +147,7 @@ fn run(mut command: Command, deadline: Duration) -> Ended {
             words: said,
         },
         None => Ended::Not(Unreachable {
-            trouble: Trouble::Network,
+            trouble: Trouble::Cut,
             words: format!(
                 "no answer within {} s {}",
                 deadline.as_secs_f32().ceil(),
