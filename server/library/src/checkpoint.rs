@@ -7,6 +7,8 @@ use tabellion_runtime::StoreError;
 pub(super) enum Checkpoint {
     /// Objects, contents and the intent are durable; nothing is visible.
     Written,
+    /// The remote's branch has the commits.
+    Pushed,
     /// Index, HEAD and branch are locked.
     Locked,
     /// The documents have been exchanged.

@@ -42,12 +42,12 @@ impl Authorship {
         &self,
         objects: &mut NewObjects,
         tree: ObjectId,
-        parent: Option<ObjectId>,
+        parents: impl IntoIterator<Item = ObjectId>,
         message: &str,
     ) -> Result<ObjectId, Failure> {
         objects.add(&Commit {
             tree,
-            parents: parent.into_iter().collect(),
+            parents: parents.into_iter().collect(),
             author: self.signature((&self.author.0, &self.author.1)),
             committer: self.signature(COMMITTER),
             encoding: None,
@@ -72,12 +72,12 @@ impl Authorship {
         }
     }
 
-    /// Returns the commit's line in git's reflogs: committer, time and subject.
-    pub(super) fn log_line(&self, message: &str) -> String {
+    /// Returns the line of a move in git's reflogs: committer, time, what moved the branch, and the message's subject.
+    pub(super) fn log_line(&self, command: &str, message: &str) -> String {
         let time = self.seconds();
         let subject = message.lines().next().unwrap_or_default();
         format!(
-            "{} <{}> {} {}\tcommit: {subject}",
+            "{} <{}> {} {}\t{command}: {subject}",
             COMMITTER.0,
             COMMITTER.1,
             time.seconds,

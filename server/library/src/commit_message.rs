@@ -171,6 +171,26 @@ impl Record {
     }
 }
 
+/// Returns the message of a commit that merges the remote `from`. It is no entry of the log.
+pub(super) fn merge(from: &str, files: usize, conflicts: &[String], time: DateTime<Utc>) -> String {
+    let files = if files == 1 {
+        "1 file".to_owned()
+    } else {
+        format!("{files} files")
+    };
+    let mut message = shortened(&escaped(&format!("merge: {files} from {from}")));
+    message.push_str("\n\nTabellion-Operation: merge\n");
+    let _ = writeln!(
+        message,
+        "Tabellion-Time: {}",
+        time.to_rfc3339_opts(SecondsFormat::Millis, true)
+    );
+    for conflict in conflicts {
+        let _ = writeln!(message, "Tabellion-Conflict: {}", escaped(conflict));
+    }
+    message
+}
+
 /// Returns `text` trimmed, on one line, and without invisible characters.
 fn escaped(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

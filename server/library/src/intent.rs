@@ -122,7 +122,7 @@ impl Intent {
         }
         while let Some(path) = lines.value("path") {
             intent.documents.push(Exchange {
-                path: LibraryPath::of_any_file(path).ok()?,
+                path: LibraryPath::of_entry(path).ok()?,
                 old: optional(lines.value("old")?, id).ok()?,
                 new: optional(lines.value("new")?, id).ok()?,
                 kept_before: optional(lines.value("kept-before")?, kept).ok()?,

@@ -28,6 +28,7 @@
 //! | `entries` | what people ask at a terminal: an entry's change, what is uncommitted |
 //! | `inspection` | what can be wrong with a library, as facts |
 //! | `maintenance`, `gathering` | housekeeping |
+//! | `remote` | other machines: what comes from the remote's branch, what goes there, merges |
 //! | `counts` | what was done, in numbers |
 //! | `session` | the exclusive right to change the library |
 //! | `blocking` | blocking calls in an asynchronous runtime |
@@ -73,6 +74,7 @@ mod planned;
 mod racy;
 mod reading;
 mod recovery;
+mod remote;
 mod repository;
 pub mod root;
 pub mod search;
@@ -101,6 +103,7 @@ use self::{
     failures::{At, invalid_path, unreadable},
     history::History,
     maintenance::Maintenance,
+    remote::Shared,
     root::{FileBytes, FileError},
     search::{Limits, SearchError, SearchResult},
     session::{Batch, Turn},
@@ -115,6 +118,10 @@ pub use self::{
     inspection::{BackgroundRun, HeldLock, Interrupted, Leftovers, RepositoryFacts},
     objects::content_id,
     reading::FileState,
+    remote::{
+        Acknowledge, Follower, RemoteSettings, RemoteState, RemoteStatus, SyncError, Synced, Taken,
+        is_conflict,
+    },
     repository::OpenError,
     working_tree::{ExternalPolicy, Options},
 };
@@ -138,6 +145,7 @@ pub struct Library {
     history: History,
     turn: tokio::sync::Mutex<Batch>,
     maintenance: Maintenance,
+    shared: Option<Shared>,
 }
 
 /// The newest entries of the log.
@@ -194,6 +202,7 @@ impl Library {
     fn of(working_tree: WorkingTree) -> Self {
         Self {
             history: History::new(&working_tree.repository),
+            shared: Shared::of(&working_tree.repository),
             working_tree,
             turn: tokio::sync::Mutex::default(),
             maintenance: Maintenance::default(),
@@ -476,13 +485,23 @@ impl Store for Library {
                 blocking(|| thread::sleep(MAX_BACK_OFF.mul_f64(f64::from(attempt) * chance())));
             }
             self.working_tree.check_there()?;
+            if let Some(shared) = &self.shared {
+                shared.wait_for_turn(claim)?;
+            }
             let turn = Turn::begin(self, attempt > 0).await?;
             Ok(Box::new(turn) as Box<dyn Session>)
         })
     }
 
     fn snapshot<'a>(&'a self) -> BoxFuture<'a, Result<Option<State<'a, Documents>>, Failure>> {
-        Box::pin(async { self.working_tree.check_there().map(|()| None) })
+        Box::pin(async {
+            blocking(|| self.freshen());
+            self.working_tree.check_there().map(|()| None)
+        })
+    }
+
+    fn remote(&self) -> Option<serde_json::Value> {
+        self.remote_state().map(|state| state.to_json())
     }
 
     fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {

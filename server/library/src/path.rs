@@ -60,6 +60,21 @@ impl LibraryPath {
         Ok(Self(text.to_owned()))
     }
 
+    /// Parses the path of any file that a commit of another machine can have: also git's own files of settings, which no call changes.
+    ///
+    /// # Errors
+    ///
+    /// As [`LibraryPath::of_any_file`].
+    pub(crate) fn of_entry(text: &str) -> Result<Self, PathError> {
+        let leaf = if SETTINGS.contains(&split_leaf(text).1) {
+            Leaf::Settings
+        } else {
+            Leaf::File
+        };
+        check_path(text, leaf).map_err(|fault| PathError::new(text, fault))?;
+        Ok(Self(text.to_owned()))
+    }
+
     /// Checks that a file can be created at this path, where the first `existing` folders of it exist already.
     ///
     /// # Errors
@@ -330,9 +345,14 @@ impl PathFault {
     }
 }
 
+/// Files of git's that are part of a commit.
+const SETTINGS: [&str; 3] = [".gitattributes", ".gitignore", ".gitmodules"];
+
 /// What the last segment names.
 #[derive(Clone, Copy)]
 enum Leaf {
+    /// One of [`SETTINGS`].
+    Settings,
     Markdown,
     File,
     Folder,
@@ -396,6 +416,9 @@ fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
         "" | "." => return Err(PathFault::Segment),
         _ => {}
     }
+    if matches!(leaf, Leaf::Settings) && SETTINGS.contains(&segment) {
+        return Ok(());
+    }
     check_segment_size(segment, MAX_NAME_BYTES)?;
     // With `Symlink`, gix also finds disguised spellings of `.gitmodules`.
     let judged = component(
@@ -421,7 +444,7 @@ fn check_segment(segment: &str, leaf: Leaf) -> Result<(), PathFault> {
     }
     // A system may ignore what can't be seen, and Windows drops dots and spaces at the end.
     let mut visible = segment.chars().filter(|c| !is_invisible(*c)).peekable();
-    if visible.peek() == Some(&'.') && !matches!(leaf, Leaf::File) {
+    if visible.peek() == Some(&'.') && !matches!(leaf, Leaf::File | Leaf::Settings) {
         return Err(PathFault::Hidden);
     }
     if visible.all(|c| matches!(c, '.' | ' ')) {

@@ -34,6 +34,7 @@ pub(super) struct Pending {
     objects: NewObjects,
     folders: Folders,
     documents: BTreeMap<LibraryPath, Document>,
+    links: Vec<(String, Option<TreeEntry>)>,
     keys: HashSet<String>,
     /// The documents' new versions, oldest first.
     versions: Vec<(LibraryPath, Version)>,
@@ -98,6 +99,7 @@ impl Pending {
             objects: NewObjects::default(),
             folders: Folders::new(),
             documents: BTreeMap::new(),
+            links: Vec::new(),
             keys: HashSet::new(),
             versions: Vec::new(),
             index: Index::read(&working_tree.repository.index())?,
@@ -142,6 +144,11 @@ impl Pending {
         }
     }
 
+    /// Returns the full name of the checked-out branch.
+    pub(super) fn branch(&self) -> &str {
+        &self.head.branch
+    }
+
     /// Returns the last published commit.
     pub(super) fn head(&self) -> Option<ObjectId> {
         self.head.commit
@@ -181,6 +188,7 @@ impl Pending {
         self.touched.extend(plan.touched);
         self.objects.extend(&plan.objects);
         self.keys.extend(plan.key);
+        self.links.extend(plan.links);
         for folder in plan.folders {
             self.folders
                 .entry(folder.path)
@@ -216,7 +224,8 @@ impl Pending {
             .map(|path| working_tree.repository.git_path(path));
         let paths: Vec<_> = paths.collect();
         let kept = self.documents.values().map(|document| document.kept_after);
-        let changes: Vec<_> = paths.iter().map(String::as_str).zip(kept).collect();
+        let links = self.links.iter().map(|(path, kept)| (&**path, *kept));
+        let changes: Vec<_> = paths.iter().map(String::as_str).zip(kept).chain(links).collect();
         let Index { bytes, stat } = self.index;
         let mut draft = index_file::draft(bytes, &changes, &self.folders).map_err(index_failure)?;
         let settled = racy::settle(working_tree, &mut draft, &stat).map_err(index_failure)?;

@@ -165,13 +165,14 @@ pub(super) fn plan(
     Ok(Plan {
         logged: Logged {
             commit,
-            line: authorship.log_line(&message),
+            line: authorship.log_line("commit", &message),
         },
         tree,
         touched,
         objects: planner.objects,
         folders,
         documents,
+        links: Vec::new(),
         key: entry.call.kept_key(),
     })
 }
@@ -205,6 +206,76 @@ pub(super) fn check_change(
         )));
     }
     Ok(())
+}
+
+/// Returns the tree entry of the document in the newest commit `pending`, and the one that the file on the disk would get.
+///
+/// # Errors
+/// If a person has staged or marked something else.
+pub(super) fn compare(
+    working_tree: &WorkingTree,
+    git: &gix::Repository,
+    pending: &Pending,
+    path: &LibraryPath,
+    old: Option<Arc<LoadedDocument>>,
+) -> Result<(Option<TreeEntry>, Option<TreeEntry>), Failure> {
+    let mut planner = Planner {
+        working_tree,
+        git,
+        pending,
+        objects: NewObjects::default(),
+    };
+    let (git_path, kept) = planner.in_commit(path)?;
+    let edit = PlannedEdit {
+        path: path.clone(),
+        old,
+        content: &Content::Delete,
+    };
+    let state = planner.state(&edit, git_path, kept)?;
+    Ok((state.kept_before, state.on_disk))
+}
+
+/// A commit of a person's uncommitted bytes.
+pub(super) struct Adopted {
+    pub(super) commit: ObjectId,
+    pub(super) objects: NewObjects,
+}
+
+/// Plans a commit of the documents as they are on the disk, on top of everything `pending`; `None` if all equal the newest commit.
+///
+/// # Errors
+/// If one of them can't be committed, or uncommitted bytes are to be refused.
+pub(super) fn adopt(
+    working_tree: &WorkingTree,
+    pending: &Pending,
+    documents: Vec<(LibraryPath, Option<Arc<LoadedDocument>>)>,
+    owner: &Authorship,
+) -> Result<Option<Adopted>, Failure> {
+    let git = working_tree.repository.git();
+    let mut planner = Planner {
+        working_tree,
+        git: &git,
+        pending,
+        objects: NewObjects::default(),
+    };
+    let edits: Vec<_> = documents
+        .into_iter()
+        .map(|(path, old)| PlannedEdit {
+            path,
+            old,
+            content: &Content::Delete,
+        })
+        .collect();
+    let mut states = Vec::new();
+    for edit in &edits {
+        let (git_path, kept) = planner.in_commit(&edit.path)?;
+        states.push(planner.state(edit, git_path, kept)?);
+    }
+    let adopted = planner.adopt(&edits, &states, owner)?;
+    Ok(adopted.map(|(commit, _)| Adopted {
+        commit,
+        objects: planner.objects,
+    }))
 }
 
 /// The state of a document before its change.
@@ -249,12 +320,28 @@ impl Planner<'_> {
         edit: &PlannedEdit<'_>,
         earlier: &[PlannedEdit<'_>],
     ) -> Result<DocumentState, Failure> {
-        let git_path = self.working_tree.repository.git_path(&edit.path);
-        let kept_before = match self.pending.tree() {
+        let (git_path, kept_before) = self.in_commit(&edit.path)?;
+        self.check(edit, &git_path, kept_before, earlier)?;
+        self.state(edit, git_path, kept_before)
+    }
+
+    /// Returns the git path of a document, and its tree entry in the newest commit.
+    fn in_commit(&mut self, path: &LibraryPath) -> Result<(String, Option<TreeEntry>), Failure> {
+        let git_path = self.working_tree.repository.git_path(path);
+        let kept = match self.pending.tree() {
             Some(tree) => self.trees().look_up(tree, &git_path)?,
             None => None,
         };
-        self.check(edit, &git_path, kept_before, earlier)?;
+        Ok((git_path, kept))
+    }
+
+    /// Compares the document with the newest commit, which has `kept_before`.
+    fn state(
+        &self,
+        edit: &PlannedEdit<'_>,
+        git_path: String,
+        kept_before: Option<TreeEntry>,
+    ) -> Result<DocumentState, Failure> {
         let on_disk = if self.pending.has(&edit.path) {
             kept_before
         } else {

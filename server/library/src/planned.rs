@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) folders: Vec<FolderChange>,
     /// The change of each document, in the order of the edits.
     pub(super) documents: Vec<DocumentPlan>,
+    /// Git paths of submodules, with the entries that the index gets: no file here belongs to them.
+    pub(super) links: Vec<(String, Option<TreeEntry>)>,
     /// The caller's idempotency key.
     pub(super) key: Option<String>,
 }

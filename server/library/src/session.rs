@@ -26,14 +26,16 @@ use super::{
     pending::{Pending, PendingDocument},
     plan::{self, LoadedDocument, PlannedEdit},
     planned::Plan,
+    remote,
     root::true_spelling,
-    transaction, tree, versions,
+    transaction::{self, Published},
+    tree, versions,
 };
 use crate::path::LibraryPath;
 use tabellion_platform::FileLock;
 
 /// How long a change waits for other processes.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Upper bound of the changes published together.
 const MAX_BATCH: usize = 64;
 
@@ -54,7 +56,7 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Publishes the batch, and sets the outcome of each member.
-    fn flush(&mut self, library: &Library) {
+    pub(super) fn flush(&mut self, library: &Library) {
         let Self {
             lock,
             pending,
@@ -63,17 +65,12 @@ impl Batch {
         let Some(pending) = pending.filter(|_| !members.is_empty()) else {
             return;
         };
-        let outcome = blocking(|| {
-            let work = pending.into_work(&library.working_tree)?;
-            transaction::publish(&library.working_tree, &work)?;
-            library
-                .maintenance
-                .consider(&library.working_tree.repository, &work.intent.objects);
-            library.history.has_grown(work.touched);
-            Ok(())
-        });
+        let outcome = blocking(|| library.publish(pending));
         drop(lock);
         let outcome = match outcome {
+            // The change may be made already, or is to be planned on another state: alone it would fare no better.
+            Err(StoreError::Behind) => Err(StoreError::Behind),
+            Err(StoreError::Failure(failure)) if is_unknown(&failure) => Err(failure.into()),
             // Made again one by one, which shows whose failure it is.
             Err(_) if members.len() > 1 => Err(StoreError::Conflict),
             outcome => outcome,
@@ -115,6 +112,10 @@ impl<'a> Turn<'a> {
         let mut batch = library.turn.lock().await;
         if batch.lock.is_none() {
             batch.lock = Some(library.lock(LOCK_TIMEOUT)?);
+            if let Some(shared) = &library.shared {
+                let prepared = blocking(|| library.before_changes(shared));
+                prepared.inspect_err(|_| batch.lock = None)?;
+            }
         }
         Ok(Self {
             library,
@@ -312,7 +313,7 @@ impl Session for Turn<'_> {
             match outcome.get() {
                 Some(Ok(())) => library.working_tree.counts.committed(),
                 Some(Err(StoreError::Conflict)) => library.working_tree.counts.conflicted(),
-                Some(Err(StoreError::Failure(_))) | None => {}
+                Some(Err(StoreError::Behind | StoreError::Failure(_))) | None => {}
             }
             outcome
                 .get()
@@ -340,6 +341,38 @@ impl Drop for FlushOnDrop<'_> {
             batch.flush(self.library);
         }
     }
+}
+
+impl Library {
+    /// Publishes what is pending: with `acknowledge remote`, by pushing it first.
+    fn publish(&self, pending: Pending) -> Result<(), StoreError> {
+        let repository = &self.working_tree.repository;
+        let work = pending.into_work(&self.working_tree)?;
+        let first = self.shared.as_ref().filter(|shared| shared.acknowledges());
+        let push = first.map(|shared| || shared.push_first(repository, work.intent.next()));
+        let push = push
+            .as_ref()
+            .map(|push| push as &dyn Fn() -> Result<(), StoreError>);
+        match (
+            transaction::publish(&self.working_tree, &work, push)?,
+            &self.shared,
+        ) {
+            (Published::Here, Some(shared)) => shared.has_changed(),
+            (Published::Elsewhere, Some(shared)) => self.bring_back(shared, work.intent.next()),
+            (_, None) => {}
+        }
+        self.maintenance.consider(repository, &work.intent.objects);
+        self.history.has_grown(work.touched);
+        Ok(())
+    }
+}
+
+/// Returns true if the change may have been made all the same.
+fn is_unknown(failure: &Failure) -> bool {
+    failure
+        .data
+        .get("rule")
+        .is_some_and(|rule| rule == remote::UNKNOWN)
 }
 
 fn over() -> Failure {

@@ -1,6 +1,7 @@
 //! Makes planned mutations visible and durable: all of them or none, even if the process dies.
 //!
 //! 1. All new content and the intent are written to separate files and synced together: [`recovery`] knows both sides.
+//!    With `acknowledge remote`, the commits are pushed then, before anything is visible: **the remote's commit point**.
 //! 2. Git's index, HEAD and the branch are locked; if another program was faster, the transaction is undone.
 //! 3. Each document is leased, which prevents writes to it, compared, and exchanged with the new one; if another program
 //!    was faster, the transaction is undone.
@@ -37,13 +38,27 @@ use super::{
 };
 use tabellion_platform::{self as platform, Dir, FileId, FileStat, Lease, Leased, OpenError};
 
-/// Publishes `work`.
+/// Where a published change is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Published {
+    /// In the library.
+    Here,
+    /// In the remote's branch, and not in the library: another program was faster there. It comes in as anybody's commits do.
+    Elsewhere,
+}
+
+/// Publishes `work`. With `push`, that comes before anything is visible here, and is the commit point: what it has accepted is published.
 ///
 /// # Errors
 /// After an error, nothing has changed, or the next transaction will undo it.
-pub(super) fn publish(working_tree: &WorkingTree, work: &Work) -> Result<(), StoreError> {
-    let stop = match run(working_tree, work) {
-        Ok(()) => return Ok(()),
+pub(super) fn publish(
+    working_tree: &WorkingTree,
+    work: &Work,
+    push: Option<&dyn Fn() -> Result<(), StoreError>>,
+) -> Result<Published, StoreError> {
+    let mut is_pushed = false;
+    let stop = match run(working_tree, work, push, &mut is_pushed) {
+        Ok(()) => return Ok(Published::Here),
         Err(Interruption::Killed) => return Err(refused("the process is dead").into()),
         Err(Interruption::Failed(setback)) => setback,
     };
@@ -52,16 +67,33 @@ pub(super) fn publish(working_tree: &WorkingTree, work: &Work) -> Result<(), Sto
         if let (Err(failure), _) | (_, StoreError::Failure(failure)) = (&recovered, &stop) {
             tracing::warn!(%failure, "a change was made and left temporary files, which the next change removes");
         }
-        return Ok(());
+        return Ok(Published::Here);
     }
-    recovered.map_err(|failure| not_undone(failure, &stop))?;
-    Err(stop)
+    match recovered {
+        Ok(()) if is_pushed => Ok(Published::Elsewhere),
+        Ok(()) => Err(stop),
+        Err(failure) if is_pushed => {
+            tracing::warn!(%failure, "a change is in the remote's branch, and what was begun here is undone only at the next change");
+            Ok(Published::Elsewhere)
+        }
+        Err(failure) => Err(not_undone(failure, &stop).into()),
+    }
 }
 
-fn run(working_tree: &WorkingTree, work: &Work) -> Result<(), Interruption> {
+fn run(
+    working_tree: &WorkingTree,
+    work: &Work,
+    push: Option<&dyn Fn() -> Result<(), StoreError>>,
+    is_pushed: &mut bool,
+) -> Result<(), Interruption> {
     let reached = &working_tree.watch;
     let mut transaction = Transaction::begin(working_tree, work)?;
     reached(Checkpoint::Written)?;
+    if let Some(push) = push {
+        push()?;
+        *is_pushed = true;
+        reached(Checkpoint::Pushed)?;
+    }
     transaction.make_folders()?;
     transaction.lock()?;
     reached(Checkpoint::Locked)?;
@@ -92,6 +124,7 @@ struct Transaction<'a> {
 
 /// A document of a transaction under way.
 struct DocumentSwap<'a> {
+    working_tree: &'a WorkingTree,
     place: ExchangeFiles<'a>,
     exchange: &'a Exchange,
     bytes: Option<&'a [u8]>,
@@ -132,6 +165,7 @@ impl<'a> Transaction<'a> {
             .iter()
             .zip(&work.contents)
             .map(|(exchange, bytes)| DocumentSwap {
+                working_tree,
                 place: ExchangeFiles::of(working_tree, exchange),
                 exchange,
                 bytes: bytes.as_deref(),
@@ -270,9 +304,25 @@ impl DocumentSwap<'_> {
         if let Some(old) = self.place.metadata()? {
             platform::make_like(&file, &old).at("protect", &path)?;
         }
+        self.make_executable(&file).at("protect", &path)?;
         let stat = platform::file_stat(&file.metadata().at("look at", &path)?);
         self.content = Some(WrittenContent { file, path, stat });
         Ok(())
+    }
+
+    /// Makes the written file executable, or not, if the change does that. Only changes from other machines do.
+    fn make_executable(&self, file: &File) -> io::Result<()> {
+        let Exchange {
+            kept_before,
+            kept_after,
+            ..
+        } = self.exchange;
+        let [was, is] =
+            [kept_before, kept_after].map(|kept| kept.is_some_and(|kept| kept.mode.is_executable()));
+        if was == is || !self.working_tree.repository.keeps_modes() {
+            return Ok(());
+        }
+        platform::set_executable(file, is)
     }
 
     /// Returns the written content, to be synced.
@@ -411,7 +461,7 @@ fn gone(path: &Path) -> Failure {
 
 fn not_undone(failure: Failure, stop: &StoreError) -> Failure {
     let why = match stop {
-        StoreError::Conflict => "another program was faster".to_owned(),
+        StoreError::Conflict | StoreError::Behind => "another program was faster".to_owned(),
         StoreError::Failure(failure) => failure.message.clone(),
     };
     let message = format!("{why}; and what was begun is undone only at the next change: {failure}");

@@ -17,10 +17,10 @@ use super::{
     objects::NewObjects,
 };
 
-/// A file as git stores it.
+/// A file as git stores it. From other machines, a link or a submodule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TreeEntry {
-    /// Blob id of its bytes.
+    /// Blob id of its bytes; the commit of a submodule.
     pub(super) blob: ObjectId,
     /// Kind of entry: a file, or an executable one.
     pub(super) mode: EntryMode,
@@ -228,7 +228,12 @@ impl Trees<'_> {
                     let (rest, path, _) = of_name[1];
                     return Err(not_a_folder(path, split(rest).1.unwrap_or_default()));
                 }
-                None if found.is_some_and(|entry| entry.mode.is_tree() || entry.mode.is_commit()) => {
+                None if found.is_some_and(|entry| {
+                    let stays_submodule =
+                        entry.mode.is_commit() && leaf.is_some_and(|kept| kept.mode.is_commit());
+                    (entry.mode.is_tree() || entry.mode.is_commit()) && !stays_submodule
+                }) =>
+                {
                     let message = format!(
                         "`{path}` is a folder or a sub-module in the last commit; commit its removal first"
                     );

@@ -1,14 +1,14 @@
-//! The documents that differ between two trees, within limits.
+//! The files that differ between two trees, within limits.
 //!
 //! A repository of a few kilobytes can hold billions of paths, because a tree may contain another many times, and nest deeper
 //! than any path. So the walk keeps its own stack, ends at paths that no system can open, and counts the bytes of the trees
 //! that it reads.
 
-use std::{cmp::Ordering, rc::Rc};
+use std::{cmp::Ordering, ops::ControlFlow, rc::Rc};
 
 use gix::{
     ObjectId,
-    bstr::ByteSlice,
+    bstr::{BStr, BString, ByteSlice},
     objs::{FindExt, TreeRefIter, tree::EntryRef},
 };
 use tabellion_runtime::Failure;
@@ -45,69 +45,89 @@ pub(super) fn between(
     budget: &mut Budget,
 ) -> Result<Differences, Failure> {
     let mut found = Differences::default();
+    let mut room = budget.documents;
+    let ended = walk(git, [old, new], budget, |path, [was, is]| {
+        // A link or a submodule is not a document.
+        let [was, is] = [was, is].map(|entry| entry.filter(|(mode, _)| mode.is_blob()));
+        let Ok(path) = path.to_str() else {
+            return ControlFlow::Continue(());
+        };
+        if was == is || path.len() > MAX_PATH_BYTES || !is_markdown(path) {
+            return ControlFlow::Continue(());
+        }
+        let Some(left) = room.checked_sub(1) else {
+            return ControlFlow::Break(());
+        };
+        room = left;
+        found.paths.push(path.to_owned());
+        ControlFlow::Continue(())
+    })?;
+    found.truncated = ended.is_break();
+    budget.documents = room;
+    Ok(found)
+}
+
+/// Calls `visit` with each file, link and submodule that differs between two trees, and both its entries; ends if that ends, or the budget
+/// does not suffice. The path is relative to the trees.
+pub(super) fn walk(
+    git: &gix::Repository,
+    [old, new]: [Option<ObjectId>; 2],
+    budget: &mut Budget,
+    mut visit: impl FnMut(&BStr, [Side; 2]) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, Failure> {
     if old == new {
-        return Ok(found);
+        return Ok(ControlFlow::Continue(()));
     }
     let mut pending = vec![Pair {
-        above: "".into(),
-        name: String::new(),
+        above: Rc::default(),
+        name: BString::default(),
         old,
         new,
     }];
     while let Some(pair) = pending.pop() {
-        let folder: Rc<str> = format!("{}{}", pair.above, pair.name).into();
+        let folder: Rc<[u8]> = [&*pair.above, &*pair.name].concat().into();
         let (mut old_bytes, mut new_bytes) = (Vec::new(), Vec::new());
         let old = entries(git, pair.old, &mut old_bytes, budget)?;
         let new = entries(git, pair.new, &mut new_bytes, budget)?;
         let Some((old, new)) = old.zip(new) else {
-            found.truncated = true;
-            break;
+            return Ok(ControlFlow::Break(()));
         };
         for (name, [was, is]) in joined(old, new) {
-            let Ok(name) = name.to_str() else { continue };
-            if was == is || folder.len() + name.len() > MAX_PATH_BYTES {
+            if was == is {
                 continue;
             }
-            if was.or(is).is_some_and(|(mode, _)| mode.is_tree()) {
+            let is_folder = was.or(is).is_some_and(|(mode, _)| mode.is_tree());
+            if is_folder && folder.len() + name.len() > MAX_PATH_BYTES {
+                continue;
+            }
+            if is_folder {
                 let [old, new] = [was, is].map(|entry| entry.map(|(_, id)| id));
                 pending.push(Pair {
                     above: Rc::clone(&folder),
-                    name: format!("{name}/"),
+                    name: [&**name, b"/"].concat().into(),
                     old,
                     new,
                 });
-            } else if is_markdown(name) {
-                // A link or a submodule is not a document.
-                let [was, is] = [was, is].map(|entry| entry.filter(|(mode, _)| mode.is_blob()));
-                if was == is {
-                    continue;
-                }
-                if found.paths.len() == budget.documents {
-                    found.truncated = true;
-                    break;
-                }
-                found.paths.push(format!("{folder}{name}"));
+            } else if visit([&folder, &**name].concat().as_bstr(), [was, is]).is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
-        if found.truncated {
-            break;
-        }
     }
-    budget.documents -= found.paths.len();
-    Ok(found)
+    Ok(ControlFlow::Continue(()))
 }
 
 /// Two trees to compare.
 struct Pair {
     /// Path of the folder above, with a trailing `/`.
-    above: Rc<str>,
+    above: Rc<[u8]>,
     /// Name in it, with a trailing `/`.
-    name: String,
+    name: BString,
     old: Option<ObjectId>,
     new: Option<ObjectId>,
 }
 
-type Side = Option<(gix::objs::tree::EntryMode, ObjectId)>;
+/// An entry of a tree; `None` if there is none.
+pub(super) type Side = Option<(gix::objs::tree::EntryMode, ObjectId)>;
 
 /// Returns the entries of two trees by name, in git's order; both sides if they have the same name and kind.
 fn joined<'a>(

@@ -369,6 +369,29 @@ pub fn change_mode(path: &Path, new: impl FnOnce(u32, bool) -> u32) -> io::Resul
     Ok(())
 }
 
+/// Permits everyone who may read a file to execute it, or nobody. Does nothing where files have no permission bits.
+///
+/// # Errors
+///
+/// If it can't be changed.
+pub fn set_executable(file: &File, is_executable: bool) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = file.metadata()?.permissions().mode() & 0o7777;
+        let readers = (mode & 0o444) >> 2;
+        let mode = if is_executable {
+            mode | readers
+        } else {
+            mode & !0o111
+        };
+        file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    }
+    #[cfg(not(unix))]
+    let _ = (file, is_executable);
+    Ok(())
+}
+
 /// Makes a write beyond the file size limit (`ulimit -f`) fail like one on a full disk, instead of killing the process.
 pub fn outlive_file_size_limit() {
     #[cfg(unix)]

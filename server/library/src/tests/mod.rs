@@ -7,6 +7,7 @@ mod names;
 mod others;
 mod racy;
 mod refusals;
+mod remotes;
 pub(crate) mod support;
 mod together;
 mod untrusted;

@@ -58,6 +58,23 @@ impl Bench {
         Some(bench.filled())
     }
 
+    /// Two clones of one bare repository that has the files of [`Self::new`], each shared through it; and that repository.
+    pub(crate) fn shared() -> ([Self; 2], TempDir) {
+        let shared = tempfile::tempdir().unwrap();
+        git(shared.path(), &["init", "-q", "--bare", "-b", "main"]);
+        let address = shared.path().to_str().unwrap();
+        let first = Self::new();
+        first.git(&["remote", "add", "origin", address]);
+        first.git(&["push", "-q", "origin", "main"]);
+        let second = Self::empty();
+        second.git(&["clone", "-q", address, "."]);
+        for bench in [&first, &second] {
+            bench.git(&["config", "user.name", "Ann"]);
+            bench.git(&["config", "user.email", "ann@example.com"]);
+        }
+        ([first, second], shared)
+    }
+
     fn filled(self) -> Self {
         self.git(&["config", "user.name", "Ann"]);
         self.git(&["config", "user.email", "ann@example.com"]);
@@ -165,6 +182,7 @@ impl Bench {
                 let empty = entry.metadata().is_ok_and(|found| found.len() == 0);
                 let stays = name == "lock"
                     || name == "gathering.lock"
+                    || name.starts_with("remote")
                     || name == "intent" && empty
                     || name.starts_with("log.sqlite");
                 let ours = folder.ends_with("tabellion") && !stays;

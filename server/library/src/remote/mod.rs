@@ -1,0 +1,665 @@
+//! Sharing a library with other machines through a branch of a git remote.
+//!
+//! Foreign commits come in by one way, [`Library::take`]: under the lock, in one transaction, as [`incoming`] plans it. Commits of ours leave by
+//! two. With `acknowledge remote`, a transaction pushes before anything is visible here ([`Shared::push_first`]): what was refused leaves
+//! nothing to undo, and the change is planned again on the newer state. With `acknowledge local`, HEAD is pushed in the background
+//! ([`follow`]). What was acknowledged is never rewritten.
+
+mod follow;
+mod incoming;
+mod merge;
+mod settings;
+mod waiting;
+
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant, SystemTime},
+};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use gix::ObjectId;
+use parking_lot::{Condvar, Mutex};
+use serde_json::{Value, json};
+use tabellion_remotes::{Lent, Pushed, Remote, Trouble, Unreachable};
+use tabellion_runtime::{Claim, Failure, FailureKind, StoreError};
+
+use self::waiting::Waiting;
+pub use self::{
+    follow::Follower,
+    incoming::Taken,
+    settings::{Acknowledge, RemoteSettings},
+};
+use super::{
+    Library,
+    blocking::blocking,
+    failures::{At, InRepository, refused},
+    history,
+    pending::Pending,
+    repository::Repository,
+    session::LOCK_TIMEOUT,
+    transaction, versions,
+};
+use crate::path::{LibraryDir, LibraryPath};
+
+/// Name of our own repository, with which git speaks to the remote, in our own folder.
+const REPOSITORY: &str = "remote.git";
+/// How often taking the remote's commits is begun anew because a person was faster.
+const MAX_ATTEMPTS: usize = 10;
+/// The rule of the failure after which a change may have been made all the same.
+pub(super) const UNKNOWN: &str = "remote_unknown";
+/// Most commits that are counted.
+const MAX_AHEAD: usize = 1000;
+
+/// Where a library stands in relation to its remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemoteStatus {
+    /// The remote has every commit.
+    Published,
+    /// Commits are going to be pushed.
+    Pending,
+    /// The remote refuses the commits.
+    Refused,
+    /// The remote does not answer.
+    Unreachable,
+    /// A person must decide or act.
+    Blocked,
+}
+
+impl RemoteStatus {
+    /// Returns the name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Pending => "pending",
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+/// Where a library stands in relation to its remote, with the reason if it does not go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteState {
+    /// Where it stands.
+    pub status: RemoteStatus,
+    /// Number of commits that the remote does not have, at most 1,000.
+    pub ahead: usize,
+    /// What is wrong, and since when.
+    pub trouble: Option<(String, DateTime<Utc>)>,
+}
+
+impl RemoteState {
+    /// Returns it as `_meta` says it.
+    pub fn to_json(&self) -> Value {
+        let mut value = json!({ "state": self.status.name(), "ahead": self.ahead });
+        if let Some((why, since)) = &self.trouble {
+            value["why"] = json!(why);
+            value["since"] = json!(since.to_rfc3339_opts(SecondsFormat::Secs, true));
+        }
+        value
+    }
+}
+
+/// What a synchronization did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Synced {
+    /// What was taken.
+    pub taken: Taken,
+    /// Number of commits that were pushed, at most 1,000.
+    pub pushed: usize,
+}
+
+/// Why a synchronization ended early.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SyncError {
+    /// The library has no remote.
+    #[error("the library has no remote; `tabellion remote set URL` gives it one")]
+    NoRemote,
+    /// The remote does not answer.
+    #[error("{}", unreachable(.0).message)]
+    Unreachable(Unreachable),
+    /// The remote refuses the commits.
+    #[error("the remote refuses the commits: {0}")]
+    Refused(String),
+    /// A person must decide or act.
+    #[error(transparent)]
+    Blocked(Failure),
+}
+
+/// The remote of a library, and what is known of it.
+pub(super) struct Shared {
+    settings: RemoteSettings,
+    lent: Lent,
+    remote: OnceLock<Remote>,
+    standing: Mutex<Standing>,
+    /// Tells the follower of work, and readers of its end.
+    news: Condvar,
+}
+
+/// What is known of the remote.
+#[derive(Debug, Default)]
+struct Standing {
+    trouble: Option<(RemoteStatus, String, DateTime<Utc>)>,
+    /// When the branch was fetched last.
+    fetched: Option<Instant>,
+    /// Whether the remote has commits that are not here.
+    is_behind: bool,
+    waiting: Waiting,
+    follower: follow::Work,
+}
+
+impl Shared {
+    /// Returns the remote of the library in `repository`, if it has one. Writes nothing.
+    pub(super) fn of(repository: &Repository) -> Option<Self> {
+        let settings = RemoteSettings::read(&repository.own(""))?;
+        Some(Self {
+            settings,
+            lent: Lent {
+                folder: repository.own(REPOSITORY),
+                objects: repository.objects().to_owned(),
+                shallow: repository.common_dir().join("shallow"),
+            },
+            remote: OnceLock::new(),
+            standing: Mutex::default(),
+            news: Condvar::new(),
+        })
+    }
+
+    fn remote(&self) -> Result<&Remote, Failure> {
+        if self.remote.get().is_none() {
+            let RemoteSettings { address, branch, .. } = self.settings.clone();
+            let opened = Remote::open(&self.lent, address, branch).at("write", &self.lent.folder)?;
+            // Another thread may have been faster.
+            let _ = self.remote.set(opened);
+        }
+        Ok(self.remote.get().expect("it was set"))
+    }
+
+    /// Returns true if changes are acknowledged by the remote.
+    pub(super) fn acknowledges(&self) -> bool {
+        self.settings.acknowledge == Acknowledge::Remote
+    }
+
+    /// Returns the commit of the remote's branch that was taken or pushed last.
+    fn known(&self) -> Result<Option<ObjectId>, Failure> {
+        let known = self.remote()?.known();
+        Ok(known.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()))
+    }
+
+    fn fetch(&self, wait: Duration) -> Result<Option<ObjectId>, SyncError> {
+        let begun = Instant::now();
+        let tip = self
+            .remote()
+            .map_err(SyncError::Blocked)?
+            .fetch(wait)
+            .map_err(SyncError::Unreachable)?;
+        let mut standing = self.standing.lock();
+        standing.fetched = Some(Instant::now());
+        standing.waiting.fetched(begun.elapsed());
+        let tip = tip.as_deref().map(versions::content_id).transpose();
+        tip.map_err(SyncError::Blocked)
+    }
+
+    /// Pushes `next`, which is not visible here yet: after `Ok` it is acknowledged.
+    ///
+    /// # Errors
+    /// [`StoreError::Behind`] if the branch is elsewhere; a failure if the remote refuses, or does not answer in time. After any but
+    /// `remote_unknown`, the remote does not have it.
+    pub(super) fn push_first(&self, repository: &Repository, next: ObjectId) -> Result<(), StoreError> {
+        let remote = self.remote()?;
+        let base = self.known()?;
+        let end = Instant::now() + self.settings.wait;
+        let left = || {
+            end.saturating_duration_since(Instant::now())
+                .max(Duration::from_millis(100))
+        };
+        let has_next = |tip: Option<ObjectId>| match tip {
+            Some(tip) => history::reaches(&repository.git(), tip, next, base),
+            None => Ok(false),
+        };
+        let (mut refusals, mut may_have_arrived) = (0, false);
+        loop {
+            let begun = Instant::now();
+            let pushed = remote.push(
+                &next.to_string(),
+                base.map(|id| id.to_string()).as_deref(),
+                left(),
+            );
+            let words = match &pushed {
+                Pushed::Accepted => {
+                    self.standing.lock().waiting.won(begun.elapsed());
+                    return Ok(self.accepted(next)?);
+                }
+                Pushed::Rejected(words) => words.clone(),
+                Pushed::Silent(trouble) => trouble.words.clone(),
+            };
+            may_have_arrived |= matches!(&pushed, Pushed::Silent(trouble) if trouble.may_have_arrived());
+            // Texts vary by race and version: the branch itself is asked.
+            match self.fetch(left()) {
+                Ok(tip) if has_next(tip)? => return Ok(self.accepted(next)?),
+                Ok(tip) if tip != base => {
+                    let mut standing = self.standing.lock();
+                    standing.is_behind = true;
+                    standing.waiting.lost();
+                    return Err(StoreError::Behind);
+                }
+                Ok(_) if matches!(pushed, Pushed::Rejected(_)) => {
+                    refusals += 1;
+                    if refusals == 2 {
+                        return Err(remote_refused(&words).into());
+                    }
+                }
+                // The first push may still arrive: only the same one again, which expects the same commit, can't make the change twice.
+                Ok(_) => {}
+                Err(SyncError::Unreachable(trouble)) if !may_have_arrived => {
+                    return Err(unreachable(&trouble).into());
+                }
+                Err(_) => {}
+            }
+            if Instant::now() >= end {
+                self.standing.lock().is_behind = true;
+                return Err(if may_have_arrived {
+                    remote_unknown(next)
+                } else {
+                    remote_refused(&words)
+                }
+                .into());
+            }
+        }
+    }
+
+    fn accepted(&self, next: ObjectId) -> Result<(), Failure> {
+        self.remote()?.remember(&next.to_string());
+        self.is_well();
+        Ok(())
+    }
+
+    fn is_well(&self) {
+        self.standing.lock().trouble = None;
+    }
+
+    /// Remembers what is wrong, since when it is.
+    fn has_trouble(&self, error: &SyncError) {
+        let status = match error {
+            SyncError::NoRemote => return,
+            SyncError::Unreachable(_) => RemoteStatus::Unreachable,
+            SyncError::Refused(_) => RemoteStatus::Refused,
+            SyncError::Blocked(_) => RemoteStatus::Blocked,
+        };
+        let mut standing = self.standing.lock();
+        let since = match &standing.trouble {
+            Some((known, _, since)) if *known == status => *since,
+            _ => {
+                tracing::warn!(%error, "the library is not in step with its remote");
+                DateTime::from(SystemTime::now())
+            }
+        };
+        standing.trouble = Some((status, error.to_string(), since));
+    }
+
+    /// Waits before an attempt, so that machines which change the library at the same time take turns.
+    ///
+    /// # Errors
+    /// Busy, if the change has waited for too long.
+    pub(super) fn wait_for_turn(&self, claim: Claim) -> Result<(), Failure> {
+        if claim.behind > 0 && claim.waited > self.settings.wait {
+            let message = format!(
+                "other machines changed the library first {} times in {} s; try again later",
+                claim.behind,
+                claim.waited.as_secs()
+            );
+            return Err(Failure::new(FailureKind::Busy, message)
+                .with("rule", "remote_contended")
+                .with("attempts", claim.behind));
+        }
+        let pause = self.standing.lock().waiting.pause(claim.behind);
+        if !pause.is_zero() {
+            blocking(|| std::thread::sleep(pause));
+        }
+        Ok(())
+    }
+}
+
+impl Library {
+    /// Returns the library's remote; `None` if it has none.
+    pub fn remote_settings(&self) -> Option<&RemoteSettings> {
+        self.shared.as_ref().map(|shared| &shared.settings)
+    }
+
+    /// Gives the library this remote, for every program that opens it from now on.
+    ///
+    /// # Errors
+    /// If that can't be written.
+    pub fn set_remote(&self, settings: &RemoteSettings) -> std::io::Result<()> {
+        let own = self.working_tree.repository.own("");
+        if self
+            .remote_settings()
+            .is_some_and(|known| (&known.address, &known.branch) != (&settings.address, &settings.branch))
+        {
+            RemoteSettings::remove(&own)?;
+        }
+        settings.write(&own)
+    }
+
+    /// Takes the remote from the library, for every program that opens it from now on.
+    ///
+    /// # Errors
+    /// If that can't be written.
+    pub fn forget_remote(&self) -> std::io::Result<()> {
+        RemoteSettings::remove(&self.working_tree.repository.own(""))
+    }
+
+    /// Returns the address of the remote `name` in git's configuration.
+    pub fn configured_remote(&self, name: &str) -> Option<String> {
+        let git = self.working_tree.repository.git();
+        let address = git
+            .config_snapshot()
+            .string(format!("remote.{name}.url").as_str())?;
+        Some(address.to_string())
+    }
+
+    /// Returns where the library stands; `None` if it has no remote. Asks the disk alone.
+    pub fn remote_state(&self) -> Option<RemoteState> {
+        let shared = self.shared.as_ref()?;
+        let ahead = blocking(|| self.ahead(shared)).unwrap_or(0);
+        let trouble = shared.standing.lock().trouble.clone();
+        Some(match trouble {
+            Some((status, why, since)) => RemoteState {
+                status,
+                ahead,
+                trouble: Some((why, since)),
+            },
+            None => RemoteState {
+                status: if ahead == 0 {
+                    RemoteStatus::Published
+                } else {
+                    RemoteStatus::Pending
+                },
+                ahead,
+                trouble: None,
+            },
+        })
+    }
+
+    /// Returns the number of commits that the remote does not have, as far as is known.
+    fn ahead(&self, shared: &Shared) -> Result<usize, Failure> {
+        let git = self.working_tree.repository.git();
+        let head = self.working_tree.repository.head_commit(&git)?;
+        match (head, shared.known()?) {
+            (None, _) => Ok(0),
+            (Some(head), Some(known)) if head == known => Ok(0),
+            (Some(head), known) => {
+                let walk = git
+                    .rev_walk([head])
+                    .with_hidden(known)
+                    .all()
+                    .reading("the history")?;
+                Ok(walk.take(MAX_AHEAD).count())
+            }
+        }
+    }
+
+    /// Brings library and remote in step: takes the remote's commits, and pushes those that it does not have. With `accept`, also commits of a
+    /// branch whose history was rewritten. Waits for the library's lock; not to be called where others wait for this thread.
+    ///
+    /// # Errors
+    /// [`SyncError`]. Nothing was lost, and what was taken until then stays.
+    pub fn sync(&self, accept: bool) -> Result<Synced, SyncError> {
+        let shared = self.shared.as_ref().ok_or(SyncError::NoRemote)?;
+        let synced = self.sync_with(shared, accept);
+        match &synced {
+            Ok(_) => shared.is_well(),
+            Err(error) => shared.has_trouble(error),
+        }
+        synced
+    }
+
+    fn sync_with(&self, shared: &Shared, accept: bool) -> Result<Synced, SyncError> {
+        let mut synced = Synced {
+            taken: Taken::default(),
+            pushed: 0,
+        };
+        let mut refusals = 0;
+        let mut last = None;
+        for attempt in 0.. {
+            let tip = shared.fetch(shared.settings.wait)?;
+            let taken = self.take(shared, tip, accept).map_err(SyncError::Blocked)?;
+            synced.taken.add(taken);
+            let repository = &self.working_tree.repository;
+            let head = repository
+                .head_commit(&repository.git())
+                .map_err(SyncError::Blocked)?;
+            let Some(head) = head.filter(|head| Some(*head) != tip) else {
+                return Ok(synced);
+            };
+            if last.replace(tip) == Some(tip) {
+                refusals += 1;
+            }
+            let ahead = self.ahead(shared).map_err(SyncError::Blocked)?;
+            let remote = shared.remote().map_err(SyncError::Blocked)?;
+            let base = tip.map(|id| id.to_string());
+            match remote.push(&head.to_string(), base.as_deref(), shared.settings.wait) {
+                Pushed::Accepted => {
+                    remote.remember(&head.to_string());
+                    synced.pushed += ahead;
+                    return Ok(synced);
+                }
+                Pushed::Rejected(words) if refusals > 0 || attempt >= MAX_ATTEMPTS => {
+                    return Err(SyncError::Refused(words));
+                }
+                Pushed::Silent(trouble) if refusals > 0 || attempt >= MAX_ATTEMPTS => {
+                    return Err(SyncError::Unreachable(trouble));
+                }
+                Pushed::Rejected(_) | Pushed::Silent(_) => {}
+            }
+        }
+        unreachable!("the attempts end")
+    }
+
+    /// Takes the commit `tip` of the remote's branch, after what callers have planned.
+    fn take(&self, shared: &Shared, tip: Option<ObjectId>, accept: bool) -> Result<Taken, Failure> {
+        let mut batch = self.turn.blocking_lock();
+        batch.flush(self);
+        let _lock = self.lock(LOCK_TIMEOUT)?;
+        self.take_locked(shared, tip, accept)
+    }
+
+    /// As [`Self::take`], for who has the library's lock and nothing pending.
+    fn take_locked(&self, shared: &Shared, tip: Option<ObjectId>, accept: bool) -> Result<Taken, Failure> {
+        for _ in 0..MAX_ATTEMPTS {
+            let mut pending = Pending::begin(&self.working_tree)?;
+            let Some(tip) = self.check_tip(shared, &pending, tip, accept)? else {
+                return Ok(Taken::default());
+            };
+            let from = shared.settings.address.to_string();
+            let planned = incoming::plan(&self.working_tree, &pending, tip, &from)?;
+            let Some((plan, taken)) = planned else {
+                shared.remote()?.remember(&tip.to_string());
+                return Ok(Taken::default());
+            };
+            pending.add(plan);
+            let work = pending.into_work(&self.working_tree)?;
+            match transaction::publish(&self.working_tree, &work, None) {
+                Ok(_) => {
+                    shared.remote()?.remember(&tip.to_string());
+                    let repository = &self.working_tree.repository;
+                    self.maintenance.consider(repository, &work.intent.objects);
+                    self.history.has_grown(work.touched);
+                    return Ok(taken);
+                }
+                Err(StoreError::Conflict | StoreError::Behind) => {}
+                Err(StoreError::Failure(failure)) => return Err(failure),
+            }
+        }
+        let message =
+            "files that the remote's commits change are being written by another program; it is tried again";
+        Err(Failure::new(FailureKind::Busy, message))
+    }
+
+    /// Returns the commit to take, if there is one and it may be taken.
+    fn check_tip(
+        &self,
+        shared: &Shared,
+        pending: &Pending,
+        tip: Option<ObjectId>,
+        accept: bool,
+    ) -> Result<Option<ObjectId>, Failure> {
+        let (branch, here) = (&shared.settings.branch, pending.branch());
+        if branch != here {
+            return Err(refused(format!(
+                "`{here}` is checked out, and the library is shared through `{branch}`; switch to it (`git switch`), or share this one \
+                 (`tabellion remote set`)"
+            )));
+        }
+        let git = self.working_tree.repository.git();
+        match (shared.known()?, tip) {
+            (Some(_), None) => Err(refused(format!(
+                "the remote has no branch `{branch}` any more; choose another (`tabellion remote set`), or push it (`git push`)"
+            ))),
+            (Some(known), Some(tip))
+                if !accept && git.try_find_object(known).reading("a commit")?.is_some() && !history::reaches(&git, tip, known, None)? =>
+            {
+                Err(refused(
+                    "the history of the remote's branch was rewritten, and lacks commits that this library has; `tabellion sync --accept-rewritten` \
+                     merges it, which brings them back",
+                )
+                .with("rule", "remote_rewritten"))
+            }
+            (_, tip) => Ok(tip),
+        }
+    }
+
+    /// What comes before changes are planned, with the library's lock.
+    pub(super) fn before_changes(&self, shared: &Shared) -> Result<(), Failure> {
+        if shared.acknowledges() {
+            return self.catch_up(shared);
+        }
+        self.check_unpublished(shared)
+    }
+
+    /// With `acknowledge remote`: takes the remote's commits if it has some that are not here.
+    fn catch_up(&self, shared: &Shared) -> Result<(), Failure> {
+        let is_behind = || -> Result<bool, Failure> {
+            if shared.standing.lock().is_behind {
+                return Ok(true);
+            }
+            let git = self.working_tree.repository.git();
+            match (self.working_tree.repository.head_commit(&git)?, shared.known()?) {
+                (Some(head), Some(known)) => Ok(!history::reaches(&git, head, known, None)?),
+                (None, Some(_)) | (_, None) => Ok(true),
+            }
+        };
+        if !is_behind()? {
+            return Ok(());
+        }
+        let taken = shared.fetch(shared.settings.wait).and_then(|tip| {
+            let taken = self.take_locked(shared, tip, false);
+            taken.map_err(SyncError::Blocked)
+        });
+        match taken {
+            Ok(_) => {
+                shared.standing.lock().is_behind = false;
+                Ok(())
+            }
+            Err(error) => {
+                shared.has_trouble(&error);
+                Err(match error {
+                    SyncError::Unreachable(trouble) => unreachable(&trouble),
+                    SyncError::Blocked(failure) => failure,
+                    SyncError::Refused(words) => remote_refused(&words),
+                    SyncError::NoRemote => refused(error.to_string()),
+                })
+            }
+        }
+    }
+
+    /// After a change that the remote has, and that could not become visible here: takes it as anybody's.
+    pub(super) fn bring_back(&self, shared: &Shared, next: ObjectId) {
+        shared.standing.lock().is_behind = true;
+        match self.take_locked(shared, Some(next), false) {
+            Ok(_) => shared.standing.lock().is_behind = false,
+            Err(failure) => {
+                tracing::warn!(commit = %next, %failure, "a change is in the remote's branch and not here yet; the next change takes it");
+            }
+        }
+    }
+
+    /// Fails if so many commits wait to be pushed that no more may be made.
+    fn check_unpublished(&self, shared: &Shared) -> Result<(), Failure> {
+        let Some(most) = shared.settings.max_unpublished else {
+            return Ok(());
+        };
+        if self.ahead(shared)? < most {
+            return Ok(());
+        }
+        let why = self.remote_state().and_then(|state| state.trouble);
+        let why = why.map_or_else(|| "they are being pushed".to_owned(), |(why, _)| why);
+        let message = format!(
+            "{most} commits are not in the remote's branch, and no more may be made until they are: {why}"
+        );
+        Err(Failure::new(FailureKind::Busy, message).with("rule", "remote_unpublished"))
+    }
+
+    /// Returns the files that hold a version of another one that could not be merged, with the paths of the others.
+    ///
+    /// # Errors
+    /// If the folder can't be listed.
+    pub fn conflicts(&self) -> Result<Vec<(LibraryPath, String)>, Failure> {
+        let listing = self.list(&LibraryDir::ROOT, true);
+        let listing = listing.map_err(|error| Failure::new(FailureKind::Io, error.to_string()))?;
+        let found = listing.files.into_iter().filter_map(|path| {
+            let of = merge::conflict_of(path.as_str())?;
+            Some((path, of))
+        });
+        Ok(found.collect())
+    }
+}
+
+/// Returns true if a file at `path` holds a version of another one that could not be merged.
+pub fn is_conflict(path: &str) -> bool {
+    merge::conflict_of(path).is_some()
+}
+
+impl Taken {
+    fn add(&mut self, other: Self) {
+        self.files += other.files;
+        self.merged |= other.merged;
+        self.adopted.extend(other.adopted);
+        self.conflicts.extend(other.conflicts);
+    }
+}
+
+fn unreachable(trouble: &Unreachable) -> Failure {
+    let what = match trouble.trouble {
+        Trouble::Auth => {
+            "the remote does not let this user in; sign in with git (`git ls-remote` of its address asks), or renew the key"
+        }
+        Trouble::Missing => {
+            "there is no repository at the remote's address; `tabellion remote set` changes it"
+        }
+        Trouble::NoGit => "sharing a library needs the program `git`; install it",
+        Trouble::Offline | Trouble::Cut => "the remote does not answer; try again later",
+    };
+    let message = format!("{what}: {}", trouble.words);
+    Failure::new(FailureKind::Busy, message)
+        .with("rule", "remote_unreachable")
+        .with("trouble", trouble.trouble.name())
+}
+
+fn remote_refused(words: &str) -> Failure {
+    refused(format!(
+        "the remote refuses the change, and nothing was changed: {words}"
+    ))
+    .with("rule", "remote_refused")
+}
+
+fn remote_unknown(next: ObjectId) -> Failure {
+    let message = format!(
+        "the remote did not say whether it took the change; it may come as the commit {next}. The same call with the same idempotency key \
+         is safe"
+    );
+    Failure::new(FailureKind::Busy, message)
+        .with("rule", UNKNOWN)
+        .with("commit", next.to_string())
+}

@@ -1,0 +1,743 @@
+//! Libraries on several machines that share a bare repository, checked with git's own program.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tabellion_remotes::Address;
+use tabellion_runtime::{Claim, Failure, Store, StoreError};
+
+use super::support::{Bench, change, git, make, prepare, wait};
+use crate::{
+    Acknowledge, Library, RemoteSettings, RemoteStatus, SyncError, Taken,
+    checkpoint::{Checkpoint, Interruption, Watch},
+    is_conflict,
+};
+
+const MAIN: &str = "refs/heads/main";
+
+/// Opens the library with the remote `shared`.
+fn open(bench: &Bench, shared: &Path, acknowledge: Acknowledge) -> Library {
+    open_watched(bench, shared, acknowledge, Box::new(|_| Ok(())))
+}
+
+fn open_watched(bench: &Bench, shared: &Path, acknowledge: Acknowledge, watch: Watch) -> Library {
+    let settings = RemoteSettings {
+        acknowledge,
+        wait: Duration::from_secs(5),
+        ..RemoteSettings::new(Address::parse(shared.to_str().unwrap()).unwrap(), MAIN.to_owned())
+    };
+    bench.library().set_remote(&settings).unwrap();
+    bench.watched(watch)
+}
+
+fn tip(shared: &Path) -> String {
+    git(shared, &["rev-parse", MAIN]).1
+}
+
+fn hook(shared: &Path, name: &str, script: &str) {
+    let file = shared.join("hooks").join(name);
+    fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// Makes the change as the runtime does, with the attempts that it needs; each plans anew.
+fn edit(library: &Library, path: &str, plan: impl Fn(&str) -> String) -> Result<String, Failure> {
+    let mut claim = Claim::default();
+    loop {
+        let mut session = wait(library.begin(claim))?;
+        let old = session.view().read(path)?.map(|document| document.bytes);
+        let new = plan(str::from_utf8(&old.unwrap_or_default()).unwrap());
+        let prepared = match prepare(&mut *session, &change(path, Some(&new))) {
+            Err(StoreError::Failure(failure)) => return Err(failure),
+            prepared => prepared.unwrap(),
+        };
+        match wait(session.publish()) {
+            Ok(()) => return Ok(prepared.commit.into()),
+            Err(StoreError::Behind) => claim.behind += 1,
+            Err(StoreError::Conflict) => claim.attempt += 1,
+            Err(StoreError::Failure(failure)) => return Err(failure),
+        }
+        assert!(claim.behind + claim.attempt < 50, "{claim:?}");
+    }
+}
+
+fn insist(library: &Library, path: &str, content: &str) -> Result<String, Failure> {
+    edit(library, path, |_| content.to_owned())
+}
+
+fn rule(failure: &Failure) -> &str {
+    failure
+        .data
+        .get("rule")
+        .and_then(|rule| rule.as_str())
+        .unwrap_or_default()
+}
+
+/// What a machine's person or agent does to her clone, before the machines meet.
+type Deed = fn(&Bench, &Library);
+
+fn write(path: &'static str, content: &'static str) -> impl Fn(&Bench, &Library) {
+    move |_, library| drop(make(library, &change(path, Some(content))).unwrap())
+}
+
+#[test]
+fn machines_meet_in_the_remote() {
+    const NOTE: &str = "# Note\n\n## One\n\none\n\n## Two\n\ntwo\n";
+    /// A name, deeds of both machines, the files that both have then (`None`: there is none), and the number of conflicts.
+    type Case = (
+        &'static str,
+        Deed,
+        Deed,
+        &'static [(&'static str, Option<&'static str>)],
+        usize,
+    );
+    let cases: [Case; 17] = [
+        (
+            "one side alone",
+            |b, l| write("plan.md", "a\n")(b, l),
+            |_, _| {},
+            &[("plan.md", Some("a\n"))],
+            0,
+        ),
+        (
+            "a new folder",
+            |b, l| write("x/y/z.md", "a\n")(b, l),
+            |_, _| {},
+            &[("x/y/z.md", Some("a\n"))],
+            0,
+        ),
+        (
+            "different files",
+            |b, l| write("plan.md", "a\n")(b, l),
+            |b, l| write("notes/a.md", "b\n")(b, l),
+            &[("plan.md", Some("a\n")), ("notes/a.md", Some("b\n"))],
+            0,
+        ),
+        (
+            "different sections",
+            |b, l| write("note.md", "# Note\n\n## One\n\nONE\n\n## Two\n\ntwo\n")(b, l),
+            |b, l| write("note.md", "# Note\n\n## One\n\none\n\n## Two\n\nTWO\n")(b, l),
+            &[("note.md", Some("# Note\n\n## One\n\nONE\n\n## Two\n\nTWO\n"))],
+            0,
+        ),
+        (
+            "items of one list",
+            |b, l| write("plan.md", "old plan\n- a\n")(b, l),
+            |b, l| write("plan.md", "old plan\n- b\n")(b, l),
+            &[("plan.md", Some("old plan\n- a\n- b\n"))],
+            0,
+        ),
+        (
+            "the same line",
+            |b, l| write("plan.md", "plan a\n")(b, l),
+            |b, l| write("plan.md", "plan b\n")(b, l),
+            &[("plan.md", Some("plan a\n"))],
+            1,
+        ),
+        (
+            "the same new file",
+            |b, l| write("new.md", "a\n")(b, l),
+            |b, l| write("new.md", "b\n")(b, l),
+            &[("new.md", Some("a\n"))],
+            1,
+        ),
+        (
+            "removed and changed",
+            |_, l| drop(make(l, &change("notes/a.md", None)).unwrap()),
+            |b, l| write("notes/a.md", "b\n")(b, l),
+            &[("notes/a.md", Some("b\n"))],
+            0,
+        ),
+        (
+            "changed and removed",
+            |b, l| write("notes/a.md", "a\n")(b, l),
+            |_, l| drop(make(l, &change("notes/a.md", None)).unwrap()),
+            &[("notes/a.md", Some("a\n"))],
+            0,
+        ),
+        (
+            "renamed and changed",
+            |b, _| drop(b.git(&["mv", "notes/a.md", "moved.md"]) + &b.git(&["commit", "-qm", "mv"])),
+            |b, l| write("notes/a.md", "b\n")(b, l),
+            &[("notes/a.md", None), ("moved.md", Some("b\n"))],
+            0,
+        ),
+        (
+            "changed and renamed",
+            |b, l| write("notes/a.md", "a\n")(b, l),
+            |b, _| drop(b.git(&["mv", "notes/a.md", "moved.md"]) + &b.git(&["commit", "-qm", "mv"])),
+            &[("notes/a.md", None), ("moved.md", Some("a\n"))],
+            0,
+        ),
+        (
+            "a save that is not committed, elsewhere",
+            |b, l| write("plan.md", "a\n")(b, l),
+            |b, _| b.write("notes/b.md", "mine\n"),
+            &[("plan.md", Some("a\n"))],
+            0,
+        ),
+        (
+            "a save that is not committed, in the way",
+            |b, l| write("plan.md", "old plan\n- a\n")(b, l),
+            |b, _| b.write("plan.md", "old plan\n- mine\n"),
+            &[("plan.md", Some("old plan\n- a\n- mine\n"))],
+            0,
+        ),
+        (
+            "an untracked file, in the way",
+            |b, l| write("new.md", "a\n")(b, l),
+            |b, _| b.write("new.md", "mine\n"),
+            &[("new.md", Some("a\n"))],
+            1,
+        ),
+        (
+            "the same save on both",
+            |b, l| write("plan.md", "same\n")(b, l),
+            |b, _| b.write("plan.md", "same\n"),
+            &[("plan.md", Some("same\n"))],
+            0,
+        ),
+        (
+            "files that are no documents",
+            |b, _| {
+                b.write("image.png", "a\u{0}b");
+                b.write("run.sh", "#!/bin/sh\n");
+                #[cfg(unix)]
+                fs::set_permissions(
+                    b.path("run.sh"),
+                    std::os::unix::fs::PermissionsExt::from_mode(0o755),
+                )
+                .unwrap();
+                b.write(".obsidian/app.json", "{}\n");
+                b.git(&["add", "-A"]);
+                b.git(&["commit", "-qm", "files"]);
+            },
+            |b, l| write("plan.md", "b\n")(b, l),
+            &[
+                ("image.png", Some("a\u{0}b")),
+                (".obsidian/app.json", Some("{}\n")),
+                ("plan.md", Some("b\n")),
+            ],
+            0,
+        ),
+        (
+            "a folder emptied",
+            |b, _| drop(b.git(&["rm", "-qr", "notes"]) + &b.git(&["commit", "-qm", "rm"])),
+            |_, _| {},
+            &[("notes/a.md", None), ("notes", None)],
+            0,
+        ),
+    ];
+    for (name, first, second, files, conflicts) in cases {
+        let ([a, b], shared) = Bench::shared();
+        let [here, there] = [&a, &b].map(|bench| open(bench, shared.path(), Acknowledge::Local));
+        make(&here, &change("note.md", Some(NOTE))).unwrap();
+        here.sync(false).unwrap();
+        there.sync(false).unwrap();
+        first(&a, &here);
+        second(&b, &there);
+        let mine = b.read("notes/b.md");
+        here.sync(false).unwrap();
+        there
+            .sync(false)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        here.sync(false).unwrap();
+        for bench in [&a, &b] {
+            for (path, content) in files {
+                assert_eq!(bench.read(path).as_deref(), *content, "{name}: {path}");
+                assert_eq!(bench.path(path).exists(), content.is_some(), "{name}: {path}");
+            }
+            bench.assert_sound();
+            assert_eq!(bench.head(), tip(shared.path()), "{name}");
+        }
+        assert_eq!(a.status(), "", "{name}");
+        assert_eq!(
+            b.status().is_empty(),
+            !name.contains("elsewhere"),
+            "{name}: {}",
+            b.status()
+        );
+        assert_eq!(
+            b.read("notes/b.md"),
+            mine.filter(|_| !name.contains("emptied")),
+            "{name}"
+        );
+        for library in [&here, &there] {
+            let found = library.conflicts().unwrap();
+            assert_eq!(found.len(), conflicts, "{name}: {found:?}");
+            assert_eq!(
+                library.remote_state().unwrap().status,
+                RemoteStatus::Published,
+                "{name}"
+            );
+        }
+        // Each side's entries are in the other's log, and no merge is one.
+        let [one, other] = [&here, &there].map(|library| library.activity(50).unwrap().entries);
+        assert_eq!(one, other, "{name}");
+        assert!(one.iter().all(|entry| entry.tool == "a_tool"), "{name}");
+    }
+}
+
+#[test]
+fn what_cant_be_taken_is_left_as_it_is() {
+    type Case = (&'static str, fn(&Bench), fn(&Bench), &'static str);
+    let cases: [Case; 8] = [
+        (
+            "uncommitted bytes of another file",
+            |b| {
+                b.write("data.json", "{}\n");
+                b.git(&["add", "-A"]);
+                b.git(&["commit", "-qm", "data"]);
+            },
+            |b| b.write("data.json", "mine\n"),
+            "commit it",
+        ),
+        (
+            "a symbolic link",
+            |b| {
+                #[cfg(unix)]
+                std::os::unix::fs::symlink("/etc/passwd", b.path("link.md")).unwrap();
+                b.git(&["add", "-A"]);
+                b.git(&["commit", "-qm", "link"]);
+            },
+            |_| {},
+            "git pull",
+        ),
+        (
+            "a name that leads nowhere good",
+            |b| {
+                let blob = b.git(&["hash-object", "-w", "plan.md"]);
+                b.git(&[
+                    "update-index",
+                    "--add",
+                    "--cacheinfo",
+                    &format!("100644,{blob},a\\b.md"),
+                ]);
+                b.git(&["commit", "-qm", "name"]);
+            },
+            |_| {},
+            "backslash",
+        ),
+        (
+            "a staged change that is not in the file",
+            |b| {
+                b.write("plan.md", "a\n");
+                b.git(&["commit", "-qam", "a"]);
+            },
+            |b| {
+                b.write("plan.md", "staged\n");
+                b.git(&["add", "-A"]);
+                b.write("plan.md", "old plan\n");
+            },
+            "staged",
+        ),
+        (
+            "a merge under way",
+            |b| {
+                b.write("plan.md", "a\n");
+                b.git(&["commit", "-qam", "a"]);
+            },
+            |b| {
+                b.git(&["checkout", "-qb", "side"]);
+                b.write("plan.md", "side\n");
+                b.git(&["commit", "-qam", "side"]);
+                b.git(&["checkout", "-q", "main"]);
+                b.write("plan.md", "main\n");
+                b.git(&["commit", "-qam", "main"]);
+                b.try_git(&["merge", "side"]);
+            },
+            "merge is in progress",
+        ),
+        (
+            "another branch",
+            |b| {
+                b.write("plan.md", "a\n");
+                b.git(&["commit", "-qam", "a"]);
+            },
+            |b| drop(b.git(&["checkout", "-qb", "side"])),
+            "switch to it",
+        ),
+        (
+            "a history of its own",
+            |b| {
+                b.git(&["checkout", "-q", "--orphan", "new"]);
+                b.git(&["commit", "-qm", "new"]);
+                b.git(&["branch", "-M", "new", "main"]);
+                b.git(&["push", "-qf", "origin", "main"]);
+            },
+            |_| {},
+            "rewritten",
+        ),
+        (
+            "a filter",
+            |b| {
+                b.write(".gitattributes", "*.bin filter=secret\n");
+                b.write("x.bin", "a\n");
+                b.git(&["add", "-A"]);
+                b.git(&["commit", "-qm", "filter"]);
+            },
+            |b| {
+                b.git(&["config", "filter.secret.clean", "cat"]);
+                b.write(".git/info/attributes", "*.bin filter=secret\n");
+            },
+            "filter=secret",
+        ),
+    ];
+    for (name, first, second, says) in cases {
+        let ([a, b], shared) = Bench::shared();
+        open(&b, shared.path(), Acknowledge::Local).sync(false).unwrap();
+        first(&a);
+        a.git(&["push", "-q", "origin", "main"]);
+        second(&b);
+        let there = b.library();
+        let before = (b.head(), b.status(), b.read("plan.md"));
+        let error = there.sync(false).unwrap_err();
+        assert!(matches!(error, SyncError::Blocked(_)), "{name}: {error:?}");
+        assert!(error.to_string().contains(says), "{name}: {error}");
+        assert_eq!((b.head(), b.status(), b.read("plan.md")), before, "{name}");
+        assert_eq!(
+            there.remote_state().unwrap().status,
+            RemoteStatus::Blocked,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn line_endings_of_a_file_stay() {
+    let ([a, b], shared) = Bench::shared();
+    b.git(&["config", "core.autocrlf", "true"]);
+    b.write("plan.md", "old plan\r\n");
+    b.git(&["add", "plan.md"]);
+    assert_eq!(b.status(), "");
+    let there = open(&b, shared.path(), Acknowledge::Local);
+    a.write("plan.md", "old plan\nmore\n");
+    a.git(&["commit", "-qam", "more"]);
+    a.git(&["push", "-q", "origin", "main"]);
+    there.sync(false).unwrap();
+    assert_eq!(b.read("plan.md").unwrap(), "old plan\r\nmore\r\n");
+    assert_eq!(b.status(), "");
+}
+
+#[test]
+fn an_empty_library_takes_everything_and_an_empty_remote_is_filled() {
+    let ([a, _], shared) = Bench::shared();
+    let empty = Bench::unborn();
+    let library = open(&empty, shared.path(), Acknowledge::Local);
+    library.sync(false).unwrap();
+    assert_eq!((empty.head(), empty.status()), (a.head(), String::new()));
+    assert_eq!(empty.read("notes/a.md").unwrap(), "old a\n");
+    empty.assert_sound();
+
+    let fresh = tempfile::tempdir().unwrap();
+    git(fresh.path(), &["init", "-q", "--bare", "-b", "main"]);
+    let library = open(&a, fresh.path(), Acknowledge::Remote);
+    insist(&library, "plan.md", "new\n").unwrap();
+    assert_eq!(tip(fresh.path()), a.head());
+}
+
+#[test]
+fn with_acknowledge_remote_a_change_is_in_the_remote_first() {
+    let ([a, b], shared) = Bench::shared();
+    let [here, there] = [&a, &b].map(|bench| open(bench, shared.path(), Acknowledge::Remote));
+    let first = insist(&here, "plan.md", "a\n").unwrap();
+    assert_eq!(tip(shared.path()), first);
+    // It is behind, and plans again on the newer state.
+    let second = insist(&there, "notes/a.md", "b\n").unwrap();
+    assert_eq!(
+        (tip(shared.path()), b.read("plan.md").unwrap()),
+        (second.clone(), "a\n".to_owned())
+    );
+    assert_eq!(git(shared.path(), &["log", "--format=%P", "-1", MAIN]).1, first);
+    // A person's own commit goes with the next change.
+    b.write("plan.md", "person\n");
+    b.git(&["commit", "-qam", "person"]);
+    let third = insist(&there, "notes/b.md", "b\n").unwrap();
+    assert_eq!(tip(shared.path()), third);
+    // What is uncommitted is committed first, in the remote too.
+    b.write("plan.md", "more\n");
+    let fourth = insist(&there, "plan.md", "agent\n").unwrap();
+    assert_eq!(tip(shared.path()), fourth);
+    assert_eq!(git(shared.path(), &["show", "main~1:plan.md"]).1, "more");
+    for bench in [&a, &b] {
+        bench.assert_sound();
+    }
+}
+
+#[test]
+fn what_the_remote_does_not_take_is_not_made() {
+    let ([a, _], shared) = Bench::shared();
+    let library = open(&a, shared.path(), Acknowledge::Remote);
+    insist(&library, "plan.md", "a\n").unwrap();
+    let before = a.head();
+    hook(shared.path(), "pre-receive", "echo no, not today; exit 1");
+    let failure = insist(&library, "plan.md", "b\n").unwrap_err();
+    assert_eq!(rule(&failure), "remote_refused");
+    assert!(failure.message.contains("not today"), "{failure}");
+    fs::rename(shared.path(), shared.path().with_extension("away")).unwrap();
+    let failure = insist(&library, "plan.md", "b\n").unwrap_err();
+    assert_eq!(rule(&failure), "remote_unreachable");
+    assert_eq!(
+        (a.head(), a.read("plan.md").unwrap(), a.status()),
+        (before, "a\n".into(), String::new())
+    );
+    // Reading goes on, and so do changes once the remote is back.
+    fs::rename(shared.path().with_extension("away"), shared.path()).unwrap();
+    hook(shared.path(), "pre-receive", "exit 0");
+    insist(&library, "plan.md", "b\n").unwrap();
+    assert_eq!(tip(shared.path()), a.head());
+    a.assert_sound();
+}
+
+#[test]
+fn an_answer_that_is_lost_is_asked_for() {
+    // The remote takes the push, and its answer does not come in time.
+    let ([a, _], shared) = Bench::shared();
+    let library = open(&a, shared.path(), Acknowledge::Remote);
+    hook(shared.path(), "post-receive", "sleep 60");
+    let commit = insist(&library, "plan.md", "a\n").unwrap();
+    assert_eq!((tip(shared.path()), a.head()), (commit.clone(), commit));
+}
+
+#[test]
+fn a_rewritten_history_waits_for_a_person() {
+    let ([a, b], shared) = Bench::shared();
+    let here = open(&a, shared.path(), Acknowledge::Local);
+    make(&here, &change("plan.md", Some("kept\n"))).unwrap();
+    here.sync(false).unwrap();
+    b.write("notes/b.md", "other\n");
+    b.git(&["commit", "-qam", "other"]);
+    b.git(&["push", "-qf", "origin", "main"]);
+    let Err(SyncError::Blocked(failure)) = here.sync(false) else {
+        panic!("it was not blocked")
+    };
+    assert_eq!(rule(&failure), "remote_rewritten");
+    let synced = here.sync(true).unwrap();
+    assert!(synced.taken.merged);
+    assert_eq!(
+        (a.read("plan.md").unwrap(), a.read("notes/b.md").unwrap()),
+        ("kept\n".into(), "other\n".into())
+    );
+    assert_eq!(tip(shared.path()), a.head());
+    git(shared.path(), &["update-ref", "-d", MAIN]);
+    assert!(
+        matches!(here.sync(false), Err(SyncError::Blocked(failure)) if failure.message.contains("no branch"))
+    );
+}
+
+#[test]
+fn changes_that_are_not_published_are_bounded() {
+    let ([a, _], shared) = Bench::shared();
+    let address = Address::parse(shared.path().to_str().unwrap()).unwrap();
+    let settings = RemoteSettings {
+        max_unpublished: Some(2),
+        ..RemoteSettings::new(address, MAIN.to_owned())
+    };
+    a.library().set_remote(&settings).unwrap();
+    let library = a.library();
+    assert_eq!(library.remote_settings(), Some(&settings));
+    library.sync(false).unwrap();
+    for content in ["a\n", "b\n"] {
+        insist(&library, "plan.md", content).unwrap();
+    }
+    assert_eq!(library.remote_state().unwrap().ahead, 2);
+    assert_eq!(
+        rule(&insist(&library, "plan.md", "c\n").unwrap_err()),
+        "remote_unpublished"
+    );
+    assert_eq!(library.sync(false).unwrap().pushed, 2);
+    insist(&library, "plan.md", "c\n").unwrap();
+    library.forget_remote().unwrap();
+    assert_eq!(a.library().remote_settings(), None);
+}
+
+#[test]
+fn a_follower_publishes_and_fetches() {
+    let ([a, b], shared) = Bench::shared();
+    let [here, there] = [&a, &b].map(|bench| Arc::new(open(bench, shared.path(), Acknowledge::Local)));
+    let _followers = [here.follow().unwrap(), there.follow().unwrap()];
+    let commit = make(&here, &change("plan.md", Some("a\n"))).unwrap();
+    while tip(shared.path()) != commit {
+        std::thread::yield_now();
+    }
+    while b.read("plan.md").unwrap() != "a\n" {
+        there.sync(false).unwrap();
+    }
+}
+
+/// The steps of a transaction that pushes first, and whether the change is in the remote if the process dies after it.
+const STEPS: [(Checkpoint, bool); 7] = [
+    (Checkpoint::Written, false),
+    (Checkpoint::Pushed, true),
+    (Checkpoint::Locked, true),
+    (Checkpoint::Swapped, true),
+    (Checkpoint::Indexed, true),
+    (Checkpoint::Committed, true),
+    (Checkpoint::Published, true),
+];
+
+#[test]
+fn each_step_of_a_shared_change_can_be_the_last() {
+    for (step, is_shared) in STEPS {
+        for is_death in [true, false] {
+            let ([a, _], shared) = Bench::shared();
+            let once = AtomicBool::new(true);
+            let watch: Watch =
+                Box::new(
+                    move |reached| match reached == step && once.swap(false, Ordering::SeqCst) {
+                        true if is_death => Err(Interruption::Killed),
+                        true => Err(Interruption::Failed(StoreError::Conflict)),
+                        _ => Ok(()),
+                    },
+                );
+            let library = open_watched(&a, shared.path(), Acknowledge::Remote, watch);
+            let before = tip(shared.path());
+            // What was known of the remote is fetched by the first attempt.
+            library.sync(false).unwrap();
+            let outcome = make(&library, &change("plan.md", Some("new\n")));
+            let is_there = tip(shared.path()) != before;
+            assert_eq!(is_there, is_shared, "{step:?}");
+            if is_death {
+                assert!(outcome.is_err(), "{step:?}");
+            } else {
+                // After the remote's yes, the call succeeds, whatever happens here.
+                assert_eq!(outcome.is_ok(), is_shared, "{step:?}: {outcome:?}");
+            }
+            drop(library);
+            let library = a.library();
+            insist(&library, "notes/a.md", "next\n").unwrap();
+            let expected = if is_shared { "new\n" } else { "old plan\n" };
+            assert_eq!(a.read("plan.md").unwrap(), expected, "{step:?}");
+            assert_eq!(
+                (tip(shared.path()), a.status()),
+                (a.head(), String::new()),
+                "{step:?}"
+            );
+            let made = git(
+                shared.path(),
+                &["rev-list", "--count", &format!("{before}..main")],
+            )
+            .1;
+            assert_eq!(made, if is_shared { "2" } else { "1" }, "{step:?}");
+            a.assert_sound();
+        }
+    }
+}
+
+/// Machines and a person with a clone of her own edit at random. Each acknowledged line is in the end in the remote's branch: in its document,
+/// or in the version beside it.
+fn edit_at_random(acknowledge: Acknowledge, seed: u64, edits: usize) {
+    let ([a, b], shared) = Bench::shared();
+    let person = Bench::empty();
+    person.git(&["clone", "-q", shared.path().to_str().unwrap(), "."]);
+    person.git(&["config", "user.name", "Bea"]);
+    person.git(&["config", "user.email", "bea@example.com"]);
+    let libraries = [&a, &b].map(|bench| open(bench, shared.path(), acknowledge));
+    let mut state = seed;
+    let mut below = |most: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % most
+    };
+    let paths = ["plan.md", "notes/a.md", "notes/b.md", "new.md"];
+    let mut acknowledged = HashMap::new();
+    for number in 0..edits {
+        let path = paths[below(paths.len())];
+        let token = format!("line-{number}-of-{seed}");
+        let who = below(4);
+        let edited = |text: String, kind: usize| match kind {
+            0 => format!("{text}- {token}\n"),
+            1 => format!("{}\n\n## {token}\n\ntext\n", text.trim_end()),
+            _ => format!("{token}\n{text}"),
+        };
+        let kind = below(3);
+        match who {
+            2 => {
+                // She pulls by hand, edits, and pushes; sometimes she is too late.
+                person.git(&["pull", "-q", "--no-rebase", "--no-edit"]);
+                let text = person.read(path).unwrap_or_default();
+                person.write(path, &edited(text, kind));
+                person.git(&["add", "-A"]);
+                person.git(&["commit", "-qm", &token]);
+                person.git(&["push", "-q"]);
+                acknowledged.insert(token, path);
+            }
+            3 => {
+                let bench = [&a, &b][below(2)];
+                let text = bench.read(path).unwrap_or_default();
+                bench.write(path, &edited(text, kind));
+                acknowledged.insert(token, path);
+            }
+            who => {
+                edit(&libraries[who], path, |text| edited(text.to_owned(), kind)).unwrap();
+                acknowledged.insert(token, path);
+            }
+        }
+        if below(3) == 0 {
+            libraries[below(2)].sync(false).unwrap();
+        }
+    }
+    for bench in [&a, &b] {
+        bench.git(&["add", "-A"]);
+        bench.try_git(&["commit", "-qm", "the rest"]);
+    }
+    for library in [&libraries[0], &libraries[1], &libraries[0]] {
+        library.sync(false).unwrap();
+    }
+    for bench in [&a, &b] {
+        assert_eq!(bench.head(), tip(shared.path()), "{seed}");
+        bench.assert_sound();
+        assert_eq!(bench.status(), "", "{seed}");
+    }
+    let files = a.git(&["ls-files"]);
+    for (token, path) in &acknowledged {
+        let has = |file: &&str| a.read(file).is_some_and(|text| text.contains(token.as_str()));
+        let found: Vec<_> = files.lines().filter(has).collect();
+        let stem = path.trim_end_matches(".md");
+        assert!(!found.is_empty(), "{seed}: {token} of {path} is lost");
+        assert!(
+            found.iter().all(|file| file.starts_with(stem)),
+            "{seed}: {token}: {found:?}"
+        );
+        assert!(
+            found.iter().filter(|file| !is_conflict(file)).count() <= 1,
+            "{seed}: {token}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn machines_that_edit_at_random_lose_nothing() {
+    let rounds = std::env::var("TABELLION_REMOTE_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok());
+    for seed in 0..rounds.unwrap_or(2) {
+        edit_at_random(Acknowledge::Local, seed, 25);
+        edit_at_random(Acknowledge::Remote, seed, 15);
+    }
+}
+
+#[test]
+fn a_conflict_is_named_after_its_file() {
+    for (path, of) in [
+        ("notes/plan.conflict-1a2b3c4d.md", true),
+        ("plan.conflict-1a2b3c4d", true),
+        ("plan.conflict-1A2b3c4d.md", false),
+        ("plan.conflict-1a2b3c4.md", false),
+        ("x.conflict-1a2b3c4d.md/plan.md", false),
+        ("plan.md", false),
+    ] {
+        assert_eq!(is_conflict(path), of, "{path}");
+    }
+    assert_eq!(Taken::default().files, 0);
+}
