@@ -110,6 +110,8 @@ use self::{
     walk::{FolderError, Listing},
     working_tree::WorkingTree,
 };
+pub use tabellion_remotes::{Address, AddressError};
+
 pub use self::{
     counts::Counts,
     entries::{Difference, DocumentChange, EntryChange, Place, Uncommitted, UncommittedList},

@@ -10,6 +10,7 @@ mod key;
 mod model;
 mod openapi;
 mod people;
+mod remote;
 mod serve;
 
 use std::{any::TypeId, error::Error, fmt::Display, io, path::PathBuf, process::ExitCode};

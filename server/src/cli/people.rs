@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use tabellion_brainforge::desk::{Decide, Shown};
 use tabellion_runtime::calls::{ExecutionFilter, ExecutionStatus};
 
+use super::remote;
 use crate::terminal::{self, Output, TerminalError, When, audit, review};
 
 // Each command has these options once; groups of them would clash with the commands' names.
@@ -141,6 +142,16 @@ pub(super) enum Command {
         #[command(subcommand)]
         what: Option<Review>,
     },
+    /// Share a library with other machines through a git remote
+    #[command(subcommand)]
+    Remote(remote::Remote),
+    /// Take the remote's commits, and push those that it does not have
+    ///
+    /// A server does this by itself.
+    Sync(remote::Sync),
+    /// Show documents that were changed on two machines and could not be merged
+    #[command(subcommand)]
+    Conflicts(remote::Conflicts),
     /// Show where the next change goes, and which documents are not committed
     Status {
         #[command(flatten)]
@@ -183,6 +194,9 @@ pub(super) fn run(command: &Command) -> Result<(), TerminalError> {
             let id = web.as_deref().filter(|id| !id.is_empty());
             terminal::web(&library.folder, id)
         }
+        Command::Remote(what) => what.run(),
+        Command::Sync(sync) => sync.run(),
+        Command::Conflicts(what) => what.run(),
         Command::Status { library, show } => terminal::status(&library.folder, show.into()),
     }
 }

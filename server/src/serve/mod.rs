@@ -99,6 +99,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let opened = in_environment(opened, &options.environment)?;
     let opened = callers::say(opened, options.role.as_deref());
     let rows: Vec<_> = opened.iter().flat_map(|opened| opened.rows.clone()).collect();
+    let libraries = opened.iter().filter_map(|opened| opened.library.as_ref());
+    let followers: Vec<_> = libraries.filter_map(Library::follow).collect();
 
     let runtime = runtime()?;
     if access.is_none() && io::stdin().is_terminal() {
@@ -110,6 +112,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     };
     // A thread may still be blocked in a read of standard input; it must not keep the process.
     runtime.shutdown_background();
+    drop(followers);
     settle(rows);
     served
 }

@@ -3,7 +3,7 @@
 use std::{error::Error, fmt};
 
 use anstyle::{AnsiColor, Style};
-use tabellion_library::{FindEntryError, OpenError};
+use tabellion_library::{FindEntryError, OpenError, SyncError};
 use tabellion_runtime::Failure;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -51,6 +51,12 @@ impl Error for TerminalError {}
 impl From<Failure> for TerminalError {
     fn from(failure: Failure) -> Self {
         Self::new(failure)
+    }
+}
+
+impl From<SyncError> for TerminalError {
+    fn from(error: SyncError) -> Self {
+        Self::new(error)
     }
 }
 

@@ -11,6 +11,7 @@ mod init;
 mod log;
 pub(crate) mod page;
 mod pager;
+pub(crate) mod remote;
 pub(crate) mod review;
 mod status;
 mod undo;

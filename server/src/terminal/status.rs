@@ -11,6 +11,7 @@ use super::{
     log::{as_json, short},
     open,
     page::{self, ADDED, FAINT, NAME, REMOVED, STRONG, TITLE, WARNING},
+    remote,
 };
 
 /// Untracked documents that are listed; `--json` lists all.
@@ -36,6 +37,8 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
             "ready": place.refusal.is_none(),
             "refusal": place.refusal.map(|failure| failure.message),
             "uncommitted": uncommitted,
+            "remote": library.remote_settings().zip(library.remote_state()).map(|(settings, state)| remote::as_json(settings, &state)),
+            "conflicts": library.conflicts()?.len(),
             "truncated": truncated,
             "last": last.as_ref().map(as_json),
             "problems": problems.iter().map(|(path, problems)| {
@@ -58,6 +61,11 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
             .put(REMOVED, "refused")
             .line(&format!(": {failure}")),
     };
+    if let Some((settings, state)) = library.remote_settings().zip(library.remote_state()) {
+        page.put(STRONG, "remote   ")
+            .put(NAME, &settings.address.to_string());
+        page.line(&format!(": {}", remote::shown(&state)));
+    }
     page.put(STRONG, "last     ");
     match &last {
         None => page.put(FAINT, "no tool has changed anything yet").line(""),
@@ -95,6 +103,15 @@ pub(crate) fn status(folder: &Path, output: Output) -> Result<(), TerminalError>
         let more = of(Difference::Untracked).count().saturating_sub(MAX_UNTRACKED);
         if more > 0 {
             page.put(FAINT, &format!("  and {more} more\n"));
+        }
+    }
+    let conflicts = library.conflicts()?;
+    if !conflicts.is_empty() {
+        page.line(
+            "\nChanged on two machines, and not merged; `tabellion conflicts show` shows the other version:",
+        );
+        for (path, _) in conflicts {
+            page.put(WARNING, "  conflict  ").line(path.as_str());
         }
     }
     if !problems.is_empty() {

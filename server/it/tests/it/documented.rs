@@ -132,31 +132,31 @@ pub(crate) fn run(steps: &[Step], folder: &Path, variables: &[(&str, &str)]) -> 
 }
 
 #[test]
-fn the_tour_with_curl_is_as_the_document_says() {
-    if !(has("curl") && has("bash")) {
-        eprintln!("SKIPPED, the document was not tried: there is no curl, or no bash");
-        return;
+fn the_sessions_in_documents_are_as_they_say() {
+    for (name, programs) in [("brainforge.md", &["bash", "curl"][..]), ("remotes.md", &["bash", "git"])] {
+        if !programs.iter().all(|program| has(program)) {
+            eprintln!("SKIPPED, {name} was not tried: it needs {programs:?}");
+            continue;
+        }
+        let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+        let document = fs::read_to_string(document).expect("the document");
+        let steps = steps(&document);
+        assert!(steps.len() > 10, "{}", steps.len());
+        let folder = tempfile::tempdir().expect("a folder");
+        let people = [("AUTHOR", "Ann"), ("COMMITTER", "Ann")];
+        let people = people.map(|(role, name)| [(format!("GIT_{role}_NAME"), name), (format!("GIT_{role}_EMAIL"), "ann@example.com")]);
+        let variables: Vec<_> = people.iter().flatten().map(|(name, value)| (name.as_str(), *value)).collect();
+        let said = run(&steps, folder.path(), &variables);
+        for (step, said) in steps.iter().zip(&said) {
+            assert!(
+                agrees(&step.says, said),
+                "{name}\n$ {}\ndocumented: {}\nfound: {said}",
+                step.command,
+                step.says
+            );
+        }
+        assert!(said.len() > steps.len(), "{name}: all commands were run: {} of {}", said.len(), steps.len());
     }
-    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/brainforge.md");
-    let document = fs::read_to_string(document).expect("the document");
-    let steps = steps(&document);
-    assert!(steps.len() > 10, "{}", steps.len());
-    let folder = tempfile::tempdir().expect("a folder");
-    let said = run(&steps, folder.path(), &[]);
-    for (step, said) in steps.iter().zip(&said) {
-        assert!(
-            agrees(&step.says, said),
-            "$ {}\ndocumented: {}\nfound: {said}",
-            step.command,
-            step.says
-        );
-    }
-    assert!(
-        said.len() > steps.len(),
-        "all commands were run: {} of {}",
-        said.len(),
-        steps.len()
-    );
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Library, RemoteStatus, Shared, SyncError};
+use tabellion_remotes::Trouble;
+
+use super::{Library, Shared, SyncError};
 
 /// How long a change waits for others before it is pushed.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -42,8 +44,8 @@ pub struct Follower {
 
 impl Library {
     /// Follows the library's remote in a thread, until the result is dropped; `None` if it has none.
-    pub fn follow(self: &Arc<Self>) -> Option<Follower> {
-        let shared = self.shared.as_ref()?;
+    pub fn follow(library: &Arc<Self>) -> Option<Follower> {
+        let shared = library.shared.as_ref()?;
         let mut standing = shared.standing.lock();
         standing.follower = Work {
             is_running: true,
@@ -51,7 +53,7 @@ impl Library {
             wanted: true,
             ..Work::default()
         };
-        let library = Arc::downgrade(self);
+        let library = Arc::downgrade(library);
         let follower = Weak::clone(&library);
         Some(Follower {
             library: follower,
@@ -66,7 +68,7 @@ impl Library {
         let is_fresh = standing
             .fetched
             .is_some_and(|fetched| fetched.elapsed() <= shared.settings.pull_after);
-        if is_fresh || !standing.follower.is_running || standing.trouble.is_some() {
+        if is_fresh || !standing.follower.is_running || shared.trouble().is_some() {
             return;
         }
         standing.follower.wanted = true;
@@ -126,23 +128,13 @@ fn follow(library: &Weak<Library>) {
             return;
         }
         let synced = library.sync(false);
-        let status = shared
-            .standing
-            .lock()
-            .trouble
-            .as_ref()
-            .map(|(status, ..)| *status);
-        pause = match (&synced, status) {
-            (Ok(_), _) => {
+        pause = match &synced {
+            Ok(_) => {
                 trouble = FIRST_PAUSE;
                 POLL
             }
-            (_, Some(RemoteStatus::Refused)) => REFUSED,
-            (Err(SyncError::Unreachable(unreachable)), _)
-                if unreachable.trouble == tabellion_remotes::Trouble::Auth =>
-            {
-                AUTH
-            }
+            Err(SyncError::Refused(_)) => REFUSED,
+            Err(SyncError::Unreachable(unreachable)) if unreachable.trouble == Trouble::Auth => AUTH,
             _ => {
                 trouble = (trouble * 2).min(POLL);
                 trouble

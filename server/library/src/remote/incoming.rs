@@ -73,7 +73,16 @@ pub(super) fn plan(
     let base = match head {
         None => None,
         Some(head) if head == tip => return Ok(None),
-        Some(head) => Some(merge_base(&git, head, tip)?),
+        Some(head) => {
+            let base = git.merge_base(head, tip).reading("the history")?;
+            // A library without files, as `tabellion init` makes it, takes any history.
+            if base.is_none() && pending.tree() != Some(ObjectId::empty_tree(tip.kind())) {
+                return Err(refused(
+                    "the remote's branch has no commit in common with this library; choose its remote with `tabellion remote set`",
+                ));
+            }
+            base.map(gix::Id::detach)
+        }
     };
     if base == Some(tip) {
         return Ok(None);
@@ -148,16 +157,6 @@ pub(super) fn plan(
         key: None,
     };
     Ok(Some((plan, taken)))
-}
-
-/// Returns the newest commit that both lines have.
-fn merge_base(git: &gix::Repository, one: ObjectId, other: ObjectId) -> Result<ObjectId, Failure> {
-    let base = git.merge_base(one, other).reading("the history")?;
-    base.map(gix::Id::detach).ok_or_else(|| {
-        refused(
-            "the remote's branch has no commit in common with this library; choose its remote with `tabellion remote set`",
-        )
-    })
 }
 
 /// Returns the files that differ between two trees.

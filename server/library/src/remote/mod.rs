@@ -12,6 +12,8 @@ mod settings;
 mod waiting;
 
 use std::{
+    io::Write as _,
+    path::PathBuf,
     sync::OnceLock,
     time::{Duration, Instant, SystemTime},
 };
@@ -20,6 +22,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use gix::ObjectId;
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
+use tabellion_platform::{create, read_text};
 use tabellion_remotes::{Lent, Pushed, Remote, Trouble, Unreachable};
 use tabellion_runtime::{Claim, Failure, FailureKind, StoreError};
 
@@ -32,6 +35,7 @@ pub use self::{
 use super::{
     Library,
     blocking::blocking,
+    durable::remove_if_there,
     failures::{At, InRepository, refused},
     history,
     pending::Pending,
@@ -66,6 +70,9 @@ pub enum RemoteStatus {
 }
 
 impl RemoteStatus {
+    /// Those in which something is wrong.
+    const TROUBLE: [Self; 3] = [Self::Refused, Self::Unreachable, Self::Blocked];
+
     /// Returns the name for programs.
     pub fn name(self) -> &'static str {
         match self {
@@ -140,7 +147,6 @@ pub(super) struct Shared {
 /// What is known of the remote.
 #[derive(Debug, Default)]
 struct Standing {
-    trouble: Option<(RemoteStatus, String, DateTime<Utc>)>,
     /// When the branch was fetched last.
     fetched: Option<Instant>,
     /// Whether the remote has commits that are not here.
@@ -275,8 +281,25 @@ impl Shared {
         Ok(())
     }
 
+    /// Returns what is wrong, for every process that looks at the library: a file beside our own repository says it.
+    fn trouble(&self) -> Option<(RemoteStatus, String, DateTime<Utc>)> {
+        let value: Value = serde_json::from_str(&read_text(&self.trouble_file()).ok()?).ok()?;
+        let text = |name: &str| value.get(name)?.as_str();
+        let status = RemoteStatus::TROUBLE
+            .into_iter()
+            .find(|status| Some(status.name()) == text("state"))?;
+        let since = DateTime::parse_from_rfc3339(text("since")?).ok()?.to_utc();
+        Some((status, text("why")?.to_owned(), since))
+    }
+
+    fn trouble_file(&self) -> PathBuf {
+        self.lent.folder.join("trouble.json")
+    }
+
     fn is_well(&self) {
-        self.standing.lock().trouble = None;
+        if let Err(failure) = remove_if_there(&self.trouble_file()) {
+            tracing::debug!(%failure, "a trouble that is over can't be forgotten");
+        }
     }
 
     /// Remembers what is wrong, since when it is.
@@ -287,15 +310,19 @@ impl Shared {
             SyncError::Refused(_) => RemoteStatus::Refused,
             SyncError::Blocked(_) => RemoteStatus::Blocked,
         };
-        let mut standing = self.standing.lock();
-        let since = match &standing.trouble {
-            Some((known, _, since)) if *known == status => *since,
+        let since = match self.trouble() {
+            Some((known, _, since)) if known == status => since,
             _ => {
                 tracing::warn!(%error, "the library is not in step with its remote");
                 DateTime::from(SystemTime::now())
             }
         };
-        standing.trouble = Some((status, error.to_string(), since));
+        let since = since.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let text = json!({ "state": status.name(), "why": error.to_string(), "since": since }).to_string();
+        let written = create(&self.trouble_file()).and_then(|mut file| file.write_all(text.as_bytes()));
+        if let Err(error) = written {
+            tracing::debug!(%error, "a trouble with the remote can't be written down");
+        }
     }
 
     /// Waits before an attempt, so that machines which change the library at the same time take turns.
@@ -363,7 +390,7 @@ impl Library {
     pub fn remote_state(&self) -> Option<RemoteState> {
         let shared = self.shared.as_ref()?;
         let ahead = blocking(|| self.ahead(shared)).unwrap_or(0);
-        let trouble = shared.standing.lock().trouble.clone();
+        let trouble = shared.trouble();
         Some(match trouble {
             Some((status, why, since)) => RemoteState {
                 status,
@@ -386,18 +413,58 @@ impl Library {
     fn ahead(&self, shared: &Shared) -> Result<usize, Failure> {
         let git = self.working_tree.repository.git();
         let head = self.working_tree.repository.head_commit(&git)?;
-        match (head, shared.known()?) {
-            (None, _) => Ok(0),
-            (Some(head), Some(known)) if head == known => Ok(0),
-            (Some(head), known) => {
-                let walk = git
-                    .rev_walk([head])
-                    .with_hidden(known)
-                    .all()
-                    .reading("the history")?;
-                Ok(walk.take(MAX_AHEAD).count())
-            }
-        }
+        self.commits_after(&git, head, shared.known()?)
+    }
+
+    /// Returns the number of commits of `head` that `known` does not have, at most [`MAX_AHEAD`].
+    fn commits_after(
+        &self,
+        git: &gix::Repository,
+        head: Option<ObjectId>,
+        known: Option<ObjectId>,
+    ) -> Result<usize, Failure> {
+        let Some(head) = head.filter(|head| Some(*head) != known) else {
+            return Ok(0);
+        };
+        let walk = git
+            .rev_walk([head])
+            .with_hidden(known)
+            .all()
+            .reading("the history")?;
+        Ok(walk.take(MAX_AHEAD).count())
+    }
+
+    /// Asks the remote for its branch, and takes nothing. Returns its commit; `None` if it has no such branch.
+    ///
+    /// # Errors
+    /// [`SyncError`].
+    pub fn look_at_remote(&self) -> Result<Option<String>, SyncError> {
+        let shared = self.shared.as_ref().ok_or(SyncError::NoRemote)?;
+        let tip = shared.fetch(shared.settings.wait)?;
+        Ok(tip.map(|tip| tip.to_string()))
+    }
+
+    /// Says what [`Self::sync`] would take and push now.
+    ///
+    /// # Errors
+    /// [`SyncError`], as it would have.
+    pub fn preview_sync(&self, accept: bool) -> Result<Synced, SyncError> {
+        let shared = self.shared.as_ref().ok_or(SyncError::NoRemote)?;
+        let tip = shared.fetch(shared.settings.wait)?;
+        let planned = || -> Result<Synced, Failure> {
+            let pending = Pending::begin(&self.working_tree)?;
+            let taken = match self.check_tip(shared, &pending, tip, accept)? {
+                Some(tip) => incoming::plan(&self.working_tree, &pending, tip, "the remote")?,
+                None => None,
+            };
+            let taken = taken.map(|(_, taken)| taken).unwrap_or_default();
+            let git = self.working_tree.repository.git();
+            Ok(Synced {
+                pushed: self.commits_after(&git, pending.head(), tip)? + usize::from(taken.merged),
+                taken,
+            })
+        };
+        planned().map_err(SyncError::Blocked)
     }
 
     /// Brings library and remote in step: takes the remote's commits, and pushes those that it does not have. With `accept`, also commits of a

@@ -438,6 +438,18 @@ fn an_empty_library_takes_everything_and_an_empty_remote_is_filled() {
     assert_eq!(empty.read("notes/a.md").unwrap(), "old a\n");
     empty.assert_sound();
 
+    // As `tabellion init` makes it, with an empty first commit.
+    let begun = Bench::empty();
+    drop(Library::open(&begun.path(""), crate::Options::default()).unwrap());
+    let library = open(&begun, shared.path(), Acknowledge::Local);
+    assert!(library.preview_sync(false).unwrap().taken.merged);
+    library.sync(false).unwrap();
+    assert_eq!(
+        (begun.head(), begun.status()),
+        (tip(shared.path()), String::new())
+    );
+    assert_eq!(begun.read("notes/a.md").unwrap(), "old a\n");
+
     let fresh = tempfile::tempdir().unwrap();
     git(fresh.path(), &["init", "-q", "--bare", "-b", "main"]);
     let library = open(&a, fresh.path(), Acknowledge::Remote);
@@ -564,7 +576,7 @@ fn changes_that_are_not_published_are_bounded() {
 fn a_follower_publishes_and_fetches() {
     let ([a, b], shared) = Bench::shared();
     let [here, there] = [&a, &b].map(|bench| Arc::new(open(bench, shared.path(), Acknowledge::Local)));
-    let _followers = [here.follow().unwrap(), there.follow().unwrap()];
+    let _followers = [&here, &there].map(|library| Library::follow(library).unwrap());
     let commit = make(&here, &change("plan.md", Some("a\n"))).unwrap();
     while tip(shared.path()) != commit {
         std::thread::yield_now();

@@ -67,7 +67,7 @@ impl Database {
         self.shared.pool.wait(async move {
             for attempt in 1..10 {
                 match seed(&shared, attempt).await {
-                    Err(StoreError::Conflict) => {}
+                    Err(StoreError::Conflict | StoreError::Behind) => {}
                     Err(StoreError::Failure(failure)) => return Err(failure),
                     Ok(()) => return Ok(()),
                 }
@@ -85,6 +85,7 @@ async fn seed(shared: &Arc<Shared>, attempt: u32) -> Result<(), StoreError> {
     let claim = Claim {
         attempt,
         operation: None,
+        ..Claim::default()
     };
     let mut turn = Turn::begin(shared, claim).await?;
     if turn.is_begun().await? {

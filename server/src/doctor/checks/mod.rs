@@ -5,6 +5,7 @@ mod data;
 mod folder;
 mod git;
 mod log;
+mod remote;
 mod repository;
 mod sync;
 mod time;
@@ -26,6 +27,8 @@ pub(super) const ALL: &[Check] = &[
     folder::file_system,
     sync::service,
     sync::conflict_copies,
+    remote::state,
+    remote::conflicts,
     repository::state,
     repository::locks,
     repository::processes,

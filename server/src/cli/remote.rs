@@ -1,0 +1,147 @@
+//! The commands for sharing a library with other machines: their arguments.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use tabellion_library::Acknowledge;
+
+use super::people::{Library, Show};
+use crate::terminal::{TerminalError, remote};
+
+/// When a change is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum When {
+    /// Once it is durable here; it is pushed in the background
+    Local,
+    /// Once the remote has it
+    Remote,
+}
+
+/// What to do with the remote.
+#[derive(Debug, Subcommand)]
+pub(super) enum Remote {
+    /// Show the remote, and where the library stands
+    Show {
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+    /// Share the library through a branch of a remote
+    ///
+    /// Every program that changes the library uses it from then on: `serve`, `call`, `undo`, decisions of `review`. What `.git/config` says
+    /// later changes nothing.
+    Set(Box<Set>),
+    /// No longer share the library. Nothing is removed from the remote
+    Forget {
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+}
+
+/// The settings of a remote.
+#[derive(Debug, Args)]
+pub(super) struct Set {
+    /// Name of a remote in git's configuration, a URL (`https://`, `ssh://`, `file://`), `user@host:path`, or a folder
+    remote: String,
+    /// The branch there; here, the branch of this name must be checked out. By default the one that is
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    /// When a change is acknowledged
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = When::Local)]
+    acknowledge: When,
+    /// How many seconds a change or a push waits for the remote
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    wait: u64,
+    /// Fetch before a call that reads if the last fetch was more seconds ago
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=86400))]
+    pull_after: u64,
+    /// Refuse changes while the remote lacks this many commits; otherwise there is no limit
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    max_unpublished: Option<u16>,
+    #[command(flatten)]
+    library: Library,
+    #[command(flatten)]
+    show: Show,
+}
+
+/// Takes the remote's commits, and pushes those of the library.
+#[derive(Debug, Args)]
+pub(super) struct Sync {
+    /// Only show what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Merge a branch whose history was rewritten, too: what it no longer has comes back
+    #[arg(long)]
+    accept_rewritten: bool,
+    #[command(flatten)]
+    library: Library,
+    #[command(flatten)]
+    show: Show,
+}
+
+/// What to do with conflicts.
+#[derive(Debug, Subcommand)]
+pub(super) enum Conflicts {
+    /// List documents that were changed on two machines and could not be merged, with the file of the other version
+    List {
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+    /// Show how the other version differs from the document
+    Show {
+        /// Path of the file with the other version, as `list` prints it
+        path: String,
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
+}
+
+impl Remote {
+    pub(super) fn run(&self) -> Result<(), TerminalError> {
+        match self {
+            Self::Show { library, show } => remote::show(&library.folder, show.into()),
+            Self::Set(set) => set.run(),
+            Self::Forget { library, show } => remote::forget(&library.folder, show.into()),
+        }
+    }
+}
+
+impl Set {
+    fn run(&self) -> Result<(), TerminalError> {
+        let chosen = remote::Chosen {
+            remote: &self.remote,
+            branch: self.branch.as_deref(),
+            acknowledge: match self.acknowledge {
+                When::Local => Acknowledge::Local,
+                When::Remote => Acknowledge::Remote,
+            },
+            wait: Duration::from_secs(self.wait),
+            pull_after: Duration::from_secs(self.pull_after),
+            max_unpublished: self.max_unpublished.map(usize::from),
+        };
+        remote::set(&self.library.folder, &chosen, (&self.show).into())
+    }
+}
+
+impl Sync {
+    pub(super) fn run(&self) -> Result<(), TerminalError> {
+        let (dry_run, accept) = (self.dry_run, self.accept_rewritten);
+        remote::sync(&self.library.folder, dry_run, accept, (&self.show).into())
+    }
+}
+
+impl Conflicts {
+    pub(super) fn run(&self) -> Result<(), TerminalError> {
+        match self {
+            Self::List { library, show } => remote::conflicts(&library.folder, show.into()),
+            Self::Show { path, library, show } => remote::conflict(&library.folder, path, show.into()),
+        }
+    }
+}

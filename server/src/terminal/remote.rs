@@ -1,0 +1,246 @@
+//! `tabellion remote`, `sync` and `conflicts`: sharing a library with other machines.
+
+use std::{
+    path::{self, Path},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tabellion_library::{
+    Acknowledge, Address, DocumentChange, Library, RemoteSettings, RemoteState, Taken, path::LibraryPath,
+};
+
+use super::{
+    Output, Page, TerminalError, counted,
+    log::difference,
+    open,
+    page::{self, ADDED, NAME, STRONG, WARNING},
+};
+
+/// What a person chooses for the remote.
+#[derive(Debug)]
+pub(crate) struct Chosen<'a> {
+    /// A name in git's configuration, or an address.
+    pub(crate) remote: &'a str,
+    pub(crate) branch: Option<&'a str>,
+    pub(crate) acknowledge: Acknowledge,
+    pub(crate) wait: Duration,
+    pub(crate) pull_after: Duration,
+    pub(crate) max_unpublished: Option<usize>,
+}
+
+/// Returns where the library stands, for people.
+pub(super) fn shown(state: &RemoteState) -> String {
+    let ahead = match state.ahead {
+        0 => String::new(),
+        ahead => format!(", {} not there yet", counted(ahead, "commit")),
+    };
+    let trouble = state
+        .trouble
+        .as_ref()
+        .map(|(why, since)| format!("\n         since {}: {why}", since.format("%Y-%m-%d %H:%M UTC")));
+    format!("{}{ahead}{}", state.status.name(), trouble.unwrap_or_default())
+}
+
+pub(super) fn as_json(settings: &RemoteSettings, state: &RemoteState) -> Value {
+    let mut value = state.to_json();
+    value["address"] = json!(settings.address.to_string());
+    value["branch"] = json!(settings.branch.trim_start_matches("refs/heads/"));
+    value["acknowledge"] = json!(settings.acknowledge.name());
+    value
+}
+
+/// Shows the remote and where the library stands.
+pub(crate) fn show(folder: &Path, output: Output) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let found = library.remote_settings().zip(library.remote_state());
+    if output.json {
+        let value = found.map_or(Value::Null, |(settings, state)| as_json(settings, &state));
+        return Ok(page::json(&value)?);
+    }
+    let mut page = Page::new(output);
+    match found {
+        None => page.line("the library is not shared; `tabellion remote set URL` shares it"),
+        Some((settings, state)) => {
+            page.put(STRONG, "remote   ").line(&settings.address.to_string());
+            let branch = settings.branch.trim_start_matches("refs/heads/");
+            page.put(STRONG, "branch   ").put(NAME, branch).line("");
+            let acknowledge = match settings.acknowledge {
+                Acknowledge::Local => "once a change is durable here; it is pushed in the background",
+                Acknowledge::Remote => "once the remote has a change",
+            };
+            page.put(STRONG, "answers  ").line(acknowledge);
+            page.put(STRONG, "state    ").line(&shown(&state))
+        }
+    };
+    Ok(page.show()?)
+}
+
+/// Shares the library through a remote, which must answer.
+pub(crate) fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let branch = match (chosen.branch, library.place()?.branch) {
+        (Some(branch), _) => branch.to_owned(),
+        (None, Some(branch)) => branch,
+        (None, None) => {
+            return Err(TerminalError::new("no branch is checked out")
+                .hint("`git switch` to one, or name it with --branch"));
+        }
+    };
+    let text = match library.configured_remote(chosen.remote) {
+        Some(address) => address,
+        None if Path::new(chosen.remote).is_dir() => path::absolute(chosen.remote)?.display().to_string(),
+        None => chosen.remote.to_owned(),
+    };
+    let address = Address::parse(&text).map_err(TerminalError::new)?;
+    let settings = RemoteSettings {
+        acknowledge: chosen.acknowledge,
+        wait: chosen.wait,
+        pull_after: chosen.pull_after,
+        max_unpublished: chosen.max_unpublished,
+        ..RemoteSettings::new(address, format!("refs/heads/{branch}"))
+    };
+    library.set_remote(&settings)?;
+    let shared = open(folder)?;
+    let tip = match shared.look_at_remote() {
+        Ok(tip) => tip,
+        Err(error) => {
+            // As it was.
+            match library.remote_settings() {
+                Some(before) => library.set_remote(before)?,
+                None => library.forget_remote()?,
+            }
+            return Err(error.into());
+        }
+    };
+    if output.json {
+        let state = shared.remote_state();
+        return Ok(page::json(
+            &state.map_or(Value::Null, |state| as_json(&settings, &state)),
+        )?);
+    }
+    let mut page = Page::new(output);
+    page.put(ADDED, "shared").line(&format!(
+        " through `{branch}` of {}, which {}",
+        settings.address,
+        match tip {
+            Some(_) => "has commits",
+            None => "has no such branch yet",
+        }
+    ));
+    page.line("`tabellion sync` takes its commits and pushes yours; from the next start on, a server does that by itself");
+    Ok(page.show()?)
+}
+
+/// No longer shares the library.
+pub(crate) fn forget(folder: &Path, output: Output) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let was = library
+        .remote_settings()
+        .map(|settings| settings.address.to_string());
+    library.forget_remote()?;
+    if output.json {
+        return Ok(page::json(&json!({ "forgotten": was }))?);
+    }
+    let mut page = Page::new(output);
+    page.line(&match was {
+        Some(address) => {
+            format!("no longer shared through {address}; servers that run stop at their next start")
+        }
+        None => "the library was not shared".to_owned(),
+    });
+    Ok(page.show()?)
+}
+
+/// Takes the remote's commits, and pushes those of the library.
+pub(crate) fn sync(folder: &Path, dry_run: bool, accept: bool, output: Output) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let synced = if dry_run {
+        library.preview_sync(accept)?
+    } else {
+        library.sync(accept)?
+    };
+    let Taken {
+        files,
+        merged,
+        adopted,
+        conflicts,
+    } = &synced.taken;
+    if output.json {
+        return Ok(page::json(&json!({
+            "dryRun": dry_run, "files": files, "merged": merged, "committedFirst": adopted, "conflicts": conflicts, "pushed": synced.pushed,
+        }))?);
+    }
+    let mut page = Page::new(output);
+    let (taken, pushed) = if dry_run {
+        ("would take", "would push")
+    } else {
+        ("took", "pushed")
+    };
+    page.line(&match (files, synced.pushed) {
+        (0, 0) => "in step with the remote".to_owned(),
+        (0, commits) => format!("{pushed} {}", counted(commits, "commit")),
+        (files, 0) => format!("{taken} {}", counted(*files, "file")),
+        (files, commits) => format!(
+            "{taken} {}{}, {pushed} {}",
+            counted(*files, "file"),
+            if *merged { " in a merge" } else { "" },
+            counted(commits, "commit")
+        ),
+    });
+    for path in adopted {
+        page.put(STRONG, "  committed first  ").line(path);
+    }
+    for path in conflicts {
+        page.put(WARNING, "  conflict         ").line(path);
+    }
+    Ok(page.show()?)
+}
+
+/// Lists documents that could not be merged.
+pub(crate) fn conflicts(folder: &Path, output: Output) -> Result<(), TerminalError> {
+    let found = open(folder)?.conflicts()?;
+    if output.json {
+        let all = found
+            .iter()
+            .map(|(path, of)| json!({ "document": of, "other": path.as_str() }));
+        return Ok(page::json(&all.collect::<Value>())?);
+    }
+    let mut page = Page::new(output);
+    if found.is_empty() {
+        page.line("no document waits for a decision");
+    }
+    for (path, of) in found {
+        page.put(NAME, &of)
+            .line(&format!(": the other version is `{path}`"));
+    }
+    Ok(page.show()?)
+}
+
+/// Shows how the other version differs from the document.
+pub(crate) fn conflict(folder: &Path, path: &str, output: Output) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let found = library.conflicts()?;
+    let Some((other, of)) = found.into_iter().find(|(other, _)| other.as_str() == path) else {
+        return Err(
+            TerminalError::new(format_args!("`{path}` holds no other version of a document"))
+                .hint("`tabellion conflicts list` lists those that do"),
+        );
+    };
+    let document = LibraryPath::of_any_file(&of).map_err(TerminalError::new)?;
+    let change = DocumentChange {
+        before: bytes(&library, &document)?,
+        after: bytes(&library, &other)?,
+        path: of,
+    };
+    if output.json {
+        return Ok(page::json(&super::log::change_as_json(&change))?);
+    }
+    let mut page = Page::new(output);
+    page.diff(&difference(&change));
+    Ok(page.show()?)
+}
+
+fn bytes(library: &Library, path: &LibraryPath) -> Result<Option<Vec<u8>>, TerminalError> {
+    Ok(library.read(path)?.map(|state| state.bytes))
+}
