@@ -33,7 +33,7 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
     }
 
     /// Returns where the newest change stands on its way to where the store shares its changes, as the answer of a call says it
-    /// (`tabellion/remote`); `None` if it shares them with nobody.
+    /// (`tabellion/remote`); `None` if it does not share them.
     fn remote(&self) -> Option<Value> {
         None
     }

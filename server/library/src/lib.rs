@@ -103,7 +103,7 @@ use self::{
     failures::{At, invalid_path, unreadable},
     history::History,
     maintenance::Maintenance,
-    remote::Shared,
+    remote::shared::Shared,
     root::{FileBytes, FileError},
     search::{Limits, SearchError, SearchResult},
     session::{Batch, Turn},

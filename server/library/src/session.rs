@@ -26,7 +26,7 @@ use super::{
     pending::{Pending, PendingDocument},
     plan::{self, LoadedDocument, PlannedEdit},
     planned::Plan,
-    remote,
+    remote::shared::UNKNOWN,
     root::true_spelling,
     transaction::{self, Published},
     tree, versions,
@@ -369,10 +369,7 @@ impl Library {
 
 /// Returns true if the change may have been made all the same.
 fn is_unknown(failure: &Failure) -> bool {
-    failure
-        .data
-        .get("rule")
-        .is_some_and(|rule| rule == remote::UNKNOWN)
+    failure.data.get("rule").is_some_and(|rule| rule == UNKNOWN)
 }
 
 fn over() -> Failure {

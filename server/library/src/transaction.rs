@@ -43,7 +43,7 @@ use tabellion_platform::{self as platform, Dir, FileId, FileStat, Lease, Leased,
 pub(super) enum Published {
     /// In the library.
     Here,
-    /// In the remote's branch, and not in the library: another program was faster there. It comes in as anybody's commits do.
+    /// In the remote's branch, and not in the library: another program was faster there. It comes in like other machines' commits.
     Elsewhere,
 }
 

@@ -369,7 +369,7 @@ pub fn change_mode(path: &Path, new: impl FnOnce(u32, bool) -> u32) -> io::Resul
     Ok(())
 }
 
-/// Permits everyone who may read a file to execute it, or nobody. Does nothing where files have no permission bits.
+/// Permits everyone who may read a file to execute it, or forbids it to all. Does nothing where files have no permission bits.
 ///
 /// # Errors
 ///

@@ -2,7 +2,7 @@
 //!
 //! The `git` program speaks to the remote, because it knows every transport and the user's credentials, proxies and certificates. It runs in
 //! a repository of our own that has no objects: those of the library are lent to it by the environment. So the library's configuration,
-//! which whoever made the library wrote, runs no program and redirects nothing; the user's and the system's hold. No program asks
+//! which its sender may have written, runs no program and redirects nothing; the user's and the system's hold. No program asks
 //! anything, each has a deadline, and what they print is cut and masked.
 
 #![cfg_attr(
@@ -15,7 +15,7 @@ mod program;
 
 use std::{
     fs, io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -24,6 +24,7 @@ use tabellion_platform::{create, create_folders, read_text, rename};
 
 pub use self::address::{Address, AddressError};
 use self::program::{Ended, Git};
+pub use self::program::{Lent, Trouble, Unreachable};
 
 /// How long a fetch may take if nothing was fetched before.
 const FIRST_FETCH: Duration = Duration::from_secs(30 * 60);
@@ -41,17 +42,6 @@ pub struct Remote {
     fetches: AtomicU64,
 }
 
-/// Where the library keeps what git needs.
-#[derive(Debug, Clone)]
-pub struct Lent {
-    /// The folder for our own repository, which is created.
-    pub folder: PathBuf,
-    /// The library's folder of objects.
-    pub objects: PathBuf,
-    /// The file that says where a shallow clone ends; it need not exist.
-    pub shallow: PathBuf,
-}
-
 /// The answer to a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pushed {
@@ -61,51 +51,6 @@ pub enum Pushed {
     Rejected(String),
     /// No answer came. The push may have been accepted, or still be.
     Silent(Unreachable),
-}
-
-/// Why the remote did not answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{words}")]
-pub struct Unreachable {
-    /// What kind of trouble it is, as far as the words say.
-    pub trouble: Trouble,
-    /// The last words of the programs, masked and on one line.
-    pub words: String,
-}
-
-/// A kind of trouble with a remote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
-    /// Credentials are missing, expired or not enough, or the host is unknown. Nothing was sent.
-    Auth,
-    /// No connection was made. Nothing was sent.
-    Offline,
-    /// There is no repository at the address. Nothing was sent.
-    Missing,
-    /// The git program can't be started.
-    NoGit,
-    /// Anything else: the connection was cut, or the deadline passed. What was sent may have arrived.
-    Cut,
-}
-
-impl Trouble {
-    /// Returns the name for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auth => "auth",
-            Self::Offline => "offline",
-            Self::Missing => "missing",
-            Self::NoGit => "no_git",
-            Self::Cut => "cut",
-        }
-    }
-}
-
-impl Unreachable {
-    /// Returns true if a push that ended so may have been accepted.
-    pub fn may_have_arrived(&self) -> bool {
-        self.trouble == Trouble::Cut
-    }
 }
 
 impl Remote {
@@ -180,7 +125,7 @@ impl Remote {
                         let words = [line, &remote].join(" ");
                         Pushed::Rejected(program::masked(words.trim_end()))
                     }
-                    None => Pushed::Silent(unreachable(&words)),
+                    None => Pushed::Silent(program::unreachable(&words)),
                 }
             }
             Ended::Not(unreachable) => Pushed::Silent(unreachable),
@@ -228,7 +173,7 @@ impl Remote {
             (Ended::Badly { words, .. }, _) if words.contains("couldn't find remote ref") => {
                 self.exists(deadline)
             }
-            (Ended::Badly { words, .. } | Ended::Well(words), _) => Err(unreachable(&words)),
+            (Ended::Badly { words, .. } | Ended::Well(words), _) => Err(program::unreachable(&words)),
         }
     }
 
@@ -244,9 +189,9 @@ impl Remote {
         ];
         match self.git.run(&arguments, deadline) {
             Ended::Badly { code: Some(2), .. } => Ok(None),
-            Ended::Badly { words, .. } => Err(unreachable(&words)),
+            Ended::Badly { words, .. } => Err(program::unreachable(&words)),
             Ended::Not(unreachable) => Err(unreachable),
-            Ended::Well(_) => Err(unreachable("the branch came while it was fetched")),
+            Ended::Well(_) => Err(program::unreachable("the branch came while it was fetched")),
         }
     }
 
@@ -282,33 +227,6 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     let new = path.with_extension(format!("new-{}", std::process::id()));
     io::Write::write_all(&mut create(&new)?, text.as_bytes())?;
     rename(&new, path)
-}
-
-fn unreachable(words: &str) -> Unreachable {
-    let has = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
-    let trouble = if has(&[
-        "Authentication failed",
-        "could not read Username",
-        "could not read Password",
-        "terminal prompts disabled",
-        "Permission denied",
-        "Host key verification failed",
-        "The requested URL returned error: 403",
-    ]) {
-        Trouble::Auth
-    } else if has(&[
-        "does not appear to be a git repository",
-        "not found",
-        "does not exist",
-    ]) {
-        Trouble::Missing
-    } else {
-        Trouble::Cut
-    };
-    Unreachable {
-        trouble,
-        words: program::masked(words),
-    }
 }
 
 #[cfg(test)]

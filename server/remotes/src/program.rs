@@ -13,14 +13,12 @@ use std::{
 use parking_lot::Mutex;
 use tabellion_platform as platform;
 
-use super::{Lent, Trouble, Unreachable};
-
 /// Most of what is kept of each stream, in bytes.
 const MAX_PRINTED: usize = 64 << 10;
 /// Most of what is shown of a program's words, in characters.
 const MAX_WORDS: usize = 300;
 /// The longest pause between two looks at whether the program has ended.
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long the output of a program that has ended is waited for: a program of its own may hold the stream.
 const DRAIN: Duration = Duration::from_millis(200);
 /// Variables of git's that belong to the user, and not to a repository.
@@ -36,6 +34,62 @@ const OF_USER: [&str; 10] = [
     "GIT_CONFIG_SYSTEM",
     "GIT_CONFIG_NOSYSTEM",
 ];
+
+/// Where the library keeps what git needs.
+#[derive(Debug, Clone)]
+pub struct Lent {
+    /// The folder for our own repository, which is created.
+    pub folder: PathBuf,
+    /// The library's folder of objects.
+    pub objects: PathBuf,
+    /// The file that says where a shallow clone ends; it need not exist.
+    pub shallow: PathBuf,
+}
+
+/// Why the remote did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{words}")]
+pub struct Unreachable {
+    /// What kind of trouble it is, as far as the words say.
+    pub trouble: Trouble,
+    /// The last words of the programs, masked and on one line.
+    pub words: String,
+}
+
+/// A kind of trouble with a remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// Credentials are missing, expired or not enough, or the host is unknown. Nothing was sent.
+    Auth,
+    /// No connection was made. Nothing was sent.
+    Offline,
+    /// There is no repository at the address. Nothing was sent.
+    Missing,
+    /// The git program can't be started.
+    NoGit,
+    /// Anything else: the connection was cut, or the deadline passed. What was sent may have arrived.
+    Cut,
+}
+
+impl Trouble {
+    /// Returns the name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Offline => "offline",
+            Self::Missing => "missing",
+            Self::NoGit => "no_git",
+            Self::Cut => "cut",
+        }
+    }
+}
+
+impl Unreachable {
+    /// Returns true if a push that ended so may have been accepted.
+    pub fn may_have_arrived(&self) -> bool {
+        self.trouble == Trouble::Cut
+    }
+}
 
 /// The program with our own repository.
 #[derive(Debug)]
@@ -174,7 +228,7 @@ fn wait(child: &mut Child, end: Instant) -> Option<std::process::ExitStatus> {
             }
         }
         thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(POLL_INTERVAL);
     }
 }
 
@@ -249,4 +303,32 @@ fn without_secrets(word: &str) -> String {
         }
     }
     shown
+}
+
+/// Returns what the words of a program say.
+pub(crate) fn unreachable(words: &str) -> Unreachable {
+    let has = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
+    let trouble = if has(&[
+        "Authentication failed",
+        "could not read Username",
+        "could not read Password",
+        "terminal prompts disabled",
+        "Permission denied",
+        "Host key verification failed",
+        "The requested URL returned error: 403",
+    ]) {
+        Trouble::Auth
+    } else if has(&[
+        "does not appear to be a git repository",
+        "not found",
+        "does not exist",
+    ]) {
+        Trouble::Missing
+    } else {
+        Trouble::Cut
+    };
+    Unreachable {
+        trouble,
+        words: masked(words),
+    }
 }

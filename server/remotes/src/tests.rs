@@ -1,6 +1,11 @@
 //! Pushes and fetches with bare repositories on this machine, and addresses.
 
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
 use tempfile::TempDir;
 

@@ -11,7 +11,7 @@ use clap::{
 use serde_json::{Map, Value};
 use tabellion_runtime::{ContractSpec, ToolSpec, context};
 
-use super::people::{Data, Library, Show};
+use super::arguments::{Data, Library, Show};
 use crate::{
     contracts,
     terminal::{

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
 
-use super::people::{Data, Show};
+use super::arguments::{Data, Show};
 use crate::{contracts, data::Upkeep, terminal::TerminalError};
 
 /// What to do with the rows of a contract.

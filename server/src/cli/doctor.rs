@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, builder::OsStringValueParser};
 
-use super::people::{Library, Show};
+use super::arguments::{Library, Show};
 use crate::{doctor, terminal::TerminalError};
 
 /// What to look at.

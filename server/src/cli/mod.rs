@@ -1,5 +1,6 @@
 //! The command line: its arguments, and the part of the program that each command starts.
 
+mod arguments;
 mod call;
 mod clients;
 mod data;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use tabellion_library::Acknowledge;
 
-use super::people::{Library, Show};
+use super::arguments::{Library, Show};
 use crate::terminal::{TerminalError, remote};
 
 /// When a change is acknowledged.

@@ -133,7 +133,10 @@ pub(crate) fn run(steps: &[Step], folder: &Path, variables: &[(&str, &str)]) -> 
 
 #[test]
 fn the_sessions_in_documents_are_as_they_say() {
-    for (name, programs) in [("brainforge.md", &["bash", "curl"][..]), ("remotes.md", &["bash", "git"])] {
+    for (name, programs) in [
+        ("brainforge.md", &["bash", "curl"][..]),
+        ("remotes.md", &["bash", "git"]),
+    ] {
         if !programs.iter().all(|program| has(program)) {
             eprintln!("SKIPPED, {name} was not tried: it needs {programs:?}");
             continue;
@@ -144,8 +147,17 @@ fn the_sessions_in_documents_are_as_they_say() {
         assert!(steps.len() > 10, "{}", steps.len());
         let folder = tempfile::tempdir().expect("a folder");
         let people = [("AUTHOR", "Ann"), ("COMMITTER", "Ann")];
-        let people = people.map(|(role, name)| [(format!("GIT_{role}_NAME"), name), (format!("GIT_{role}_EMAIL"), "ann@example.com")]);
-        let variables: Vec<_> = people.iter().flatten().map(|(name, value)| (name.as_str(), *value)).collect();
+        let people = people.map(|(role, name)| {
+            [
+                (format!("GIT_{role}_NAME"), name),
+                (format!("GIT_{role}_EMAIL"), "ann@example.com"),
+            ]
+        });
+        let variables: Vec<_> = people
+            .iter()
+            .flatten()
+            .map(|(name, value)| (name.as_str(), *value))
+            .collect();
         let said = run(&steps, folder.path(), &variables);
         for (step, said) in steps.iter().zip(&said) {
             assert!(
@@ -155,7 +167,12 @@ fn the_sessions_in_documents_are_as_they_say() {
                 step.says
             );
         }
-        assert!(said.len() > steps.len(), "{name}: all commands were run: {} of {}", said.len(), steps.len());
+        assert!(
+            said.len() > steps.len(),
+            "{name}: all commands were run: {} of {}",
+            said.len(),
+            steps.len()
+        );
     }
 }
 

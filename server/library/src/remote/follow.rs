@@ -8,7 +8,10 @@ use std::{
 
 use tabellion_remotes::Trouble;
 
-use super::{Library, Shared, SyncError};
+use super::{
+    super::Library,
+    shared::{Shared, SyncError, Work},
+};
 
 /// How long a change waits for others before it is pushed.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -22,19 +25,6 @@ const REFUSED: Duration = Duration::from_secs(60 * 60);
 const AUTH: Duration = Duration::from_secs(60);
 /// How long a reading call waits for a fetch.
 const MAX_READ_WAIT: Duration = Duration::from_secs(2);
-
-/// What the follower is to do.
-#[derive(Debug, Default)]
-pub(super) struct Work {
-    is_running: bool,
-    /// Whether a change was made since the last push began.
-    changed: bool,
-    /// Whether a caller waits for a fetch.
-    wanted: bool,
-    /// Number of synchronizations that have ended.
-    rounds: u64,
-    stop: bool,
-}
 
 /// A thread that keeps a library in step with its remote. It ends when this is dropped.
 pub struct Follower {
@@ -83,12 +73,6 @@ impl Library {
 }
 
 impl Shared {
-    /// Reports a change that the remote does not have.
-    pub(in super::super) fn has_changed(&self) {
-        self.standing.lock().follower.changed = true;
-        self.news.notify_all();
-    }
-
     /// Waits for something to do, at most for `pause`; returns false if the follower is to end.
     fn wait(&self, pause: Duration) -> bool {
         let end = Instant::now() + pause;

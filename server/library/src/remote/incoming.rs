@@ -26,7 +26,7 @@ use super::{
         versions, walk,
         working_tree::WorkingTree,
     },
-    merge,
+    merge::{self, Changes},
 };
 use crate::path::LibraryPath;
 
@@ -52,11 +52,6 @@ pub struct Taken {
     /// Files that hold this side's version of a document that could not be merged.
     pub conflicts: Vec<String>,
 }
-
-/// A file before and after; `None` if there is none.
-pub(super) type Sides = [Option<TreeEntry>; 2];
-/// Changed files by path.
-pub(super) type Changes = BTreeMap<String, Sides>;
 
 /// Plans to take the commit `tip`, on top of `pending`, which has no change yet. `None` if HEAD has it already. `from` names the remote.
 ///

@@ -10,15 +10,17 @@ use gix::ObjectId;
 use tabellion_markdown::{Flavor, merge_documents};
 use tabellion_runtime::Failure;
 
-use super::{
-    super::{failures::refused, objects::NewObjects, path::is_markdown, tree::TreeEntry, versions},
-    incoming::{Changes, Sides},
-};
+use super::super::{failures::refused, objects::NewObjects, path::is_markdown, tree::TreeEntry, versions};
 
 /// The parts of a conflict's file name around the commit.
 const CONFLICT: &str = ".conflict-";
 /// Digits of the commit in it.
 const DIGITS: usize = 8;
+
+/// A file before and after; `None` if there is none.
+pub(super) type Sides = [Option<TreeEntry>; 2];
+/// Changed files by path.
+pub(super) type Changes = BTreeMap<String, Sides>;
 
 /// What the merge changes of this side.
 pub(super) struct Merged {

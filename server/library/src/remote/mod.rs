@@ -9,104 +9,35 @@ mod follow;
 mod incoming;
 mod merge;
 mod settings;
+pub(super) mod shared;
 mod waiting;
 
-use std::{
-    io::Write as _,
-    path::PathBuf,
-    sync::OnceLock,
-    time::{Duration, Instant, SystemTime},
-};
-
-use chrono::{DateTime, SecondsFormat, Utc};
 use gix::ObjectId;
-use parking_lot::{Condvar, Mutex};
-use serde_json::{Value, json};
-use tabellion_platform::{create, read_text};
-use tabellion_remotes::{Lent, Pushed, Remote, Trouble, Unreachable};
-use tabellion_runtime::{Claim, Failure, FailureKind, StoreError};
+use tabellion_remotes::Pushed;
+use tabellion_runtime::{Failure, FailureKind, StoreError};
 
-use self::waiting::Waiting;
+use self::shared::{Shared, remote_refused, unreachable};
 pub use self::{
     follow::Follower,
     incoming::Taken,
     settings::{Acknowledge, RemoteSettings},
+    shared::{RemoteState, RemoteStatus, SyncError},
 };
 use super::{
     Library,
     blocking::blocking,
-    durable::remove_if_there,
-    failures::{At, InRepository, refused},
+    failures::{InRepository, refused},
     history,
     pending::Pending,
-    repository::Repository,
     session::LOCK_TIMEOUT,
-    transaction, versions,
+    transaction,
 };
 use crate::path::{LibraryDir, LibraryPath};
 
-/// Name of our own repository, with which git speaks to the remote, in our own folder.
-const REPOSITORY: &str = "remote.git";
 /// How often taking the remote's commits is begun anew because a person was faster.
 const MAX_ATTEMPTS: usize = 10;
-/// The rule of the failure after which a change may have been made all the same.
-pub(super) const UNKNOWN: &str = "remote_unknown";
 /// Most commits that are counted.
 const MAX_AHEAD: usize = 1000;
-
-/// Where a library stands in relation to its remote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RemoteStatus {
-    /// The remote has every commit.
-    Published,
-    /// Commits are going to be pushed.
-    Pending,
-    /// The remote refuses the commits.
-    Refused,
-    /// The remote does not answer.
-    Unreachable,
-    /// A person must decide or act.
-    Blocked,
-}
-
-impl RemoteStatus {
-    /// Those in which something is wrong.
-    const TROUBLE: [Self; 3] = [Self::Refused, Self::Unreachable, Self::Blocked];
-
-    /// Returns the name for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Published => "published",
-            Self::Pending => "pending",
-            Self::Refused => "refused",
-            Self::Unreachable => "unreachable",
-            Self::Blocked => "blocked",
-        }
-    }
-}
-
-/// Where a library stands in relation to its remote, with the reason if it does not go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RemoteState {
-    /// Where it stands.
-    pub status: RemoteStatus,
-    /// Number of commits that the remote does not have, at most 1,000.
-    pub ahead: usize,
-    /// What is wrong, and since when.
-    pub trouble: Option<(String, DateTime<Utc>)>,
-}
-
-impl RemoteState {
-    /// Returns it as `_meta` says it.
-    pub fn to_json(&self) -> Value {
-        let mut value = json!({ "state": self.status.name(), "ahead": self.ahead });
-        if let Some((why, since)) = &self.trouble {
-            value["why"] = json!(why);
-            value["since"] = json!(since.to_rfc3339_opts(SecondsFormat::Secs, true));
-        }
-        value
-    }
-}
 
 /// What a synchronization did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,237 +46,6 @@ pub struct Synced {
     pub taken: Taken,
     /// Number of commits that were pushed, at most 1,000.
     pub pushed: usize,
-}
-
-/// Why a synchronization ended early.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum SyncError {
-    /// The library has no remote.
-    #[error("the library has no remote; `tabellion remote set URL` gives it one")]
-    NoRemote,
-    /// The remote does not answer.
-    #[error("{}", unreachable(.0).message)]
-    Unreachable(Unreachable),
-    /// The remote refuses the commits.
-    #[error("the remote refuses the commits: {0}")]
-    Refused(String),
-    /// A person must decide or act.
-    #[error(transparent)]
-    Blocked(Failure),
-}
-
-/// The remote of a library, and what is known of it.
-pub(super) struct Shared {
-    settings: RemoteSettings,
-    lent: Lent,
-    remote: OnceLock<Remote>,
-    standing: Mutex<Standing>,
-    /// Tells the follower of work, and readers of its end.
-    news: Condvar,
-}
-
-/// What is known of the remote.
-#[derive(Debug, Default)]
-struct Standing {
-    /// When the branch was fetched last.
-    fetched: Option<Instant>,
-    /// Whether the remote has commits that are not here.
-    is_behind: bool,
-    waiting: Waiting,
-    follower: follow::Work,
-}
-
-impl Shared {
-    /// Returns the remote of the library in `repository`, if it has one. Writes nothing.
-    pub(super) fn of(repository: &Repository) -> Option<Self> {
-        let settings = RemoteSettings::read(&repository.own(""))?;
-        Some(Self {
-            settings,
-            lent: Lent {
-                folder: repository.own(REPOSITORY),
-                objects: repository.objects().to_owned(),
-                shallow: repository.common_dir().join("shallow"),
-            },
-            remote: OnceLock::new(),
-            standing: Mutex::default(),
-            news: Condvar::new(),
-        })
-    }
-
-    fn remote(&self) -> Result<&Remote, Failure> {
-        if self.remote.get().is_none() {
-            let RemoteSettings { address, branch, .. } = self.settings.clone();
-            let opened = Remote::open(&self.lent, address, branch).at("write", &self.lent.folder)?;
-            // Another thread may have been faster.
-            let _ = self.remote.set(opened);
-        }
-        Ok(self.remote.get().expect("it was set"))
-    }
-
-    /// Returns true if changes are acknowledged by the remote.
-    pub(super) fn acknowledges(&self) -> bool {
-        self.settings.acknowledge == Acknowledge::Remote
-    }
-
-    /// Returns the commit of the remote's branch that was taken or pushed last.
-    fn known(&self) -> Result<Option<ObjectId>, Failure> {
-        let known = self.remote()?.known();
-        Ok(known.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()))
-    }
-
-    fn fetch(&self, wait: Duration) -> Result<Option<ObjectId>, SyncError> {
-        let begun = Instant::now();
-        let tip = self
-            .remote()
-            .map_err(SyncError::Blocked)?
-            .fetch(wait)
-            .map_err(SyncError::Unreachable)?;
-        let mut standing = self.standing.lock();
-        standing.fetched = Some(Instant::now());
-        standing.waiting.fetched(begun.elapsed());
-        let tip = tip.as_deref().map(versions::content_id).transpose();
-        tip.map_err(SyncError::Blocked)
-    }
-
-    /// Pushes `next`, which is not visible here yet: after `Ok` it is acknowledged.
-    ///
-    /// # Errors
-    /// [`StoreError::Behind`] if the branch is elsewhere; a failure if the remote refuses, or does not answer in time. After any but
-    /// `remote_unknown`, the remote does not have it.
-    pub(super) fn push_first(&self, repository: &Repository, next: ObjectId) -> Result<(), StoreError> {
-        let remote = self.remote()?;
-        let base = self.known()?;
-        let end = Instant::now() + self.settings.wait;
-        let left = || {
-            end.saturating_duration_since(Instant::now())
-                .max(Duration::from_millis(100))
-        };
-        let has_next = |tip: Option<ObjectId>| match tip {
-            Some(tip) => history::reaches(&repository.git(), tip, next, base),
-            None => Ok(false),
-        };
-        let (mut refusals, mut may_have_arrived) = (0, false);
-        loop {
-            let begun = Instant::now();
-            let pushed = remote.push(
-                &next.to_string(),
-                base.map(|id| id.to_string()).as_deref(),
-                left(),
-            );
-            let words = match &pushed {
-                Pushed::Accepted => {
-                    self.standing.lock().waiting.won(begun.elapsed());
-                    return Ok(self.accepted(next)?);
-                }
-                Pushed::Rejected(words) => words.clone(),
-                Pushed::Silent(trouble) => trouble.words.clone(),
-            };
-            may_have_arrived |= matches!(&pushed, Pushed::Silent(trouble) if trouble.may_have_arrived());
-            // Texts vary by race and version: the branch itself is asked.
-            match self.fetch(left()) {
-                Ok(tip) if has_next(tip)? => return Ok(self.accepted(next)?),
-                Ok(tip) if tip != base => {
-                    let mut standing = self.standing.lock();
-                    standing.is_behind = true;
-                    standing.waiting.lost();
-                    return Err(StoreError::Behind);
-                }
-                Ok(_) if matches!(pushed, Pushed::Rejected(_)) => {
-                    refusals += 1;
-                    if refusals == 2 {
-                        return Err(remote_refused(&words).into());
-                    }
-                }
-                // The first push may still arrive: only the same one again, which expects the same commit, can't make the change twice.
-                Ok(_) => {}
-                Err(SyncError::Unreachable(trouble)) if !may_have_arrived => {
-                    return Err(unreachable(&trouble).into());
-                }
-                Err(_) => {}
-            }
-            if Instant::now() >= end {
-                self.standing.lock().is_behind = true;
-                return Err(if may_have_arrived {
-                    remote_unknown(next)
-                } else {
-                    remote_refused(&words)
-                }
-                .into());
-            }
-        }
-    }
-
-    fn accepted(&self, next: ObjectId) -> Result<(), Failure> {
-        self.remote()?.remember(&next.to_string());
-        self.is_well();
-        Ok(())
-    }
-
-    /// Returns what is wrong, for every process that looks at the library: a file beside our own repository says it.
-    fn trouble(&self) -> Option<(RemoteStatus, String, DateTime<Utc>)> {
-        let value: Value = serde_json::from_str(&read_text(&self.trouble_file()).ok()?).ok()?;
-        let text = |name: &str| value.get(name)?.as_str();
-        let status = RemoteStatus::TROUBLE
-            .into_iter()
-            .find(|status| Some(status.name()) == text("state"))?;
-        let since = DateTime::parse_from_rfc3339(text("since")?).ok()?.to_utc();
-        Some((status, text("why")?.to_owned(), since))
-    }
-
-    fn trouble_file(&self) -> PathBuf {
-        self.lent.folder.join("trouble.json")
-    }
-
-    fn is_well(&self) {
-        if let Err(failure) = remove_if_there(&self.trouble_file()) {
-            tracing::debug!(%failure, "a trouble that is over can't be forgotten");
-        }
-    }
-
-    /// Remembers what is wrong, since when it is.
-    fn has_trouble(&self, error: &SyncError) {
-        let status = match error {
-            SyncError::NoRemote => return,
-            SyncError::Unreachable(_) => RemoteStatus::Unreachable,
-            SyncError::Refused(_) => RemoteStatus::Refused,
-            SyncError::Blocked(_) => RemoteStatus::Blocked,
-        };
-        let since = match self.trouble() {
-            Some((known, _, since)) if known == status => since,
-            _ => {
-                tracing::warn!(%error, "the library is not in step with its remote");
-                DateTime::from(SystemTime::now())
-            }
-        };
-        let since = since.to_rfc3339_opts(SecondsFormat::Secs, true);
-        let text = json!({ "state": status.name(), "why": error.to_string(), "since": since }).to_string();
-        let written = create(&self.trouble_file()).and_then(|mut file| file.write_all(text.as_bytes()));
-        if let Err(error) = written {
-            tracing::debug!(%error, "a trouble with the remote can't be written down");
-        }
-    }
-
-    /// Waits before an attempt, so that machines which change the library at the same time take turns.
-    ///
-    /// # Errors
-    /// Busy, if the change has waited for too long.
-    pub(super) fn wait_for_turn(&self, claim: Claim) -> Result<(), Failure> {
-        if claim.behind > 0 && claim.waited > self.settings.wait {
-            let message = format!(
-                "other machines changed the library first {} times in {} s; try again later",
-                claim.behind,
-                claim.waited.as_secs()
-            );
-            return Err(Failure::new(FailureKind::Busy, message)
-                .with("rule", "remote_contended")
-                .with("attempts", claim.behind));
-        }
-        let pause = self.standing.lock().waiting.pause(claim.behind);
-        if !pause.is_zero() {
-            blocking(|| std::thread::sleep(pause));
-        }
-        Ok(())
-    }
 }
 
 impl Library {
@@ -641,7 +341,7 @@ impl Library {
         }
     }
 
-    /// After a change that the remote has, and that could not become visible here: takes it as anybody's.
+    /// After a change that the remote has, and that could not become visible here: takes it like other machines' commits.
     pub(super) fn bring_back(&self, shared: &Shared, next: ObjectId) {
         shared.standing.lock().is_behind = true;
         match self.take_locked(shared, Some(next), false) {
@@ -668,7 +368,7 @@ impl Library {
         Err(Failure::new(FailureKind::Busy, message).with("rule", "remote_unpublished"))
     }
 
-    /// Returns the files that hold a version of another one that could not be merged, with the paths of the others.
+    /// Returns the files that hold a version of a different one that could not be merged, with the paths of the others.
     ///
     /// # Errors
     /// If the folder can't be listed.
@@ -683,7 +383,7 @@ impl Library {
     }
 }
 
-/// Returns true if a file at `path` holds a version of another one that could not be merged.
+/// Returns true if a file at `path` holds a version of a different one that could not be merged.
 pub fn is_conflict(path: &str) -> bool {
     merge::conflict_of(path).is_some()
 }
@@ -695,38 +395,4 @@ impl Taken {
         self.adopted.extend(other.adopted);
         self.conflicts.extend(other.conflicts);
     }
-}
-
-fn unreachable(trouble: &Unreachable) -> Failure {
-    let what = match trouble.trouble {
-        Trouble::Auth => {
-            "the remote does not let this user in; sign in with git (`git ls-remote` of its address asks), or renew the key"
-        }
-        Trouble::Missing => {
-            "there is no repository at the remote's address; `tabellion remote set` changes it"
-        }
-        Trouble::NoGit => "sharing a library needs the program `git`; install it",
-        Trouble::Offline | Trouble::Cut => "the remote does not answer; try again later",
-    };
-    let message = format!("{what}: {}", trouble.words);
-    Failure::new(FailureKind::Busy, message)
-        .with("rule", "remote_unreachable")
-        .with("trouble", trouble.trouble.name())
-}
-
-fn remote_refused(words: &str) -> Failure {
-    refused(format!(
-        "the remote refuses the change, and nothing was changed: {words}"
-    ))
-    .with("rule", "remote_refused")
-}
-
-fn remote_unknown(next: ObjectId) -> Failure {
-    let message = format!(
-        "the remote did not say whether it took the change; it may come as the commit {next}. The same call with the same idempotency key \
-         is safe"
-    );
-    Failure::new(FailureKind::Busy, message)
-        .with("rule", UNKNOWN)
-        .with("commit", next.to_string())
 }

@@ -1,6 +1,6 @@
 //! With which remote a library is shared, and how: a file in the server's own folder, which only its owner can read.
 //!
-//! The address is fixed there. What becomes of `.git/config` later, which whoever sends a library writes, changes nothing.
+//! The address is fixed there. What becomes of `.git/config` later, which the sender of a library may have written, changes nothing.
 
 use std::{fmt, fs, io, io::Write as _, path::Path, time::Duration};
 
@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use tabellion_platform::{create_folders, for_owner_alone, open_to_write, read_text, rename};
 use tabellion_remotes::Address;
 
+/// Name of our own repository, with which git speaks to the remote, in our own folder.
+pub(super) const REPOSITORY: &str = "remote.git";
 /// Name of the file in our own folder.
 const FILE: &str = "remote";
 
@@ -124,7 +126,7 @@ impl RemoteSettings {
 
     /// Forgets them, with what was known of the remote.
     pub(super) fn remove(own: &Path) -> io::Result<()> {
-        match fs::remove_dir_all(own.join(super::REPOSITORY)) {
+        match fs::remove_dir_all(own.join(REPOSITORY)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }

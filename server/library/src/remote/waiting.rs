@@ -1,6 +1,6 @@
 //! Pauses by which machines that change one library at the same time take turns.
 //!
-//! Who wins a push needs no fetch, and so wins again. Waits of losers that grow make that worse: the longest waiting one waits longest. So
+//! The winner of a push needs no fetch, and so wins again. Waits of losers that grow make that worse: the longest waiting one waits longest. So
 //! the winner pauses once others are about, and losers come again soon.
 
 use std::{

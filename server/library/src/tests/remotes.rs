@@ -603,14 +603,15 @@ fn each_step_of_a_shared_change_can_be_the_last() {
         for is_death in [true, false] {
             let ([a, _], shared) = Bench::shared();
             let once = AtomicBool::new(true);
-            let watch: Watch =
-                Box::new(
-                    move |reached| match reached == step && once.swap(false, Ordering::SeqCst) {
-                        true if is_death => Err(Interruption::Killed),
-                        true => Err(Interruption::Failed(StoreError::Conflict)),
-                        _ => Ok(()),
-                    },
-                );
+            let watch: Watch = Box::new(move |reached| {
+                if reached != step || !once.swap(false, Ordering::SeqCst) {
+                    Ok(())
+                } else if is_death {
+                    Err(Interruption::Killed)
+                } else {
+                    Err(Interruption::Failed(StoreError::Conflict))
+                }
+            });
             let library = open_watched(&a, shared.path(), Acknowledge::Remote, watch);
             let before = tip(shared.path());
             // What was known of the remote is fetched by the first attempt.

@@ -92,7 +92,7 @@ fn changes_made_apart_merge_by_sections() {
             with("---\n# Plan", "shared: 2\n---\n# Plan"),
             Some(with("---\n# Plan", "shared: 2\nown: 1\n---\n# Plan")),
         ),
-        // A section moved, and another one changed.
+        // A section moved, and a different section changed.
         (
             with("## Notes\n\nnote\n", "")
                 .replace("## Tasks", "## Notes\n\nnote\n\n## Tasks")

@@ -5,7 +5,6 @@ mod data;
 mod folder;
 mod git;
 mod log;
-mod remote;
 mod repository;
 mod sync;
 mod time;
@@ -27,8 +26,8 @@ pub(super) const ALL: &[Check] = &[
     folder::file_system,
     sync::service,
     sync::conflict_copies,
-    remote::state,
-    remote::conflicts,
+    sync::remote,
+    sync::unmerged,
     repository::state,
     repository::locks,
     repository::processes,

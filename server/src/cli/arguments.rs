@@ -1,0 +1,58 @@
+//! Options that several commands have.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::terminal::{Output, When};
+
+// Each command has these options once; groups of them would clash with the commands' names.
+/// Which library to look at.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Library {
+    /// Folder of the library; if omitted, the current folder
+    #[arg(
+        long = "library",
+        value_name = "DIR",
+        default_value = ".",
+        hide_default_value = true
+    )]
+    pub(super) folder: PathBuf,
+}
+
+/// Which rows to look at.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Data {
+    /// Data folder; if omitted, the environment variable TABELLION_DATA, else the system's place for the data of programs
+    #[arg(long = "data", value_name = "DIR")]
+    pub(super) folder: Option<PathBuf>,
+}
+
+/// How to show the result.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(super) struct Show {
+    /// Print JSON for programs
+    #[arg(long)]
+    json: bool,
+
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
+    color: When,
+
+    /// Don't use a pager; otherwise a terminal shows long output in `$PAGER`, or `less`
+    #[arg(long)]
+    no_pager: bool,
+}
+
+impl From<&Show> for Output {
+    fn from(show: &Show) -> Self {
+        Self {
+            json: show.json,
+            colour: show.color,
+            pager: !show.no_pager,
+        }
+    }
+}
