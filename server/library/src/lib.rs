@@ -488,9 +488,9 @@ impl Store for Library {
             }
             self.working_tree.check_there()?;
             if let Some(shared) = &self.shared {
-                shared.wait_for_turn(claim)?;
+                shared.check_wait(claim)?;
             }
-            let turn = Turn::begin(self, attempt > 0).await?;
+            let turn = Turn::begin(self, claim).await?;
             Ok(Box::new(turn) as Box<dyn Session>)
         })
     }

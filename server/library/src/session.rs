@@ -14,8 +14,8 @@ use std::{
 use gix::ObjectId;
 use parking_lot::{Mutex, MutexGuard};
 use tabellion_runtime::{
-    BoxFuture, CallContext, Change, CommitId, ContentId, Document, DocumentHistory, Edit, Entry, Failure,
-    FailureKind, IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError, Until,
+    BoxFuture, CallContext, Change, Claim, CommitId, ContentId, Document, DocumentHistory, Edit, Entry,
+    Failure, FailureKind, IdempotencyKey, Prepared, Replay, Session, Snapshot, StoreError, Until,
 };
 
 use super::{
@@ -104,13 +104,16 @@ impl<'a> Turn<'a> {
     ///
     /// # Errors
     /// If another process does not release the library.
-    pub(super) async fn begin(library: &'a Library, alone: bool) -> Result<Self, Failure> {
+    pub(super) async fn begin(library: &'a Library, claim: Claim) -> Result<Self, Failure> {
         let _vigil = FlushOnDrop {
             library,
             outcome: None,
         };
         let mut batch = library.turn.lock().await;
         if batch.lock.is_none() {
+            if let Some(shared) = library.shared.as_ref().filter(|shared| shared.acknowledges()) {
+                shared.wait_for_turn(claim.behind);
+            }
             batch.lock = Some(library.lock(LOCK_TIMEOUT)?);
             if let Some(shared) = &library.shared {
                 let prepared = blocking(|| library.before_changes(shared));
@@ -120,7 +123,7 @@ impl<'a> Turn<'a> {
         Ok(Self {
             library,
             batch: Some(batch),
-            alone,
+            alone: claim.attempt > 0,
             handed_out: Mutex::default(),
             plan: None,
         })

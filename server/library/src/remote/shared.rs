@@ -305,26 +305,31 @@ impl Shared {
         }
     }
 
-    /// Waits before an attempt, so that machines which change the library at the same time take turns.
+    /// Fails if a change has waited for too long.
     ///
     /// # Errors
-    /// Busy, if the change has waited for too long.
-    pub(crate) fn wait_for_turn(&self, claim: Claim) -> Result<(), Failure> {
-        if claim.behind > 0 && claim.waited > self.settings.wait {
-            let message = format!(
-                "other machines changed the library first {} times in {} s; try again later",
-                claim.behind,
-                claim.waited.as_secs()
-            );
-            return Err(Failure::new(FailureKind::Busy, message)
-                .with("rule", "remote_contended")
-                .with("attempts", claim.behind));
+    /// Busy.
+    pub(crate) fn check_wait(&self, claim: Claim) -> Result<(), Failure> {
+        if claim.behind == 0 || claim.waited <= self.settings.wait {
+            return Ok(());
         }
-        let pause = self.standing.lock().waiting.pause(claim.behind);
+        let message = format!(
+            "other machines changed the library first {} times in {} s; try again later",
+            claim.behind,
+            claim.waited.as_secs()
+        );
+        Err(Failure::new(FailureKind::Busy, message)
+            .with("rule", "remote_contended")
+            .with("attempts", claim.behind))
+    }
+
+    /// Waits before a batch begins whose first change has lost `behind` times, so that machines which change the library at the same time take
+    /// turns.
+    pub(crate) fn wait_for_turn(&self, behind: u32) {
+        let pause = self.standing.lock().waiting.pause(behind);
         if !pause.is_zero() {
             blocking(|| std::thread::sleep(pause));
         }
-        Ok(())
     }
 
     /// Reports a change that the remote does not have.

@@ -18,11 +18,11 @@ const STREAK: u32 = 8;
 pub(super) struct Waiting {
     push: Duration,
     fetch: Duration,
-    won: Option<Instant>,
+    /// When the next batch may begin after a success.
+    next: Option<Instant>,
+    /// When a commit of others was seen.
     others: Option<Instant>,
     streak: u32,
-    /// Whether the pause after the last success was made.
-    has_paused: bool,
 }
 
 impl Waiting {
@@ -32,31 +32,27 @@ impl Waiting {
 
     pub(super) fn won(&mut self, took: Duration) {
         self.push = took;
-        self.won = Some(Instant::now());
         self.streak += 1;
-        self.has_paused = false;
+        let are_about = self.others.is_some_and(|seen| seen.elapsed() < OTHERS);
+        let pauses = are_about || self.streak.is_multiple_of(STREAK);
+        let pause = (self.push + self.fetch).mul_f64(0.8 + 0.8 * chance());
+        self.next = pauses.then(|| Instant::now() + pause);
     }
 
     pub(super) fn lost(&mut self) {
         self.others = Some(Instant::now());
         self.streak = 0;
+        self.next = None;
     }
 
-    /// Returns the pause before an attempt that follows `behind` lost ones.
-    pub(super) fn pause(&mut self, behind: u32) -> Duration {
-        let turn = self.push + self.fetch;
+    /// Returns the pause before a batch whose first change has lost `behind` times.
+    pub(super) fn pause(&self, behind: u32) -> Duration {
         if behind > 0 {
-            return turn.mul_f64(chance() / f64::from(behind));
+            return (self.push + self.fetch).mul_f64(chance() / f64::from(behind));
         }
-        let Some(won) = self.won.filter(|_| !self.has_paused) else {
-            return Duration::ZERO;
-        };
-        let are_about = self.others.is_some_and(|seen| seen.elapsed() < OTHERS);
-        if !are_about && !self.streak.is_multiple_of(STREAK) {
-            return Duration::ZERO;
-        }
-        self.has_paused = true;
-        turn.mul_f64(0.8 + 0.8 * chance()).saturating_sub(won.elapsed())
+        let now = Instant::now();
+        self.next
+            .map_or(Duration::ZERO, |next| next.saturating_duration_since(now))
     }
 }
 
