@@ -16,7 +16,7 @@ use gix::ObjectId;
 use tabellion_remotes::Pushed;
 use tabellion_runtime::{Failure, FailureKind, StoreError};
 
-use self::shared::{Shared, remote_refused, unreachable};
+use self::shared::{Fetched, Shared, remote_refused, unreachable};
 pub use self::{
     follow::Follower,
     incoming::Taken,
@@ -140,7 +140,7 @@ impl Library {
     /// [`SyncError`].
     pub fn look_at_remote(&self) -> Result<Option<String>, SyncError> {
         let shared = self.shared.as_ref().ok_or(SyncError::NoRemote)?;
-        let tip = shared.fetch(shared.settings.wait)?;
+        let tip = shared.fetch(shared.settings.wait)?.tip;
         Ok(tip.map(|tip| tip.to_string()))
     }
 
@@ -150,17 +150,17 @@ impl Library {
     /// [`SyncError`], as it would have.
     pub fn preview_sync(&self, accept: bool) -> Result<Synced, SyncError> {
         let shared = self.shared.as_ref().ok_or(SyncError::NoRemote)?;
-        let tip = shared.fetch(shared.settings.wait)?;
+        let fetched = shared.fetch(shared.settings.wait)?;
         let planned = || -> Result<Synced, Failure> {
             let pending = Pending::begin(&self.working_tree)?;
-            let taken = match self.check_tip(shared, &pending, tip, accept)? {
+            let taken = match self.check_tip(shared, &pending, fetched, accept)? {
                 Some(tip) => incoming::plan(&self.working_tree, &pending, tip, "the remote")?,
                 None => None,
             };
             let taken = taken.map(|(_, taken)| taken).unwrap_or_default();
             let git = self.working_tree.repository.git();
             Ok(Synced {
-                pushed: self.commits_after(&git, pending.head(), tip)? + usize::from(taken.merged),
+                pushed: self.commits_after(&git, pending.head(), fetched.tip)? + usize::from(taken.merged),
                 taken,
             })
         };
@@ -190,8 +190,9 @@ impl Library {
         let mut refusals = 0;
         let mut last = None;
         for attempt in 0.. {
-            let tip = shared.fetch(shared.settings.wait)?;
-            let taken = self.take(shared, tip, accept).map_err(SyncError::Blocked)?;
+            let fetched = shared.fetch(shared.settings.wait)?;
+            let tip = fetched.tip;
+            let taken = self.take(shared, fetched, accept).map_err(SyncError::Blocked)?;
             synced.taken.add(taken);
             let repository = &self.working_tree.repository;
             let head = repository
@@ -224,19 +225,19 @@ impl Library {
         unreachable!("the attempts end")
     }
 
-    /// Takes the commit `tip` of the remote's branch, after what callers have planned.
-    fn take(&self, shared: &Shared, tip: Option<ObjectId>, accept: bool) -> Result<Taken, Failure> {
+    /// Takes the commit of the remote's branch that was fetched, after what callers have planned.
+    fn take(&self, shared: &Shared, fetched: Fetched, accept: bool) -> Result<Taken, Failure> {
         let mut batch = self.turn.blocking_lock();
         batch.flush(self);
         let _lock = self.lock(LOCK_TIMEOUT)?;
-        self.take_locked(shared, tip, accept)
+        self.take_locked(shared, fetched, accept)
     }
 
     /// As [`Self::take`], for who has the library's lock and nothing pending.
-    fn take_locked(&self, shared: &Shared, tip: Option<ObjectId>, accept: bool) -> Result<Taken, Failure> {
+    fn take_locked(&self, shared: &Shared, fetched: Fetched, accept: bool) -> Result<Taken, Failure> {
         for _ in 0..MAX_ATTEMPTS {
             let mut pending = Pending::begin(&self.working_tree)?;
-            let Some(tip) = self.check_tip(shared, &pending, tip, accept)? else {
+            let Some(tip) = self.check_tip(shared, &pending, fetched, accept)? else {
                 return Ok(Taken::default());
             };
             let from = shared.settings.address.to_string();
@@ -269,7 +270,7 @@ impl Library {
         &self,
         shared: &Shared,
         pending: &Pending,
-        tip: Option<ObjectId>,
+        Fetched { tip, known }: Fetched,
         accept: bool,
     ) -> Result<Option<ObjectId>, Failure> {
         let (branch, here) = (&shared.settings.branch, pending.branch());
@@ -280,16 +281,24 @@ impl Library {
             )));
         }
         let git = self.working_tree.repository.git();
+        let lacks = |tip: ObjectId, known: ObjectId| -> Result<bool, Failure> {
+            let is_here = git.try_find_object(known).reading("a commit")?.is_some();
+            Ok(is_here && !history::reaches(&git, tip, known, None)?)
+        };
         match (shared.known()?, tip) {
             (Some(_), None) => Err(refused(format!(
                 "the remote has no branch `{branch}` any more; choose another (`tabellion remote set`), or push it (`git push`)"
             ))),
-            (Some(known), Some(tip))
-                if !accept && git.try_find_object(known).reading("a commit")?.is_some() && !history::reaches(&git, tip, known, None)? =>
-            {
+            (Some(now), Some(tip)) if !accept && lacks(tip, now)? => {
+                if known != Some(now)
+                    && known.map_or(Ok(true), |known| lacks(tip, known).map(|lacks| !lacks))?
+                {
+                    // What another program pushed during the fetch is newer than what was fetched.
+                    return Ok(None);
+                }
                 Err(refused(
-                    "the history of the remote's branch was rewritten, and lacks commits that this library has; `tabellion sync --accept-rewritten` \
-                     merges it, which brings them back",
+                    "the history of the remote's branch was rewritten, and lacks commits that this library has; `tabellion sync \
+                     --accept-rewritten` merges it, which brings them back",
                 )
                 .with("rule", "remote_rewritten"))
             }
@@ -320,8 +329,8 @@ impl Library {
         if !is_behind()? {
             return Ok(());
         }
-        let taken = shared.fetch(shared.settings.wait).and_then(|tip| {
-            let taken = self.take_locked(shared, tip, false);
+        let taken = shared.fetch(shared.settings.wait).and_then(|fetched| {
+            let taken = self.take_locked(shared, fetched, false);
             taken.map_err(SyncError::Blocked)
         });
         match taken {
@@ -344,7 +353,12 @@ impl Library {
     /// After a change that the remote has, and that could not become visible here: takes it like other machines' commits.
     pub(super) fn bring_back(&self, shared: &Shared, next: ObjectId) {
         shared.standing.lock().is_behind = true;
-        match self.take_locked(shared, Some(next), false) {
+        let known = shared.known().unwrap_or_default();
+        let fetched = Fetched {
+            tip: Some(next),
+            known,
+        };
+        match self.take_locked(shared, fetched, false) {
             Ok(_) => shared.standing.lock().is_behind = false,
             Err(failure) => {
                 tracing::warn!(commit = %next, %failure, "a change is in the remote's branch and not here yet; the next change takes it");

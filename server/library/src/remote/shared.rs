@@ -101,6 +101,15 @@ pub enum SyncError {
     Blocked(Failure),
 }
 
+/// What a fetch found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fetched {
+    /// The branch's commit; `None` if there is no such branch.
+    pub(super) tip: Option<ObjectId>,
+    /// The commit of the branch that was known when the fetch began.
+    pub(super) known: Option<ObjectId>,
+}
+
 /// What the follower is to do.
 #[derive(Debug, Default)]
 pub(super) struct Work {
@@ -173,18 +182,20 @@ impl Shared {
         Ok(known.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()))
     }
 
-    pub(super) fn fetch(&self, wait: Duration) -> Result<Option<ObjectId>, SyncError> {
+    /// Fetches the branch, without the library's lock: another program may take and push commits meanwhile.
+    pub(super) fn fetch(&self, wait: Duration) -> Result<Fetched, SyncError> {
         let begun = Instant::now();
-        let tip = self
-            .remote()
-            .map_err(SyncError::Blocked)?
-            .fetch(wait)
-            .map_err(SyncError::Unreachable)?;
+        let known = self.known().map_err(SyncError::Blocked)?;
+        let remote = self.remote().map_err(SyncError::Blocked)?;
+        let tip = remote.fetch(wait).map_err(SyncError::Unreachable)?;
         let mut standing = self.standing.lock();
         standing.fetched = Some(Instant::now());
         standing.waiting.fetched(begun.elapsed());
         let tip = tip.as_deref().map(versions::content_id).transpose();
-        tip.map_err(SyncError::Blocked)
+        Ok(Fetched {
+            tip: tip.map_err(SyncError::Blocked)?,
+            known,
+        })
     }
 
     /// Pushes `next`, which is not visible here yet: after `Ok` it is acknowledged.
@@ -222,7 +233,7 @@ impl Shared {
             };
             may_have_arrived |= matches!(&pushed, Pushed::Silent(trouble) if trouble.may_have_arrived());
             // Texts vary by race and version: the branch itself is asked.
-            match self.fetch(left()) {
+            match self.fetch(left()).map(|fetched| fetched.tip) {
                 Ok(tip) if has_next(tip)? => return Ok(self.accepted(next)?),
                 Ok(tip) if tip != base => {
                     let mut standing = self.standing.lock();

@@ -521,6 +521,27 @@ fn an_answer_that_is_lost_is_asked_for() {
 }
 
 #[test]
+fn a_change_during_a_fetch_is_no_rewriting() {
+    let ([a, _], shared) = Bench::shared();
+    let library = open(&a, shared.path(), Acknowledge::Remote);
+    insist(&library, "plan.md", "begin\n").unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let syncing = scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                library.sync(false).unwrap();
+            }
+        });
+        for number in 0..15 {
+            insist(&library, "plan.md", &format!("{number}\n")).unwrap();
+        }
+        is_over.store(true, Ordering::SeqCst);
+        syncing.join().unwrap();
+    });
+    assert_eq!(tip(shared.path()), a.head());
+}
+
+#[test]
 fn a_rewritten_history_waits_for_a_person() {
     let ([a, b], shared) = Bench::shared();
     let here = open(&a, shared.path(), Acknowledge::Local);
