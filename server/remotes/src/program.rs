@@ -305,30 +305,50 @@ fn without_secrets(word: &str) -> String {
     shown
 }
 
+/// What programs say, and the trouble that it means; the first that is said counts.
+const WORDS: [(Trouble, &[&str]); 3] = [
+    (
+        Trouble::Auth,
+        &[
+            "Authentication failed",
+            "could not read Username",
+            "could not read Password",
+            "terminal prompts disabled",
+            "Permission denied",
+            "Host key verification failed",
+            "The requested URL returned error: 403",
+        ],
+    ),
+    (
+        Trouble::Offline,
+        &[
+            "Could not resolve host",
+            "Couldn't connect to server",
+            "Could not connect to server",
+            "Failed to connect",
+            "Connection refused",
+            "Network is unreachable",
+            "No route to host",
+        ],
+    ),
+    (
+        Trouble::Missing,
+        &[
+            "does not appear to be a git repository",
+            "not found",
+            "does not exist",
+        ],
+    ),
+];
+
 /// Returns what the words of a program say.
 pub(crate) fn unreachable(words: &str) -> Unreachable {
-    let has = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
-    let trouble = if has(&[
-        "Authentication failed",
-        "could not read Username",
-        "could not read Password",
-        "terminal prompts disabled",
-        "Permission denied",
-        "Host key verification failed",
-        "The requested URL returned error: 403",
-    ]) {
-        Trouble::Auth
-    } else if has(&[
-        "does not appear to be a git repository",
-        "not found",
-        "does not exist",
-    ]) {
-        Trouble::Missing
-    } else {
-        Trouble::Cut
-    };
+    let is_said = |(_, parts): &&(Trouble, &[&str])| parts.iter().any(|part| words.contains(part));
     Unreachable {
-        trouble,
+        trouble: WORDS
+            .iter()
+            .find(is_said)
+            .map_or(Trouble::Cut, |(trouble, _)| *trouble),
         words: masked(words),
     }
 }

@@ -61,14 +61,17 @@ impl Bench {
     }
 
     fn remote(&self) -> Remote {
+        self.remote_at(self.path("shared.git").to_str().unwrap())
+    }
+
+    fn remote_at(&self, address: &str) -> Remote {
         let git_dir = self.path("ours/.git");
         let lent = Lent {
             folder: git_dir.join("tabellion/remote.git"),
             objects: git_dir.join("objects"),
             shallow: git_dir.join("shallow"),
         };
-        let address = Address::parse(self.path("shared.git").to_str().unwrap()).unwrap();
-        Remote::open(&lent, address, MAIN.to_owned()).unwrap()
+        Remote::open(&lent, Address::parse(address).unwrap(), MAIN.to_owned()).unwrap()
     }
 
     fn tip(&self) -> String {
@@ -154,6 +157,48 @@ fn a_remote_that_does_not_answer_is_given_up() {
     fs::remove_dir_all(bench.path("shared.git")).unwrap();
     let gone = bench.remote().fetch(SOON).unwrap_err();
     assert_eq!(gone.trouble, Trouble::Missing, "{gone}");
+}
+
+#[test]
+fn a_push_that_was_never_sent_leaves_no_doubt() {
+    let bench = Bench::new();
+    let first = bench.commit("ours");
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let address = format!("http://127.0.0.1:{port}/notes.git");
+    for (address, trouble) in [
+        (&*address, Trouble::Offline),
+        ("/nowhere/notes.git", Trouble::Missing),
+    ] {
+        let remote = bench.remote_at(address);
+        let Pushed::Silent(silent) = remote.push(&first, None, SOON) else {
+            panic!("{address} answered");
+        };
+        assert_eq!(
+            (silent.trouble, silent.may_have_arrived()),
+            (trouble, false),
+            "{silent}"
+        );
+        assert_eq!(remote.fetch(SOON).unwrap_err().trouble, trouble, "{address}");
+    }
+    for (words, trouble) in [
+        (
+            "ssh: Could not resolve hostname example.invalid: Name or service not known",
+            Trouble::Offline,
+        ),
+        (
+            "ssh: connect to host example.com port 22: Connection refused",
+            Trouble::Offline,
+        ),
+        ("git@example.com: Permission denied (publickey).", Trouble::Auth),
+        ("fatal: the remote end hung up unexpectedly", Trouble::Cut),
+        ("error: RPC failed; curl 52 Empty reply from server", Trouble::Cut),
+    ] {
+        assert_eq!(program::unreachable(words).trouble, trouble, "{words}");
+    }
 }
 
 #[test]

@@ -101,6 +101,9 @@ pub enum SyncError {
     Blocked(Failure),
 }
 
+/// The pause before a push whose answer was lost is made again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
+
 /// What a fetch found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fetched {
@@ -254,6 +257,7 @@ impl Shared {
                 }
                 Err(_) => {}
             }
+            std::thread::sleep(RETRY_INTERVAL.min(end.saturating_duration_since(Instant::now())));
             if Instant::now() >= end {
                 self.standing.lock().is_behind = true;
                 return Err(if may_have_arrived {
