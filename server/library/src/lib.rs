@@ -204,7 +204,7 @@ impl Library {
     fn of(working_tree: WorkingTree) -> Self {
         Self {
             history: History::new(&working_tree.repository),
-            shared: Shared::of(&working_tree.repository),
+            shared: Shared::of(&working_tree),
             working_tree,
             turn: tokio::sync::Mutex::default(),
             maintenance: Maintenance::default(),

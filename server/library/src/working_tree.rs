@@ -42,6 +42,8 @@ pub struct Options {
     pub external: ExternalPolicy,
     /// Which missing folders are created.
     pub create: CreateFolders,
+    /// The user's folder that says which remotes were set by this user; by default in the system's place for the state of programs.
+    pub user: Option<PathBuf>,
 }
 
 /// A library's folder and repository, and the options for changes.

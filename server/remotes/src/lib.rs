@@ -14,13 +14,14 @@ mod address;
 mod program;
 
 use std::{
+    ffi::OsString,
     fs, io,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
-use tabellion_platform::{create, create_folders, read_text, rename};
+use tabellion_platform::{create, create_folders, names, read_text, rename};
 
 pub use self::address::{Address, AddressError};
 use self::program::{Ended, Git};
@@ -30,6 +31,8 @@ pub use self::program::{Lent, Trouble, Unreachable};
 const FIRST_FETCH: Duration = Duration::from_secs(30 * 60);
 /// The commit of the branch that the library took or pushed last: what a fetch need not transfer.
 const KNOWN: &str = "refs/known";
+/// What our own repository consists of.
+const FILES: [&str; 5] = ["HEAD", "config", "objects", "refs", "trouble.json"];
 /// References of fetches under way, one each: an orphaned git program holds only its own.
 const FETCHED: &str = "refs/fetched";
 
@@ -60,6 +63,11 @@ impl Remote {
     /// If it can't be written.
     pub fn open(lent: &Lent, address: Address, branch: String) -> io::Result<Self> {
         let folder = &lent.folder;
+        // A `commondir`, for instance, would bring a configuration that is not ours.
+        let is_known = |name: &OsString| name.to_str().is_some_and(|name| FILES.contains(&name));
+        if names(folder).is_ok_and(|names| !names.iter().all(is_known)) {
+            fs::remove_dir_all(folder)?;
+        }
         for below in ["objects", KNOWN, FETCHED] {
             let path = folder.join(below);
             let path = if below == KNOWN { folder.join("refs") } else { path };

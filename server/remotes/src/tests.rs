@@ -238,6 +238,9 @@ fn the_librarys_configuration_does_nothing() {
         )
         .unwrap();
     }
+    let own = bench.path("ours/.git/tabellion/remote.git");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("commondir"), bench.path("ours/.git").to_str().unwrap()).unwrap();
     let remote = bench.remote();
     assert_eq!(remote.push(&first, None, SOON), Pushed::Accepted);
     assert_eq!(remote.fetch(SOON), Ok(Some(first.clone())));

@@ -256,7 +256,12 @@ fn open_library(
     document: Option<&LibraryPath>,
 ) -> Result<(Arc<Library>, Contracts), Box<dyn Error>> {
     let (external, create) = (options.external, options.create);
-    let library = Library::open(&named.folder, library::Options { external, create });
+    let chosen = library::Options {
+        external,
+        create,
+        ..library::Options::default()
+    };
+    let library = Library::open(&named.folder, chosen);
     let library = Arc::new(library.map_err(advised)?);
     if let Some(created) = library.created() {
         say(announcement(&path::absolute(&named.folder)?, created));

@@ -153,10 +153,13 @@ fn the_sessions_in_documents_are_as_they_say() {
                 (format!("GIT_{role}_EMAIL"), "ann@example.com"),
             ]
         });
+        let state = tempfile::tempdir().expect("a folder");
+        let state = ("XDG_STATE_HOME", state.path().to_str().expect("its path"));
         let variables: Vec<_> = people
             .iter()
             .flatten()
             .map(|(name, value)| (name.as_str(), *value))
+            .chain([state])
             .collect();
         let said = run(&steps, folder.path(), &variables);
         for (step, said) in steps.iter().zip(&said) {

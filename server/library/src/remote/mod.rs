@@ -13,9 +13,10 @@ pub(super) mod shared;
 mod waiting;
 
 use gix::ObjectId;
-use tabellion_remotes::Pushed;
+use tabellion_remotes::{Address, Pushed};
 use tabellion_runtime::{Failure, FailureKind, StoreError};
 
+use self::settings::{Found, Place};
 use self::shared::{Fetched, Shared, remote_refused, unreachable};
 pub use self::{
     follow::Follower,
@@ -59,14 +60,13 @@ impl Library {
     /// # Errors
     /// If that can't be written.
     pub fn set_remote(&self, settings: &RemoteSettings) -> std::io::Result<()> {
-        let own = self.working_tree.repository.own("");
-        if self
-            .remote_settings()
-            .is_some_and(|known| (&known.address, &known.branch) != (&settings.address, &settings.branch))
-        {
-            RemoteSettings::remove(&own)?;
+        let place = Place::of(&self.working_tree);
+        let is_other =
+            |known: &RemoteSettings| (&known.address, &known.branch) != (&settings.address, &settings.branch);
+        if self.remote_settings().is_none_or(is_other) {
+            RemoteSettings::remove(&place)?;
         }
-        settings.write(&own)
+        settings.write(&place)
     }
 
     /// Takes the remote from the library, for every program that opens it from now on.
@@ -74,7 +74,15 @@ impl Library {
     /// # Errors
     /// If that can't be written.
     pub fn forget_remote(&self) -> std::io::Result<()> {
-        RemoteSettings::remove(&self.working_tree.repository.own(""))
+        RemoteSettings::remove(&Place::of(&self.working_tree))
+    }
+
+    /// Returns the address of a remote that came with the library, and that this user has not set: it is not used.
+    pub fn foreign_remote(&self) -> Option<Address> {
+        match RemoteSettings::read(&Place::of(&self.working_tree)) {
+            Some(Found::Foreign(address)) => Some(address),
+            Some(Found::Set(_)) | None => None,
+        }
     }
 
     /// Returns the address of the remote `name` in git's configuration.

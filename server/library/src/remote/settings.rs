@@ -1,12 +1,21 @@
 //! With which remote a library is shared, and how: a file in the server's own folder, which only its owner can read.
 //!
-//! The address is fixed there. What becomes of `.git/config` later, which the sender of a library may have written, changes nothing.
+//! The sender of a library could send that file too, and the user's notes would go to the sender. So it counts only if the user's own folder,
+//! outside of any library, has a record of it: its digest, under that of the library's path. The address is fixed there. What becomes of `.git/config` later, which the sender of a library may have written, changes nothing.
 
-use std::{fmt, fs, io, io::Write as _, path::Path, time::Duration};
+use std::{
+    env, fmt, fs, io,
+    io::Write as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tabellion_platform::{create_folders, for_owner_alone, open_to_write, read_text, rename};
 use tabellion_remotes::Address;
+
+use super::super::working_tree::WorkingTree;
 
 /// Name of our own repository, with which git speaks to the remote, in our own folder.
 pub(super) const REPOSITORY: &str = "remote.git";
@@ -69,18 +78,27 @@ impl RemoteSettings {
         }
     }
 
-    /// Reads the settings in the folder `own`; `None` if there are none.
-    pub(super) fn read(own: &Path) -> Option<Self> {
-        let text = read_text(&own.join(FILE)).ok()?;
+    /// Reads the settings of a library; `None` if there are none.
+    pub(super) fn read(place: &Place) -> Option<Found> {
+        let text = read_text(&place.own.join(FILE)).ok()?;
         let parsed = serde_json::from_str(&text)
             .ok()
             .and_then(|value| Self::parse(&value));
-        if parsed.is_none() {
+        let Some(settings) = parsed else {
             tracing::warn!(
                 "the settings of the remote can't be read; `tabellion remote set` writes them anew"
             );
+            return None;
+        };
+        let record = place.record().and_then(|file| read_text(&file).ok());
+        if record.is_some_and(|record| record == digest(&text)) {
+            return Some(Found::Set(settings));
         }
-        parsed
+        tracing::warn!(
+            address = %settings.address,
+            "the library came with a remote that this user has not set; it is not used"
+        );
+        Some(Found::Foreign(settings.address))
     }
 
     fn parse(value: &Value) -> Option<Self> {
@@ -103,8 +121,16 @@ impl RemoteSettings {
         })
     }
 
-    pub(super) fn write(&self, own: &Path) -> io::Result<()> {
-        create_folders(own, 1)?;
+    pub(super) fn write(&self, place: &Place) -> io::Result<()> {
+        let no_home = || {
+            io::Error::new(
+                io::ErrorKind::NotFound,
+                "there is no home folder to record the remote in",
+            )
+        };
+        let record = place.record().ok_or_else(no_home)?;
+        create_folders(&place.own, 1)?;
+        create_folders(record.parent().expect("it is in a folder"), 5)?;
         let text = json!({
             "address": self.address.as_str(),
             "branch": self.branch,
@@ -113,24 +139,89 @@ impl RemoteSettings {
             "pullAfterSeconds": self.pull_after.as_secs(),
             "maxUnpublished": self.max_unpublished,
         });
-        let (file, new) = (own.join(FILE), own.join("remote.new"));
-        // It may be left from a process that was killed.
-        let _ = fs::remove_file(&new);
-        let mut options = fs::OpenOptions::new();
-        for_owner_alone(options.write(true).create_new(true));
-        let mut written = open_to_write(&new, &mut options)?;
-        written.write_all(format!("{text:#}\n").as_bytes())?;
-        written.sync_all()?;
-        rename(&new, &file)
+        let text = format!("{text:#}\n");
+        replace(&record, &digest(&text))?;
+        replace(&place.own.join(FILE), &text)
     }
 
     /// Forgets them, with what was known of the remote.
-    pub(super) fn remove(own: &Path) -> io::Result<()> {
-        match fs::remove_dir_all(own.join(REPOSITORY)) {
+    pub(super) fn remove(place: &Place) -> io::Result<()> {
+        match fs::remove_dir_all(place.own.join(REPOSITORY)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        super::super::durable::remove_if_there(&own.join(FILE))
-            .map_err(|failure| io::Error::other(failure.to_string()))
+        for file in place.record().into_iter().chain([place.own.join(FILE)]) {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
+}
+
+/// The settings that a library has.
+pub(super) enum Found {
+    /// Set by this user.
+    Set(RemoteSettings),
+    /// Come with the library.
+    Foreign(Address),
+}
+
+/// Where settings are.
+pub(super) struct Place {
+    /// The server's own folder in the library.
+    own: PathBuf,
+    /// The user's folder.
+    user: Option<PathBuf>,
+}
+
+impl Place {
+    pub(super) fn of(working_tree: &WorkingTree) -> Self {
+        Self {
+            own: working_tree.repository.own(""),
+            user: working_tree.options.user.clone().or_else(user_folder),
+        }
+    }
+
+    /// Returns the file that records the settings of this library.
+    fn record(&self) -> Option<PathBuf> {
+        let path = digest(self.own.to_string_lossy().as_ref());
+        Some(self.user.as_ref()?.join("remotes").join(path))
+    }
+}
+
+/// Returns the user's folder for what this program remembers: `~/.local/state/tabellion`, or `%LOCALAPPDATA%\\tabellion`.
+fn user_folder() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let state = if cfg!(windows) {
+        absolute("LOCALAPPDATA")
+    } else {
+        absolute("XDG_STATE_HOME").or_else(|| Some(env::home_dir()?.join(".local/state")))
+    };
+    Some(state?.join("tabellion"))
+}
+
+fn digest(text: &str) -> String {
+    Sha256::digest(text)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// Writes a small file in one step, which only its owner can read.
+fn replace(file: &Path, text: &str) -> io::Result<()> {
+    let new = file.with_extension("new");
+    // It may be left from a process that was killed.
+    let _ = fs::remove_file(&new);
+    let mut options = fs::OpenOptions::new();
+    for_owner_alone(options.write(true).create_new(true));
+    let mut written = open_to_write(&new, &mut options)?;
+    written.write_all(text.as_bytes())?;
+    written.sync_all()?;
+    rename(&new, file)
 }

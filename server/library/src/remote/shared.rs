@@ -23,8 +23,9 @@ use super::{
         history,
         repository::Repository,
         versions,
+        working_tree::WorkingTree,
     },
-    settings::{Acknowledge, REPOSITORY, RemoteSettings},
+    settings::{Acknowledge, Found, Place, REPOSITORY, RemoteSettings},
     waiting::Waiting,
 };
 
@@ -148,9 +149,12 @@ pub(super) struct Standing {
 }
 
 impl Shared {
-    /// Returns the remote of the library in `repository`, if it has one. Writes nothing.
-    pub(crate) fn of(repository: &Repository) -> Option<Self> {
-        let settings = RemoteSettings::read(&repository.own(""))?;
+    /// Returns the remote of a library, if this user has given it one. Writes nothing.
+    pub(crate) fn of(working_tree: &WorkingTree) -> Option<Self> {
+        let Some(Found::Set(settings)) = RemoteSettings::read(&Place::of(working_tree)) else {
+            return None;
+        };
+        let repository = &working_tree.repository;
         Some(Self {
             settings,
             lent: Lent {

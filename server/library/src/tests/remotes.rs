@@ -589,8 +589,12 @@ fn changes_that_are_not_published_are_bounded() {
     );
     assert_eq!(library.sync(false).unwrap().pushed, 2);
     insist(&library, "plan.md", "c\n").unwrap();
-    library.forget_remote().unwrap();
+    // Sent to someone else, or moved, the library is shared no longer.
+    fs::remove_dir_all(a.path(".git/of-user")).unwrap();
     assert_eq!(a.library().remote_settings(), None);
+    assert_eq!(a.library().foreign_remote(), Some(settings.address));
+    library.forget_remote().unwrap();
+    assert_eq!(a.library().foreign_remote(), None);
 }
 
 #[test]

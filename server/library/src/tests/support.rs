@@ -18,7 +18,7 @@ use crate::{Library, Options, checkpoint::Watch, path::LibraryPath};
 /// A repository with a few committed files, and the means to look at it.
 pub(crate) struct Bench {
     folder: TempDir,
-    /// TreeEntry for as long as the repository is there.
+    /// For as long as the repository is there.
     elsewhere: Option<TempDir>,
 }
 
@@ -103,11 +103,19 @@ impl Bench {
     }
 
     pub(crate) fn library(&self) -> Library {
-        Library::open(self.folder.path(), Options::default()).unwrap()
+        Library::open(self.folder.path(), self.options()).unwrap()
     }
 
     pub(crate) fn watched(&self, watch: Watch) -> Library {
-        Library::open_watched(self.folder.path(), Options::default(), watch).unwrap()
+        Library::open_watched(self.folder.path(), self.options(), watch).unwrap()
+    }
+
+    /// The options of a user with a folder of her own.
+    fn options(&self) -> Options {
+        Options {
+            user: Some(self.folder.path().join(".git/of-user")),
+            ..Options::default()
+        }
     }
 
     pub(crate) fn write(&self, name: &str, content: &str) {

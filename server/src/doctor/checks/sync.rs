@@ -66,7 +66,18 @@ pub(super) fn remote(subject: &Subject) -> Vec<Finding> {
         return vec![];
     };
     let Some((settings, state)) = library.remote_settings().zip(library.remote_state()) else {
-        return vec![Finding::green(ID, "the library is not shared through a remote")];
+        return vec![match library.foreign_remote() {
+            None => Finding::green(ID, "the library is not shared through a remote"),
+            Some(address) => Finding::yellow(
+                ID,
+                format!(
+                    "the library came with the remote {address}, which this user has not set, and it is not used"
+                ),
+                format!(
+                    "`tabellion remote set {address}` if you want to share your changes there, or `tabellion remote forget`"
+                ),
+            ),
+        }];
     };
     let (address, ahead) = (&settings.address, state.ahead);
     let (why, since) = match &state.trouble {
