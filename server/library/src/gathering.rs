@@ -164,6 +164,22 @@ impl Gathering {
     }
 }
 
+/// Returns true if a file of this name in our own folder is a new pack that has no name yet.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    name.starts_with(GATHERED)
+}
+
+/// Removes what a process that died has left of a new pack, unless a process is writing it.
+///
+/// # Errors
+/// If it can't be removed.
+pub(super) fn remove_unfinished(repository: &Repository) -> io::Result<()> {
+    if let Some(_lock) = try_lock_file(&repository.own(LOCK))? {
+        Gathering::of(repository).discard();
+    }
+    Ok(())
+}
+
 /// Returns those of `packs`, sorted by size, that are to be gathered; none if there are few.
 fn many(mut packs: Vec<OpenPack>) -> Vec<OpenPack> {
     if packs.len() < MAX_PACKS {

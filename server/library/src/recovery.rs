@@ -19,7 +19,7 @@ use super::{
     document::{self, ExchangeFiles, FileContent},
     durable::{self, SyncTarget, remove_if_there},
     failures::{At, InRepository, refused},
-    history,
+    gathering, history,
     index::{Index, index_failure},
     index_file::{self, Folders, IndexError},
     intent::{Exchange, INTENT, Intent, OLD_INDEX, is_under_way},
@@ -343,6 +343,8 @@ fn tidy(working_tree: &WorkingTree) -> Result<(), Failure> {
     for name in names(&own).at("look into", &own)? {
         if name.to_str().is_some_and(is_temporary) {
             remove_if_there(&own.join(name))?;
+        } else if name.to_str().is_some_and(gathering::is_unfinished) {
+            gathering::remove_unfinished(&working_tree.repository).at("remove", &own)?;
         }
     }
     Ok(())

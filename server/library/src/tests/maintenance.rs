@@ -233,3 +233,20 @@ fn any_number_of_packs_can_come() {
     assert_eq!(library.activity(1000).unwrap().entries.len(), 3);
     bench.assert_sound();
 }
+
+#[test]
+fn what_a_killed_gathering_left_is_removed_by_the_next_change() {
+    let bench = Bench::new();
+    let library = bench.library();
+    make(&library, &change("plan.md", Some("one\n"))).unwrap();
+    for name in ["gathered.pack", "gathered.idx"] {
+        bench.write(&format!(".git/tabellion/{name}"), "half");
+    }
+    let lock = bench.path(".git/tabellion/gathering.lock");
+    let held = tabellion_platform::try_lock_file(&lock).unwrap().unwrap();
+    make(&library, &change("plan.md", Some("two\n"))).unwrap();
+    assert_eq!(bench.leftovers().len(), 2, "a process is writing them");
+    drop(held);
+    make(&library, &change("plan.md", Some("three\n"))).unwrap();
+    bench.assert_sound();
+}
