@@ -1,14 +1,12 @@
 //! `tabellion remote`, `sync` and `conflicts`: sharing a library with other machines.
 
-use std::{
-    path::{self, Path},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 use serde_json::{Value, json};
 use tabellion_library::{
     Acknowledge, Address, DocumentChange, Library, RemoteSettings, RemoteState, Taken, path::LibraryPath,
 };
+use tabellion_platform as platform;
 
 use super::{
     Output, Page, TerminalError, counted,
@@ -89,7 +87,9 @@ pub(crate) fn set(folder: &Path, chosen: &Chosen<'_>, output: Output) -> Result<
     };
     let text = match library.configured_remote(chosen.remote) {
         Some(address) => address,
-        None if Path::new(chosen.remote).is_dir() => path::absolute(chosen.remote)?.display().to_string(),
+        None if Path::new(chosen.remote).is_dir() => platform::canonicalize(Path::new(chosen.remote))?
+            .display()
+            .to_string(),
         None => chosen.remote.to_owned(),
     };
     let address = Address::parse(&text).map_err(TerminalError::new)?;
