@@ -67,8 +67,8 @@ pub(super) fn between(
     Ok(found)
 }
 
-/// Calls `visit` with each file, link and submodule that differs between two trees, and both its entries; ends if that ends, or the budget
-/// does not suffice. The path is relative to the trees.
+/// Calls `visit` with each file, link and submodule that differs between two trees, and both its entries; with a folder only if its path is
+/// longer than a system can open. Ends if that ends, or the budget does not suffice. The path is relative to the trees.
 pub(super) fn walk(
     git: &gix::Repository,
     [old, new]: [Option<ObjectId>; 2],
@@ -97,10 +97,7 @@ pub(super) fn walk(
                 continue;
             }
             let is_folder = was.or(is).is_some_and(|(mode, _)| mode.is_tree());
-            if is_folder && folder.len() + name.len() > MAX_PATH_BYTES {
-                continue;
-            }
-            if is_folder {
+            if is_folder && folder.len() + name.len() <= MAX_PATH_BYTES {
                 let [old, new] = [was, is].map(|entry| entry.map(|(_, id)| id));
                 pending.push(Pair {
                     above: Rc::clone(&folder),

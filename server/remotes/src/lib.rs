@@ -33,6 +33,8 @@ const FIRST_FETCH: Duration = Duration::from_secs(30 * 60);
 const KNOWN: &str = "refs/known";
 /// What our own repository consists of.
 const FILES: [&str; 5] = ["HEAD", "config", "objects", "refs", "trouble.json"];
+/// What follows the name of a file that is being written; the id of the process comes after it.
+const UNFINISHED: &str = ".new-";
 /// References of fetches under way, one each: an orphaned git program holds only its own.
 const FETCHED: &str = "refs/fetched";
 
@@ -64,7 +66,15 @@ impl Remote {
     pub fn open(lent: &Lent, address: Address, branch: String) -> io::Result<Self> {
         let folder = &lent.folder;
         // A `commondir`, for instance, would bring a configuration that is not ours.
-        let is_known = |name: &OsString| name.to_str().is_some_and(|name| FILES.contains(&name));
+        let is_ours = |name: &str| {
+            // Some are being written by another process.
+            let of = |file: &&str| {
+                name.strip_prefix(*file)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(UNFINISHED))
+            };
+            FILES.iter().any(|file| of(&file))
+        };
+        let is_known = |name: &OsString| name.to_str().is_some_and(is_ours);
         if names(folder).is_ok_and(|names| !names.iter().all(is_known)) {
             fs::remove_dir_all(folder)?;
         }
@@ -232,7 +242,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     if read_text(path).is_ok_and(|found| found == text) {
         return Ok(());
     }
-    let new = path.with_extension(format!("new-{}", std::process::id()));
+    let new = path.with_extension(format!("{}{}", &UNFINISHED[1..], std::process::id()));
     io::Write::write_all(&mut create(&new)?, text.as_bytes())?;
     rename(&new, path)
 }

@@ -176,7 +176,7 @@ impl Git {
 
 /// A program that answers each question with failure.
 fn no_answer() -> PathBuf {
-    PathBuf::from(if cfg!(windows) { "git-asks-nobody" } else { "false" })
+    PathBuf::from(if cfg!(windows) { "no-askpass" } else { "false" })
 }
 
 fn run(mut command: Command, deadline: Duration) -> Ended {

@@ -1,57 +1,54 @@
 //! Keeps a library in step with its remote in the background: pushes soon after a change, and fetches now and then.
 
-use std::{
-    sync::{Arc, Weak},
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
-};
+use std::{mem, sync::Arc, thread, time::Duration};
 
 use tabellion_remotes::Trouble;
 
 use super::{
     super::Library,
-    shared::{Shared, SyncError, Work},
+    shared::{Shared, Standing, SyncError, Work},
 };
 
-/// How long a change waits for others before it is pushed.
+/// Time for which a change waits for further ones, which are pushed with it.
 const SETTLE: Duration = Duration::from_secs(1);
-/// How often the remote is asked if nothing happens.
-const POLL: Duration = Duration::from_secs(5 * 60);
-/// The first pause after trouble; it doubles up to [`POLL`].
+/// Interval at which the remote is asked if nothing happens.
+const POLL_INTERVAL: Duration = Duration::from_secs(5 * 60);
+/// The first pause after trouble; it doubles up to [`POLL_INTERVAL`].
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
-/// How often commits that the remote refuses are pushed again.
-const REFUSED: Duration = Duration::from_secs(60 * 60);
-/// How often credentials that do not do are tried again.
-const AUTH: Duration = Duration::from_secs(60);
-/// How long a reading call waits for a fetch.
+/// Interval at which refused commits are pushed again.
+const REFUSED_INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// Interval at which missing or expired credentials are tried again.
+const AUTH_INTERVAL: Duration = Duration::from_secs(60);
+/// Maximum time that a reading call waits for a fetch.
 const MAX_READ_WAIT: Duration = Duration::from_secs(2);
+/// Maximum time that a server which ends waits for its last push.
+const MAX_LAST_WAIT: Duration = Duration::from_secs(5);
 
-/// A thread that keeps a library in step with its remote. It ends when this is dropped.
-pub struct Follower {
-    library: Weak<Library>,
-    thread: Option<JoinHandle<()>>,
-}
+/// A thread that keeps a library in step with its remote. It ends when this is dropped; changes that were not pushed are pushed first.
+pub struct Follower(Arc<Library>);
 
 impl Library {
     /// Follows the library's remote in a thread, until the result is dropped; `None` if it has none.
     pub fn follow(library: &Arc<Self>) -> Option<Follower> {
         let shared = library.shared.as_ref()?;
-        let mut standing = shared.standing.lock();
-        standing.follower = Work {
+        shared.standing.lock().follower = Work {
             is_running: true,
             // At the start, the remote is asked at once.
             wanted: true,
             ..Work::default()
         };
-        let library = Arc::downgrade(library);
-        let follower = Weak::clone(&library);
-        Some(Follower {
-            library: follower,
-            thread: Some(thread::spawn(move || follow(&library))),
-        })
+        let followed = Arc::clone(library);
+        thread::spawn(move || {
+            if let Some(shared) = &followed.shared {
+                follow(&followed, shared);
+                shared.standing.lock().follower.is_running = false;
+                shared.news.notify_all();
+            }
+        });
+        Some(Follower(Arc::clone(library)))
     }
 
-    /// Asks the follower to fetch if what was fetched is too old, and waits a little.
+    /// Lets the follower fetch if the last fetch is too long ago, and waits for it, though not for long.
     pub(crate) fn freshen(&self) {
         let Some(shared) = &self.shared else { return };
         let mut standing = shared.standing.lock();
@@ -63,64 +60,53 @@ impl Library {
         }
         standing.follower.wanted = true;
         shared.news.notify_all();
-        let (end, rounds) = (Instant::now() + MAX_READ_WAIT, standing.follower.rounds);
-        while standing.follower.rounds == rounds && standing.follower.is_running {
-            if shared.news.wait_until(&mut standing, end).timed_out() {
-                return;
-            }
-        }
+        let rounds = standing.follower.rounds;
+        let waits =
+            |standing: &mut Standing| standing.follower.rounds == rounds && standing.follower.is_running;
+        shared.news.wait_while_for(&mut standing, waits, MAX_READ_WAIT);
     }
 }
 
 impl Shared {
-    /// Waits for something to do, at most for `pause`; returns false if the follower is to end.
+    /// Waits for something to do, at most for `pause`; returns false if the follower is to end with it.
     fn wait(&self, pause: Duration) -> bool {
-        let end = Instant::now() + pause;
         let mut standing = self.standing.lock();
-        loop {
-            let work = &standing.follower;
-            if work.stop {
-                return false;
-            }
-            if work.wanted || work.changed {
-                break;
-            }
-            if self.news.wait_until(&mut standing, end).timed_out() {
-                break;
-            }
+        let idle = |standing: &mut Standing| {
+            !(standing.follower.stop || standing.follower.wanted || standing.follower.changed)
+        };
+        self.news.wait_while_for(&mut standing, idle, pause);
+        let settles = |standing: &mut Standing| !(standing.follower.stop || standing.follower.wanted);
+        if standing.follower.changed {
+            self.news.wait_while_for(&mut standing, settles, SETTLE);
         }
-        // Changes that follow each other are pushed together.
-        let settled = Instant::now() + SETTLE;
-        while standing.follower.changed && !standing.follower.wanted && !standing.follower.stop {
-            if self.news.wait_until(&mut standing, settled).timed_out() {
-                break;
-            }
-        }
-        standing.follower.changed = false;
         standing.follower.wanted = false;
         !standing.follower.stop
     }
 }
 
-fn follow(library: &Weak<Library>) {
+/// Brings the library in step again and again. At the end, only if a change was not pushed.
+fn follow(library: &Library, shared: &Shared) {
     let mut pause = Duration::ZERO;
     let mut trouble = FIRST_PAUSE;
     loop {
-        let Some(library) = library.upgrade() else { return };
-        let Some(shared) = &library.shared else { return };
-        if !shared.wait(pause) {
+        let goes_on = shared.wait(pause);
+        let has_changed = mem::take(&mut shared.standing.lock().follower.changed);
+        if !goes_on && !has_changed {
             return;
         }
         let synced = library.sync(false);
+        if !goes_on {
+            return;
+        }
         pause = match &synced {
             Ok(_) => {
                 trouble = FIRST_PAUSE;
-                POLL
+                POLL_INTERVAL
             }
-            Err(SyncError::Refused(_)) => REFUSED,
-            Err(SyncError::Unreachable(unreachable)) if unreachable.trouble == Trouble::Auth => AUTH,
-            _ => {
-                trouble = (trouble * 2).min(POLL);
+            Err(SyncError::Refused(_)) => REFUSED_INTERVAL,
+            Err(SyncError::Unreachable(unreachable)) if unreachable.trouble == Trouble::Auth => AUTH_INTERVAL,
+            Err(_) => {
+                trouble = (trouble * 2).min(POLL_INTERVAL);
                 trouble
             }
         };
@@ -131,20 +117,12 @@ fn follow(library: &Weak<Library>) {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        if let Some(shared) = self
-            .library
-            .upgrade()
-            .as_ref()
-            .and_then(|library| library.shared.as_ref())
-        {
-            let mut standing = shared.standing.lock();
-            standing.follower.stop = true;
-            standing.follower.is_running = false;
-            shared.news.notify_all();
-        }
-        if let Some(thread) = self.thread.take() {
-            // It only reports errors; a panic has been written.
-            let _ = thread.join();
-        }
+        let Some(shared) = &self.0.shared else { return };
+        let mut standing = shared.standing.lock();
+        standing.follower.stop = true;
+        shared.news.notify_all();
+        // A push that takes longer goes on by itself, or is made at the next start.
+        let runs = |standing: &mut Standing| standing.follower.is_running;
+        shared.news.wait_while_for(&mut standing, runs, MAX_LAST_WAIT);
     }
 }

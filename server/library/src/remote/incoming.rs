@@ -160,7 +160,8 @@ fn changes(git: &gix::Repository, old: Option<ObjectId>, new: Option<ObjectId>) 
     let mut unnameable = false;
     let mut budget = OF_STEP;
     let ended = tree_diff::walk(git, [old, new], &mut budget, |path, sides| {
-        let Ok(path) = path.to_str() else {
+        let is_folder = sides.iter().flatten().any(|(mode, _)| mode.is_tree());
+        let (Ok(path), false) = (path.to_str(), is_folder) else {
             unnameable = true;
             return ControlFlow::Break(());
         };
@@ -176,8 +177,12 @@ fn changes(git: &gix::Repository, old: Option<ObjectId>, new: Option<ObjectId>) 
     })?;
     match ended {
         ControlFlow::Continue(()) => Ok(found),
-        ControlFlow::Break(()) if unnameable => Err(by_hand("a name in its commits is not UTF-8")),
-        ControlFlow::Break(()) => Err(by_hand("it changes more files than are taken in one step")),
+        ControlFlow::Break(()) if unnameable => {
+            Err(by_hand("a path in its commits is not UTF-8, or is too long"))
+        }
+        ControlFlow::Break(()) => Err(by_hand(
+            "its commits change more files than are taken in one step",
+        )),
     }
 }
 

@@ -118,7 +118,7 @@ pub(super) struct Fetched {
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub(super) is_running: bool,
-    /// Whether a change was made since the last push began.
+    /// Whether a change was made since the last synchronization began.
     pub(super) changed: bool,
     /// Whether a caller waits for a fetch.
     pub(super) wanted: bool,
@@ -133,7 +133,7 @@ pub(crate) struct Shared {
     lent: Lent,
     remote: OnceLock<Remote>,
     pub(super) standing: Mutex<Standing>,
-    /// Tells the follower of work, and readers of its end.
+    /// Notified of work for the follower, and of its end.
     pub(super) news: Condvar,
 }
 
@@ -240,9 +240,13 @@ impl Shared {
             };
             may_have_arrived |= matches!(&pushed, Pushed::Silent(trouble) if trouble.may_have_arrived());
             // Texts vary by race and version: the branch itself is asked.
-            match self.fetch(left()).map(|fetched| fetched.tip) {
-                Ok(tip) if has_next(tip)? => return Ok(self.accepted(next)?),
-                Ok(tip) if tip != base => {
+            let found = self.fetch(left()).and_then(|Fetched { tip, .. }| {
+                let has_next = has_next(tip).map_err(SyncError::Blocked)?;
+                Ok((tip, has_next))
+            });
+            match found {
+                Ok((_, true)) => return Ok(self.accepted(next)?),
+                Ok((tip, false)) if tip != base => {
                     let mut standing = self.standing.lock();
                     standing.is_behind = true;
                     standing.waiting.lost();
@@ -259,7 +263,8 @@ impl Shared {
                 Err(SyncError::Unreachable(trouble)) if !may_have_arrived => {
                     return Err(unreachable(&trouble).into());
                 }
-                Err(_) => {}
+                // Whether the tip has the change can't be told yet.
+                Err(_) => may_have_arrived = true,
             }
             std::thread::sleep(RETRY_INTERVAL.min(end.saturating_duration_since(Instant::now())));
             if Instant::now() >= end {
@@ -280,7 +285,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Returns what is wrong, for every process that looks at the library: a file beside our own repository says it.
+    /// Returns the trouble that a process wrote down last, if it is not over.
     pub(super) fn trouble(&self) -> Option<(RemoteStatus, String, DateTime<Utc>)> {
         let value: Value = serde_json::from_str(&read_text(&self.trouble_file()).ok()?).ok()?;
         let text = |name: &str| value.get(name)?.as_str();
@@ -301,7 +306,7 @@ impl Shared {
         }
     }
 
-    /// Remembers what is wrong, since when it is.
+    /// Writes down the trouble, and since when it lasts.
     pub(super) fn has_trouble(&self, error: &SyncError) {
         let status = match error {
             SyncError::NoRemote => return,

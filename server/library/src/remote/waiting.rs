@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long others are taken to be about after a commit of theirs was seen.
-const OTHERS: Duration = Duration::from_secs(60);
+/// Time for which other machines count as active after one of their commits was seen.
+const ACTIVE: Duration = Duration::from_secs(60);
 /// The number of successes in a row after which this machine pauses in any case.
 const STREAK: u32 = 8;
 
@@ -33,8 +33,8 @@ impl Waiting {
     pub(super) fn won(&mut self, took: Duration) {
         self.push = took;
         self.streak += 1;
-        let are_about = self.others.is_some_and(|seen| seen.elapsed() < OTHERS);
-        let pauses = are_about || self.streak.is_multiple_of(STREAK);
+        let are_active = self.others.is_some_and(|seen| seen.elapsed() < ACTIVE);
+        let pauses = are_active || self.streak.is_multiple_of(STREAK);
         let pause = (self.push + self.fetch).mul_f64(0.8 + 0.8 * chance());
         self.next = pauses.then(|| Instant::now() + pause);
     }

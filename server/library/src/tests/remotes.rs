@@ -287,10 +287,25 @@ fn machines_meet_in_the_remote() {
     }
 }
 
+/// Returns the output of a command of the shell in the repository.
+fn shell(bench: &Bench, command: &str) -> String {
+    let output = std::process::Command::new("sh")
+        .args(["-c", command])
+        .current_dir(bench.path(""))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{command}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
 #[test]
 fn what_cant_be_taken_is_left_as_it_is() {
     type Case = (&'static str, fn(&Bench), fn(&Bench), &'static str);
-    let cases: [Case; 8] = [
+    let cases: [Case; 9] = [
         (
             "uncommitted bytes of another file",
             |b| {
@@ -326,6 +341,32 @@ fn what_cant_be_taken_is_left_as_it_is() {
             },
             |_| {},
             "backslash",
+        ),
+        (
+            "a path longer than any file's",
+            |b| {
+                let blob = b.git(&["hash-object", "-w", "plan.md"]);
+                let name = "x".repeat(200);
+                let mut tree = String::new();
+                for _ in 0..22 {
+                    let entry = match &*tree {
+                        "" => format!("100644 blob {blob}\tnote.md"),
+                        below => format!("040000 tree {below}\t{name}"),
+                    };
+                    b.write(".git/entry", &format!("{entry}\n"));
+                    tree = shell(b, "git mktree < .git/entry");
+                }
+                b.write(".git/entry", &format!("040000 tree {tree}\tdeep\n"));
+                let top = shell(b, "(git ls-tree HEAD; cat .git/entry) | git mktree");
+                let commit = b.git(&["commit-tree", "-p", "HEAD", "-m", "deep", &top]);
+                b.git(&["update-ref", MAIN, &commit]);
+            },
+            |b| {
+                // Both sides have commits: a merge must not drop what it can't show.
+                b.write("notes/a.md", "b\n");
+                b.git(&["commit", "-qam", "b"]);
+            },
+            "too long",
         ),
         (
             "a staged change that is not in the file",
@@ -609,6 +650,18 @@ fn a_follower_publishes_and_fetches() {
     while b.read("plan.md").unwrap() != "a\n" {
         there.sync(false).unwrap();
     }
+}
+
+#[test]
+fn a_follower_that_ends_pushes_what_is_left() {
+    let ([a, _], shared) = Bench::shared();
+    let library = Arc::new(open(&a, shared.path(), Acknowledge::Local));
+    let follower = Library::follow(&library);
+    library.sync(false).unwrap();
+    // It would wait a second for further changes.
+    let commit = make(&library, &change("plan.md", Some("a\n"))).unwrap();
+    drop(follower);
+    assert_eq!(tip(shared.path()), commit);
 }
 
 /// The steps of a transaction that pushes first, and whether the change is in the remote if the process dies after it.

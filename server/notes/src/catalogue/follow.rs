@@ -9,7 +9,7 @@ use std::{
 
 use sha1::{Digest as _, Sha1};
 use tabellion_library::{
-    Library,
+    Library, is_conflict,
     path::{LibraryDir, LibraryPath},
     root::FileError,
     walk::FolderError,
@@ -64,26 +64,34 @@ pub trait Files: Sync {
 
 impl Files for Library {
     fn stats(&self, part: Part) -> Result<Vec<(LibraryPath, FileStat)>, FolderError> {
-        if part == Part::All {
-            return Library::stats(self, &LibraryDir::ROOT);
-        }
-        let Ok(folder) = LibraryDir::parse(WORKFLOWS) else {
-            return Ok(vec![]);
-        };
-        match Library::stats(self, &folder) {
-            // A look at all files finds none there either.
-            Err(
-                FolderError::NotFound { .. }
-                | FolderError::NotAFolder { .. }
-                | FolderError::Symlink { .. }
-                | FolderError::Excluded { .. },
-            ) => Ok(vec![]),
-            stats => stats,
-        }
+        let mut stats = all(self, part)?;
+        // Another machine's version of a note has the note's id.
+        stats.retain(|(path, _)| !is_conflict(path.as_str()));
+        Ok(stats)
     }
 
     fn read(&self, path: &LibraryPath) -> Result<Option<Vec<u8>>, FileError> {
         Ok(self.read_now(path)?.map(|file| file.bytes))
+    }
+}
+
+/// Returns all Markdown files of a part, with their stat fields.
+fn all(library: &Library, part: Part) -> Result<Vec<(LibraryPath, FileStat)>, FolderError> {
+    if part == Part::All {
+        return Library::stats(library, &LibraryDir::ROOT);
+    }
+    let Ok(folder) = LibraryDir::parse(WORKFLOWS) else {
+        return Ok(vec![]);
+    };
+    match Library::stats(library, &folder) {
+        // A look at all files finds none there either.
+        Err(
+            FolderError::NotFound { .. }
+            | FolderError::NotAFolder { .. }
+            | FolderError::Symlink { .. }
+            | FolderError::Excluded { .. },
+        ) => Ok(vec![]),
+        stats => stats,
     }
 }
 

@@ -289,6 +289,21 @@ fn a_file_that_can_not_be_read_is_said_and_is_no_note() {
     assert_eq!(folder.paths(&Selection::default()), ["a.md"]);
 }
 
+#[test]
+fn another_machines_version_of_a_note_is_no_second_note() {
+    let note = format!("---\nid: {ID}\n---\ntext\n");
+    let files = [
+        "a.md",
+        "a.conflict-1a2b3c4d.md",
+        "workflows/w.conflict-1a2b3c4d.md",
+    ];
+    let folder = Folder::of(&files.map(|path| (path, note.as_str())));
+    assert_eq!(folder.paths(&Selection::default()), ["a.md"]);
+    fs::rename(folder.path("a.conflict-1a2b3c4d.md"), folder.path("a.md")).unwrap();
+    folder.follow();
+    assert_eq!(folder.paths(&Selection::default()), ["a.md"]);
+}
+
 /// A step of a person or tool at the files.
 #[derive(Debug, Clone)]
 enum Step {
