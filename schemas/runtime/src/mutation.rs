@@ -44,7 +44,7 @@ pub(crate) struct Mutation<'a, S, Request, Response, Error, G: Ground> {
 enum AttemptError {
     /// Another change was published first.
     Conflict,
-    /// Another change came first where the store shares its changes.
+    /// Another machine's change was shared first.
     Behind,
     Rejection(Rejection),
 }
@@ -95,7 +95,7 @@ where
             match self.attempt(claim, approved.as_ref()).await {
                 Ok(answer) => return Ok(answer),
                 Err(AttemptError::Conflict) => claim.attempt += 1,
-                // Not counted: others are faster as long as they please, and the store has its own limit.
+                // Not counted: the store limits the time instead.
                 Err(AttemptError::Behind) => claim.behind += 1,
                 Err(AttemptError::Rejection(rejection)) => return Err(rejection),
             }

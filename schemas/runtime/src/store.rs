@@ -32,8 +32,8 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
         Box::pin(async { Ok(None) })
     }
 
-    /// Returns where the newest change stands on its way to where the store shares its changes, as the answer of a call says it
-    /// (`tabellion/remote`); `None` if it does not share them.
+    /// Returns the state of the newest change on its way to other machines, for the answer of a call (`tabellion/remote`); `None` if the store
+    /// shares its changes with no other machine.
     fn remote(&self) -> Option<Value> {
         None
     }
@@ -47,9 +47,9 @@ pub trait Store<G: Ground = Documents>: HasView<G> {
 pub struct Claim {
     /// Counts from 0 for each call; a higher one follows a [`StoreError::Conflict`] and may wait a little first.
     pub attempt: u32,
-    /// How many attempts of the call ended with [`StoreError::Behind`].
+    /// Number of attempts of the call that ended with [`StoreError::Behind`].
     pub behind: u32,
-    /// How long ago the first attempt began.
+    /// Time since the first attempt began.
     pub waited: Duration,
     /// The operation on rows, if it is one of the table engine's: what it reads and changes follows from the rules of its entity.
     pub operation: Option<&'static RowOperation>,
@@ -121,7 +121,7 @@ pub enum StoreError {
     /// Another change was published first; prepare this one again on the new state.
     #[error("another change was published first")]
     Conflict,
-    /// Another change came first where the store shares its changes; prepare this one again on the state that [`Store::begin`] fetches.
+    /// Another machine's change was shared first; prepare this one again on the state that [`Store::begin`] fetches.
     #[error("another change was shared first")]
     Behind,
     /// The change can't be made.

@@ -169,7 +169,7 @@ pub(super) fn is_unfinished(name: &str) -> bool {
     name.starts_with(GATHERED)
 }
 
-/// Removes what a process that died has left of a new pack, unless a process is writing it.
+/// Removes the unfinished pack of a dead process. One that is still being written stays.
 ///
 /// # Errors
 /// If it can't be removed.

@@ -27,13 +27,13 @@ pub use self::address::{Address, AddressError};
 use self::program::{Ended, Git};
 pub use self::program::{Lent, Trouble, Unreachable};
 
-/// How long a fetch may take if nothing was fetched before.
+/// Maximum time of a fetch if nothing was fetched before.
 const FIRST_FETCH: Duration = Duration::from_secs(30 * 60);
 /// The commit of the branch that the library took or pushed last: what a fetch need not transfer.
 const KNOWN: &str = "refs/known";
 /// What our own repository consists of.
 const FILES: [&str; 5] = ["HEAD", "config", "objects", "refs", "trouble.json"];
-/// What follows the name of a file that is being written; the id of the process comes after it.
+/// What follows the name of a file that is being written; a name of the process and of the write comes after it.
 const UNFINISHED: &str = ".new-";
 /// References of fetches under way, one each: an orphaned git program holds only its own.
 const FETCHED: &str = "refs/fetched";
@@ -242,7 +242,9 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     if read_text(path).is_ok_and(|found| found == text) {
         return Ok(());
     }
-    let new = path.with_extension(format!("{}{}", &UNFINISHED[1..], std::process::id()));
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let new = path.with_extension(format!("{}{}-{number}", &UNFINISHED[1..], std::process::id()));
     io::Write::write_all(&mut create(&new)?, text.as_bytes())?;
     rename(&new, path)
 }

@@ -17,9 +17,9 @@ use tabellion_platform as platform;
 const MAX_PRINTED: usize = 64 << 10;
 /// Most of what is shown of a program's words, in characters.
 const MAX_WORDS: usize = 300;
-/// The longest pause between two looks at whether the program has ended.
+/// Maximum interval at which the program's end is looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How long the output of a program that has ended is waited for: a program of its own may hold the stream.
+/// Maximum time that the output of a program which has ended is waited for: one that it started may hold the stream open.
 const DRAIN: Duration = Duration::from_millis(200);
 /// Variables of git's that belong to the user, and not to a repository.
 const OF_USER: [&str; 10] = [
@@ -284,7 +284,7 @@ pub(crate) fn masked(words: &str) -> String {
     text
 }
 
-/// How tokens of forges begin.
+/// Prefixes of forges' tokens.
 const TOKENS: [&str; 7] = ["ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xox"];
 
 fn without_secrets(word: &str) -> String {

@@ -122,6 +122,22 @@ fn a_branch_is_pushed_and_fetched() {
 }
 
 #[test]
+fn a_repository_can_be_opened_by_many_at_once() {
+    let bench = Bench::new();
+    for _ in 0..20 {
+        let own = bench.path("ours/.git/tabellion");
+        // It is there from the second time on.
+        let _ = fs::remove_dir_all(&own);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| bench.remote().remember("of a thread"));
+            }
+        });
+        assert_eq!(bench.remote().known().as_deref(), Some("of a thread"));
+    }
+}
+
+#[test]
 fn what_a_hook_says_is_told() {
     let bench = Bench::new();
     bench.hook(

@@ -35,7 +35,7 @@ use super::{
 };
 use crate::path::{LibraryDir, LibraryPath};
 
-/// How often taking the remote's commits is begun anew because a person was faster.
+/// Maximum number of attempts to take the remote's commits while a person changes the same files.
 const MAX_ATTEMPTS: usize = 10;
 /// Most commits that are counted.
 const MAX_AHEAD: usize = 1000;
@@ -176,7 +176,7 @@ impl Library {
     }
 
     /// Brings library and remote in step: takes the remote's commits, and pushes those that it does not have. With `accept`, also commits of a
-    /// branch whose history was rewritten. Waits for the library's lock; not to be called where others wait for this thread.
+    /// branch whose history was rewritten. Blocks the thread while it waits for the library's lock and the remote.
     ///
     /// # Errors
     /// [`SyncError`]. Nothing was lost, and what was taken until then stays.
@@ -241,7 +241,7 @@ impl Library {
         self.take_locked(shared, fetched, accept)
     }
 
-    /// As [`Self::take`], for who has the library's lock and nothing pending.
+    /// Like [`Self::take`], for a caller that holds the library's lock and has nothing pending.
     fn take_locked(&self, shared: &Shared, fetched: Fetched, accept: bool) -> Result<Taken, Failure> {
         for _ in 0..MAX_ATTEMPTS {
             let mut pending = Pending::begin(&self.working_tree)?;
@@ -314,7 +314,7 @@ impl Library {
         }
     }
 
-    /// What comes before changes are planned, with the library's lock.
+    /// Prepares the library, whose lock is held, for changes to be planned.
     pub(super) fn before_changes(&self, shared: &Shared) -> Result<(), Failure> {
         if shared.acknowledges() {
             return self.catch_up(shared);

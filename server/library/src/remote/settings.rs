@@ -57,7 +57,7 @@ pub struct RemoteSettings {
     pub branch: String,
     /// When a change is acknowledged.
     pub acknowledge: Acknowledge,
-    /// How long a change or a push waits for the remote.
+    /// Maximum time that a change or a push waits for the remote.
     pub wait: Duration,
     /// The age of what was fetched at which a reading call fetches first.
     pub pull_after: Duration,

@@ -347,8 +347,8 @@ impl Shared {
             .with("attempts", claim.behind))
     }
 
-    /// Waits before a batch begins whose first change has lost `behind` times, so that machines which change the library at the same time take
-    /// turns.
+    /// Pauses before a batch, so that machines which change the library at the same time take turns. `behind` is the number of times that
+    /// its first change has lost.
     pub(crate) fn wait_for_turn(&self, behind: u32) {
         let pause = self.standing.lock().waiting.pause(behind);
         if !pause.is_zero() {

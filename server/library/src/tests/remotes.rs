@@ -305,7 +305,7 @@ fn shell(bench: &Bench, command: &str) -> String {
 #[test]
 fn what_cant_be_taken_is_left_as_it_is() {
     type Case = (&'static str, fn(&Bench), fn(&Bench), &'static str);
-    let cases: [Case; 9] = [
+    let cases: [Case; 10] = [
         (
             "uncommitted bytes of another file",
             |b| {
@@ -341,6 +341,19 @@ fn what_cant_be_taken_is_left_as_it_is() {
             },
             |_| {},
             "backslash",
+        ),
+        (
+            "uncommitted bytes under the new name of a file",
+            |b| {
+                b.write("notes/a.md", "a\n");
+                b.git(&["commit", "-qam", "a"]);
+            },
+            |b| {
+                b.git(&["mv", "notes/a.md", "moved.md"]);
+                b.git(&["commit", "-qm", "mv"]);
+                b.write("moved.md", "mine\n");
+            },
+            "not committed",
         ),
         (
             "a path longer than any file's",
