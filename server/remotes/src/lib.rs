@@ -67,12 +67,9 @@ impl Remote {
         let folder = &lent.folder;
         // A `commondir`, for instance, would bring a configuration that is not ours.
         let is_ours = |name: &str| {
+            let mut rests = FILES.iter().filter_map(|file| name.strip_prefix(file));
             // Some are being written by another process.
-            let of = |file: &&str| {
-                name.strip_prefix(*file)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(UNFINISHED))
-            };
-            FILES.iter().any(|file| of(&file))
+            rests.any(|rest| rest.is_empty() || rest.starts_with(UNFINISHED))
         };
         let is_known = |name: &OsString| name.to_str().is_some_and(is_ours);
         if names(folder).is_ok_and(|names| !names.iter().all(is_known)) {
