@@ -75,10 +75,8 @@ impl Remote {
         if names(folder).is_ok_and(|names| !names.iter().all(is_known)) {
             fs::remove_dir_all(folder)?;
         }
-        for below in ["objects", KNOWN, FETCHED] {
-            let path = folder.join(below);
-            let path = if below == KNOWN { folder.join("refs") } else { path };
-            create_folders(&path, 4)?;
+        for below in ["objects", FETCHED] {
+            create_folders(&folder.join(below), 4)?;
         }
         write(&folder.join("HEAD"), "ref: refs/heads/none\n")?;
         write(&folder.join("config"), &configuration(&address))?;

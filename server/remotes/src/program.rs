@@ -65,6 +65,8 @@ pub enum Trouble {
     Offline,
     /// There is no repository at the address. Nothing was sent.
     Missing,
+    /// This machine's disk is full. What was sent may have arrived.
+    Full,
     /// The git program can't be started.
     NoGit,
     /// Anything else: the connection was cut, or the deadline passed. What was sent may have arrived.
@@ -78,6 +80,7 @@ impl Trouble {
             Self::Auth => "auth",
             Self::Offline => "offline",
             Self::Missing => "missing",
+            Self::Full => "full",
             Self::NoGit => "no_git",
             Self::Cut => "cut",
         }
@@ -87,7 +90,7 @@ impl Trouble {
 impl Unreachable {
     /// Returns true if a push that ended so may have been accepted.
     pub fn may_have_arrived(&self) -> bool {
-        self.trouble == Trouble::Cut
+        matches!(self.trouble, Trouble::Cut | Trouble::Full)
     }
 }
 
@@ -306,7 +309,8 @@ fn without_secrets(word: &str) -> String {
 }
 
 /// What programs say, and the trouble that it means; the first that is said counts.
-const WORDS: [(Trouble, &[&str]); 3] = [
+const WORDS: [(Trouble, &[&str]); 4] = [
+    (Trouble::Full, &["No space left on device", "Disk quota exceeded"]),
     (
         Trouble::Auth,
         &[

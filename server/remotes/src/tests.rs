@@ -210,6 +210,7 @@ fn a_push_that_was_never_sent_leaves_no_doubt() {
             Trouble::Offline,
         ),
         ("git@example.com: Permission denied (publickey).", Trouble::Auth),
+        ("fatal: write error: No space left on device", Trouble::Full),
         ("fatal: the remote end hung up unexpectedly", Trouble::Cut),
         ("error: RPC failed; curl 52 Empty reply from server", Trouble::Cut),
     ] {

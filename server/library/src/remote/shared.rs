@@ -373,6 +373,7 @@ pub(super) fn unreachable(trouble: &Unreachable) -> Failure {
             "there is no repository at the remote's address; `tabellion remote set` changes it"
         }
         Trouble::NoGit => "sharing a library needs the program `git`; install it",
+        Trouble::Full => "this machine's disk has no room for what the remote sends; free some space",
         Trouble::Offline | Trouble::Cut => "the remote does not answer; try again later",
     };
     let message = format!("{what}: {}", trouble.words);
