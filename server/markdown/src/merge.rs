@@ -332,7 +332,7 @@ fn merge_lines(base: &str, own: &str, shared: &str, inserts: Inserts) -> Option<
             [Some(a), Some(b)]
                 if inserts == Inserts::Both && old.is_empty() && is_same_place(&own_part, &shared_part) =>
             {
-                merged.extend(b.iter().chain(a));
+                merged.extend(joined_lines(a, b));
             }
             [Some(_), Some(_)] => return None,
             [one, other] => merged.extend(one.or(other)?),
@@ -340,6 +340,19 @@ fn merge_lines(base: &str, own: &str, shared: &str, inserts: Inserts) -> Option<
     }
     merged.extend(&lines[at..]);
     Some(merged.concat())
+}
+
+/// Returns the lines of two insertions at one place, the shared ones first; those that both have, once.
+fn joined_lines<'t>(own: &[&'t str], shared: &[&'t str]) -> Vec<&'t str> {
+    let [own_text, shared_text] = [own, shared].map(<[&str]>::concat);
+    let (mut lines, mut at) = (Vec::new(), 0);
+    for part in Comparison::between(&shared_text, &own_text).parts() {
+        lines.extend(&shared[at..part.old.end]);
+        lines.extend(&own[part.new]);
+        at = part.old.end;
+    }
+    lines.extend(&shared[at..]);
+    lines
 }
 
 /// Returns which of two parts of the base comes first; equal if they touch. `None` if there is neither.

@@ -69,6 +69,12 @@ fn changes_made_apart_merge_by_sections() {
             with("- two\n", "- two\n- shared\n"),
             Some(with("- two\n", "- two\n- shared\n- own\n")),
         ),
+        // An item that both have is there once: after merges of merges, both sides can have what the base lacks.
+        (
+            with("- two\n", "- two\n- own\n- both\n"),
+            with("- two\n", "- two\n- both\n- shared\n"),
+            Some(with("- two\n", "- two\n- own\n- both\n- shared\n")),
+        ),
         // Both add a section at the end, which lines would call a conflict.
         (
             DOCUMENT.to_owned() + "\n## Own\n\no\n",
