@@ -87,9 +87,13 @@ fn missing(dir: &Path, create: CreateFolders) -> Result<Option<Missing>, OpenErr
     let nearest = above.find_map(|folder| match fs::metadata(folder) {
         Ok(metadata) if metadata.is_dir() => Some(Ok(folder)),
         Ok(_) => Some(Err(OpenError::NotAFolder(folder.to_owned()))),
-        Err(error) if is_missing(&error) => fs::symlink_metadata(folder)
-            .is_ok()
-            .then(|| Err(OpenError::BrokenLink(folder.to_owned()))),
+        Err(error) if is_missing(&error) => match fs::symlink_metadata(folder) {
+            Ok(entry) if entry.is_symlink() => Some(Err(OpenError::BrokenLink(folder.to_owned()))),
+            // Another process has created it since.
+            Ok(entry) if entry.is_dir() => Some(Ok(folder)),
+            Ok(_) => Some(Err(OpenError::NotAFolder(folder.to_owned()))),
+            Err(_) => None,
+        },
         Err(error) => Some(Err(failed(error))),
     });
     let nearest = nearest.unwrap_or_else(|| Err(failed(io::ErrorKind::NotFound.into())))?;
@@ -239,6 +243,26 @@ mod tests {
                 }
                 (found, _) => panic!("{path}: {found:?}"),
             }
+        }
+    }
+
+    /// A folder that appears while its path is looked at is neither a broken link nor a failure.
+    #[test]
+    fn processes_may_create_one_folder_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        for round in 0..500 {
+            let folder = place.path().join(round.to_string());
+            let start = std::sync::Barrier::new(4);
+            let opened = std::thread::scope(|scope| {
+                let open = || {
+                    start.wait();
+                    create(&folder, CreateFolders::Last).map(drop)
+                };
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+                let ends = threads.into_iter().map(|thread| thread.join().unwrap());
+                ends.collect::<Result<(), _>>()
+            });
+            opened.unwrap();
         }
     }
 }
