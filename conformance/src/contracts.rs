@@ -16,8 +16,9 @@ pub static CONTRACTS: &[&ContractSpec] = &[
     &tabellion_contracts::brainforge::CONTRACT,
 ];
 
-/// The ids under which checks name the guarantees of contracts with rows, by kind.
-pub(crate) const OF_ROWS: &[(GuaranteeKind, &str)] = &[
+/// The ids under which checks name the guarantees of kinds that documents and commits don't have, or that depend on an operator's choice.
+pub(crate) const BY_KIND: &[(GuaranteeKind, &str)] = &[
+    (GuaranteeKind::Remote, "acknowledged-is-in-the-remote"),
     (GuaranteeKind::OneChange, "one-change-per-mutation"),
     (GuaranteeKind::Rows, "rows-are-what-was-said"),
     (GuaranteeKind::Durable, "acknowledged-is-durable"),
@@ -93,10 +94,10 @@ pub(crate) fn ids_of(kind: GuaranteeKind) -> impl Iterator<Item = &'static str> 
     let has = move |contract: &&&ContractSpec| contract.guarantees.iter().any(|it| it.kind == Some(kind));
     let first = CONTRACTS.iter().find(has).into_iter();
     let all = first.flat_map(|contract| contract.guarantees);
-    let of_rows = OF_ROWS.iter().filter(move |(of, _)| *of == kind);
+    let by_kind = BY_KIND.iter().filter(move |(of, _)| *of == kind);
     all.filter(move |it| it.kind == Some(kind))
         .map(|it| it.id)
-        .chain(of_rows.map(|(_, id)| *id))
+        .chain(by_kind.map(|(_, id)| *id))
 }
 
 /// A contract, or what names one.

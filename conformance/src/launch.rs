@@ -34,6 +34,8 @@ pub const DECISION: &str = "{decision}";
 pub const DATABASE: &str = "{database}";
 /// Placeholder for the id of what a person decides on.
 pub const INSTANCE: &str = "{id}";
+/// Placeholder for the bare repository that a library is shared through.
+pub const SHARED: &str = "{remote}";
 /// Placeholder for the numbers of the parts that a person approves, separated by blanks; nothing for all.
 pub const PARTS: &str = "{parts}";
 
@@ -61,6 +63,9 @@ pub struct Launch {
     /// The shell command by which a person decides on what waits, if there is one; with [`DECISION`], [`INSTANCE`] and `{library}`, and
     /// with [`PARTS`] if it takes them.
     pub decide: Option<String>,
+    /// The shell command by which a library is shared through a remote that acknowledges its changes, if there is one; with [`SHARED`] and
+    /// `{library}`.
+    pub share: Option<String>,
     /// The environment variable by which a build for tests has its clock ahead by that many seconds, if there is one.
     pub clock_offset: Option<String>,
     /// Whether the server's standard error is shown.
@@ -104,6 +109,7 @@ impl Launch {
             role_headers: Vec::new(),
             show: None,
             decide: None,
+            share: None,
             clock_offset: None,
             verbose: false,
             patience: crate::target::ANSWER_TIMEOUT,
@@ -169,19 +175,29 @@ impl Launch {
     pub fn decision(&self, root: &Path, decision: &str, parts: &[usize], instance: &str) -> Option<Command> {
         let shell = self.decide.as_ref()?.replace(DECISION, decision);
         let parts: Vec<String> = parts.iter().map(usize::to_string).collect();
-        Some(self.shell(&shell.replace(PARTS, &parts.join(" ")), root, instance))
+        let shell = shell.replace(PARTS, &parts.join(" "));
+        Some(self.shell(&shell.replace(INSTANCE, instance), root))
     }
 
     /// Returns the command by which a person is shown what waits in the library at `root`; `None` if there is none.
     pub fn shown(&self, root: &Path, instance: &str) -> Option<Command> {
-        Some(self.shell(self.show.as_ref()?, root, instance))
+        Some(self.shell(&self.show.as_ref()?.replace(INSTANCE, instance), root))
     }
 
-    fn shell(&self, shell: &str, root: &Path, instance: &str) -> Command {
-        let shell = shell.replace(INSTANCE, instance);
+    /// Returns the command by which the library at `root` is shared through a bare repository; `None` if there is none.
+    pub fn shared(&self, root: &Path, remote: &Path) -> Option<Command> {
+        Some(self.shell(
+            &self.share.as_ref()?.replace(SHARED, &remote.to_string_lossy()),
+            root,
+        ))
+    }
+
+    /// Returns a shell command about the library at `root`, with the server's variables.
+    fn shell(&self, shell: &str, root: &Path) -> Command {
+        let filled = |text: &str| text.replace("{library}", &root.to_string_lossy());
         let mut command = Command::new("sh");
-        command.args(["-c", &shell.replace("{library}", &root.to_string_lossy())]);
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.args(["-c", &filled(shell)]);
+        command.envs(self.environment.iter().map(|(name, value)| (name, filled(value))));
         command
     }
 

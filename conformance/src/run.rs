@@ -193,9 +193,7 @@ pub fn run_all(runs: &[(Subject, Options)], workers: usize, observer: &dyn Obser
 
 /// Returns the checks of the subject's contract and transport without a result.
 fn not_run(subject: &Subject, done: &[CheckReport]) -> Vec<String> {
-    let all = checks::of(subject.contract);
-    let all = all.filter(|check| subject.launch.is_http() || !checks::is_over_http(check));
-    let left = all.filter(|check| !done.iter().any(|it| it.id == check.id));
+    let left = checks::of_server(subject).filter(|check| !done.iter().any(|it| it.id == check.id));
     left.map(|check| check.id.to_owned()).collect()
 }
 
@@ -222,12 +220,8 @@ pub fn selected<'a>(
     options: &'a Options,
 ) -> impl Iterator<Item = &'static Check> + use<'a> {
     let is_of = |patterns: &[String], id: &str| patterns.iter().any(|pattern| covers(pattern, id));
-    let is_http = subject.launch.is_http();
-    checks::of(subject.contract).filter(move |check| {
-        let is_spoken = is_http || !checks::is_over_http(check);
-        is_spoken
-            && (options.only.is_empty() || is_of(&options.only, check.id))
-            && !is_of(&options.skip, check.id)
+    checks::of_server(subject).filter(move |check| {
+        (options.only.is_empty() || is_of(&options.only, check.id)) && !is_of(&options.skip, check.id)
     })
 }
 

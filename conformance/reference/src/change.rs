@@ -17,6 +17,7 @@ use super::{
     library::{Library, TRAILER, rfc3339},
     mutant::{self, Mutant, is},
     path,
+    remote::{Offer, Remote},
 };
 
 /// Files in `.git` that mark an operation in progress, during which no change is made.
@@ -108,6 +109,41 @@ impl Library {
         .into())
     }
 
+    /// Takes the commits of the remote's branch, if the library is shared. Requires the lock.
+    fn catch_up(&self, branch: &str) -> Result<(), Failure> {
+        let Some(remote) = Remote::of(&self.git) else {
+            return Ok(());
+        };
+        let Some(tip) = remote.tip(branch)? else {
+            return Ok(());
+        };
+        if self.head().is_some_and(|head| remote.is_in(&tip, &head)) {
+            return Ok(());
+        }
+        if is(Mutant::TakesTheirs) {
+            return self.git.text(&["reset", "--quiet", "--hard", &tip]).map(drop);
+        }
+        let changed = ["diff", "--name-only", "-z", &format!("HEAD...{tip}")];
+        for path in self.git.text(&changed)?.split_terminator('\0') {
+            let found = self.folder.read(path)?.map(|found| {
+                let entry = Entry::of(&found.bytes, found.mode);
+                (found, entry)
+            });
+            if let RecordResult::Overtaken = self.record_persons(branch, path, found.as_ref())? {
+                return Ok(());
+            }
+        }
+        // Where both sides change the same lines, the history has both.
+        let merge = ["merge", "--quiet", "--no-edit", "--strategy-option=theirs", &tip];
+        self.git.text(&merge).map(drop)
+    }
+
+    /// Pushes a commit, if the library is shared and the commit is a change's: that of a person's bytes goes with the next change.
+    fn offer(&self, step: &Step, commit: &str) -> Result<Offer, Failure> {
+        let remote = Remote::of(&self.git).filter(|_| step.exchange.is_some());
+        remote.map_or(Ok(Offer::Accepted), |remote| remote.offer(&step.branch, commit))
+    }
+
     /// Attempts a change; returns `None` if another process made a change first.
     fn attempt(
         &self,
@@ -119,6 +155,7 @@ impl Library {
         path::check(path)?;
         let path = &mutant::decode(path);
         let branch = self.branch()?;
+        self.catch_up(&branch)?;
         let found = self.folder.read(path)?;
         let before = found.map(|found| {
             let entry = Entry::of(&found.bytes, found.mode);
@@ -219,6 +256,17 @@ impl Library {
             self.postponed
                 .replace(Some(PostponedStep(scratch, step, commit.clone())));
             return Ok(Some(commit));
+        }
+        if is(Mutant::AcksBeforePush) || is(Mutant::ShowsFirst) {
+            let shown = self.publish_commit(&scratch, &step, &commit)?;
+            let offered = shown.as_ref().map(|shown| self.offer(&step, shown));
+            if is(Mutant::ShowsFirst) {
+                offered.transpose()?;
+            }
+            return Ok(shown);
+        }
+        if let Offer::Behind = self.offer(&step, &commit)? {
+            return Ok(None);
         }
         self.publish_commit(&scratch, &step, &commit)
     }

@@ -137,12 +137,20 @@ impl Git {
 
     /// Returns the repository with an empty folder as its work tree.
     pub(super) fn without_documents(&self, empty: &Path) -> Self {
+        let variables = vec![
+            ("GIT_DIR", self.dir.clone().into_os_string()),
+            ("GIT_WORK_TREE", empty.to_owned().into_os_string()),
+        ];
         Self {
             library: empty.to_owned(),
-            variables: vec![
-                ("GIT_DIR", self.dir.clone().into_os_string()),
-                ("GIT_WORK_TREE", empty.to_owned().into_os_string()),
-            ],
+            ..self.with_variables(variables)
+        }
+    }
+
+    /// Returns the repository that these environment variables name.
+    pub(super) fn with_variables(&self, variables: Vec<(&'static str, OsString)>) -> Self {
+        Self {
+            variables,
             ..self.clone()
         }
     }

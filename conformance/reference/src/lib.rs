@@ -17,6 +17,7 @@
 //! | `path`, `markdown`, `preview` | names, sections, diffs; these read no files |
 //! | `library` | reading: documents, listing, search, the log |
 //! | `change` | changes of documents |
+//! | `remote` | sharing the library through a branch of a bare repository |
 //! | `journal` | the lock, and recovery of an interrupted change |
 //! | `folder`, `git` | the disk and the git program |
 //! | [`small`] | the servers of the other contracts |
@@ -35,6 +36,7 @@ mod markdown;
 pub mod mutant;
 mod path;
 mod preview;
+mod remote;
 pub mod small;
 mod subject;
 mod tools;
@@ -45,6 +47,14 @@ use std::{error::Error, io, net::SocketAddr, path::Path};
 pub use correct_server::CorrectServer;
 use failure::failed;
 pub use subject::over_http;
+
+/// Shares the library at `root` through the bare repository at `address`, for the reference.
+///
+/// # Errors
+/// If the library cannot be opened or written.
+pub fn share(root: &Path, address: &str) -> Result<(), Box<dyn Error>> {
+    Ok(remote::Remote::set(&git::Git::of(root)?, address)?)
+}
 
 /// Serves the library at `root` with the reference: over standard input and output until the input ends, or over HTTP
 /// at this address.

@@ -50,6 +50,9 @@ struct Arguments {
     /// Numbers of the parts that are approved; by default all are
     #[arg(long, value_name = "NUMBER", num_args = 0.., requires = "decide")]
     parts: Vec<usize>,
+    /// Share the library through this bare repository, instead of serving it
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["data", "decide"])]
+    share: Option<String>,
     /// The folder with source code, for a contract that is about it
     #[arg(long, value_name = "FOLDER", requires = "data")]
     workspace: Option<PathBuf>,
@@ -72,6 +75,7 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         decide,
         instance,
         parts,
+        share,
         workspace,
         http,
     } = arguments;
@@ -113,6 +117,16 @@ fn serve(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             .into());
         }
         return small::decide(library, decision, parts, instance);
+    }
+    if let Some(address) = share {
+        return match server {
+            CorrectServer::Reference => tabellion_reference::share(library, address),
+            _ => Err(format!(
+                "a library of `{}` is not shared; leave `--share` out",
+                server.contract().id
+            )
+            .into()),
+        };
     }
     match server {
         CorrectServer::Shelf => Ok(small::serve_shelf(library, role.as_deref())?),

@@ -5,7 +5,7 @@ use std::path::Path;
 use tabellion_conformance::{
     Subject,
     era::Era,
-    launch::{DECISION, INSTANCE, Launch, MODE, PARTS, ROLE, Reach},
+    launch::{DECISION, INSTANCE, Launch, MODE, PARTS, ROLE, Reach, SHARED},
     ledger::Source,
 };
 use tabellion_contracts::{braindrive_markdown, learning_os, safe_markdown_editor};
@@ -76,12 +76,14 @@ impl CorrectServer {
             _ => contract.id,
         };
         let command: Vec<String> = command.into_iter().map(String::from).collect();
-        let own = format!("'{}' --instance {INSTANCE}", command.join("' '"));
+        let program = format!("'{}'", command.join("' '"));
+        let own = format!("{program} --instance {INSTANCE}");
         let launch = Launch {
             mode: (self == Self::Logbook).then(|| format!("--mode={MODE}")),
             role: contract.auth.map(|_| format!("--as={ROLE}")),
             show: (self == Self::Shelf).then(|| format!("{own} --decide show")),
             decide: (self == Self::Shelf).then(|| format!("{own} --decide {DECISION} --parts {PARTS}")),
+            share: (self == Self::Reference).then(|| format!("{program} --share {SHARED}")),
             ..Launch::of(command)
         };
         Subject {

@@ -29,6 +29,7 @@ mod policy;
 mod preview;
 mod provenance;
 mod pure;
+mod remote;
 pub(crate) mod rest;
 mod rows;
 mod schema;
@@ -41,8 +42,9 @@ use rest::calls;
 use tabellion_runtime::{ContractSpec, Guarantee, spec::FieldType};
 
 use crate::{
+    Subject,
     check::{Check, Severity},
-    contracts::{self, CONTRACTS, OF_ROWS},
+    contracts::{self, BY_KIND, CONTRACTS},
 };
 
 /// A family of checks, and the contracts that it judges.
@@ -53,8 +55,17 @@ struct Family {
     fits: fn(&ContractSpec) -> bool,
     /// Returns true if keys of the contract's tools require what the checks test, whatever the contract guarantees.
     is_declared: fn(&ContractSpec) -> bool,
-    /// Whether it is about what exists over HTTP alone.
-    is_over_http: bool,
+    /// What it is about, if only some servers have that.
+    needs: Option<Need>,
+}
+
+/// What only some servers have, as they are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// HTTP.
+    Http,
+    /// A remote, by the operator's command.
+    Remote,
 }
 
 impl Family {
@@ -64,7 +75,7 @@ impl Family {
             checks,
             fits,
             is_declared: |_| false,
-            is_over_http: false,
+            needs: None,
         }
     }
 
@@ -80,7 +91,14 @@ impl Family {
 
     const fn over_http(self) -> Self {
         Self {
-            is_over_http: true,
+            needs: Some(Need::Http),
+            ..self
+        }
+    }
+
+    const fn of_remote(self) -> Self {
+        Self {
+            needs: Some(Need::Remote),
             ..self
         }
     }
@@ -121,6 +139,7 @@ const FAMILIES: &[Family] = &[
     Family::new(outline::CHECKS, has_documents),
     Family::new(undo::CHECKS, has_documents),
     Family::new(model::CHECKS, has_documents),
+    Family::new(remote::CHECKS, has_documents).of_remote(),
     Family::new(rows::CHECKS, has_rows).always(),
     Family::new(orgs::CHECKS, has_rows)
         .or_declared(|contract| contract.rows.is_some_and(|rows| rows.org.is_some())),
@@ -240,6 +259,8 @@ pub const SMOKE: &[&str] = &[
     "search/exact",
     "vcs/compare",
     "validate/run",
+    "remote/refused",
+    "remote/acknowledged",
 ];
 
 /// Returns all checks, in the order in which they run.
@@ -255,6 +276,8 @@ pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Chec
             check.guarantees.is_empty()
                 || judged(check, contract).next().is_some()
                 || (!contracts::is_own(contract) && (family.is_declared)(contract))
+                // It is the operator who shares a library, whatever its contract is.
+                || family.needs == Some(Need::Remote)
         })
         .map(|(_, check)| check)
 }
@@ -269,9 +292,20 @@ fn fitting(contract: &ContractSpec) -> impl Iterator<Item = (&'static Family, &'
     with_families().filter(move |(family, _)| (family.fits)(contract))
 }
 
-/// Returns true if a check is about what exists over HTTP alone.
-pub(crate) fn is_over_http(check: &Check) -> bool {
-    with_families().any(|(family, it)| family.is_over_http && it.id == check.id)
+/// Returns the checks for a server of this contract, as it is run: those about HTTP only over HTTP, and those about a remote if it can be
+/// given one, or its contract promises something about it.
+pub(crate) fn of_server(subject: &Subject) -> impl Iterator<Item = &'static Check> + use<> {
+    let (contract, is_http) = (subject.contract, subject.launch.is_http());
+    let is_shared = subject.launch.share.is_some();
+    of(contract).filter(move |check| match need(check) {
+        None => true,
+        Some(Need::Http) => is_http,
+        Some(Need::Remote) => is_shared || judged(check, contract).next().is_some(),
+    })
+}
+
+fn need(check: &Check) -> Option<Need> {
+    with_families().find(|(_, it)| it.id == check.id)?.0.needs
 }
 
 /// Returns what a contract declares or promises that no check judges, for people; each is a noun phrase.
@@ -337,10 +371,10 @@ const _: () = {
         contract += 1;
     }
     let mut kind = 0;
-    while kind < OF_ROWS.len() {
+    while kind < BY_KIND.len() {
         assert!(
-            is_checked(OF_ROWS[kind].1),
-            "a kind of guarantees about rows has no check of severity `Must`: write one in `conformance/src/checks`"
+            is_checked(BY_KIND[kind].1),
+            "a kind of guarantees has no check of severity `Must`: write one in `conformance/src/checks`"
         );
         kind += 1;
     }

@@ -12,7 +12,7 @@ use crate::{
     era::Era,
     http::Url,
     judgement::Stop,
-    launch::{DATABASE, DECISION, ExternalServer, INSTANCE, Launch, MODE, ROLE, Reach},
+    launch::{DATABASE, DECISION, ExternalServer, INSTANCE, Launch, MODE, ROLE, Reach, SHARED},
     ledger::Source,
     probe::{self, Identity, ServerInfo},
     setup::Setup,
@@ -58,6 +58,10 @@ pub(super) struct Server {
     /// approved, separated by blanks, and by nothing where all are meant
     #[arg(long, value_name = "COMMAND", value_parser = decision)]
     decide: Option<String>,
+    /// The shell command by which a library is shared through a git remote that acknowledges its changes: `{remote}` is replaced by a bare
+    /// repository, `{library}` by the folder of the library
+    #[arg(long, value_name = "COMMAND", value_parser = sharing)]
+    share: Option<String>,
     /// The environment variable by which a build for tests has its clock ahead by that many seconds, such as `TABELLION_CLOCK_OFFSET` for
     /// a debug build of Tabellion; without one, what ends with time is not tested
     #[arg(long, value_name = "NAME")]
@@ -120,6 +124,7 @@ impl Server {
             role_headers: self.role_headers.clone(),
             show: self.show.clone(),
             decide: self.decide.clone(),
+            share: self.share.clone(),
             clock_offset: self.clock_offset.clone(),
             verbose: self.verbose,
             patience: self.patience.map_or(ANSWER_TIMEOUT, Duration::from_secs),
@@ -277,6 +282,7 @@ impl Server {
             ("role-argument", self.role_argument.clone()),
             ("show", self.show.clone()),
             ("decide", self.decide.clone()),
+            ("share", self.share.clone()),
             ("clock-offset", self.clock_offset.clone()),
         ];
         let own = self.own.iter().map(|glob| ("own", Some(glob.clone())));
@@ -418,6 +424,17 @@ fn decision(text: &str) -> Result<String, String> {
     } else {
         Err(format!(
             "expected a command with `{DECISION}` and `{INSTANCE}`, such as `review {DECISION} {INSTANCE}`"
+        ))
+    }
+}
+
+/// Checks that a command has places for the library and for the remote.
+fn sharing(text: &str) -> Result<String, String> {
+    if text.contains(SHARED) && text.contains("{library}") {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "expected a command with `{SHARED}` and `{{library}}`, such as `git -C {{library}} remote add shared {SHARED}`"
         ))
     }
 }

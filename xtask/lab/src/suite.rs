@@ -62,6 +62,8 @@ enum Access {
     Lines,
     /// As [`Lines`](Self::Lines); the server takes the caller's role as an argument, and a person decides at the terminal.
     LinesWithRoles,
+    /// As [`Lines`](Self::Lines); the library is shared through a remote, which acknowledges its changes.
+    LinesShared,
     Http,
     /// As [`Http`](Self::Http); the server takes a file of keys as its last argument, and each role has a key.
     HttpWithKeys,
@@ -116,6 +118,15 @@ const RUNS: &[Run] = &[
         name: "braindrive-markdown over stdio",
         contract: "braindrive-markdown",
         serve: "serve --library {library}",
+        ..DEFAULT
+    },
+    Run {
+        name: "braindrive-markdown on several machines",
+        contract: "braindrive-markdown",
+        serve: "serve --library {library}",
+        access: Access::LinesShared,
+        only: "remote",
+        shows: Shows::These(""),
         ..DEFAULT
     },
     Run {
@@ -261,6 +272,14 @@ impl Run {
                 launch.decide = Some(format!(
                     "{review} {{decision}} {{id}} -m decided --library {{library}} \
                      $(for part in {{parts}}; do printf ' --part %s' $part; done)"
+                ));
+            }
+            Access::LinesShared => {
+                // The records of libraries that are shared belong to the user.
+                launch.environment = vec![("XDG_STATE_HOME".into(), "{library}/../state".into())];
+                launch.share = Some(format!(
+                    "'{}' remote set {{remote}} --acknowledge remote --library {{library}}",
+                    program.display()
                 ));
             }
             Access::Http | Access::HttpWithKeys => launch.reach = Reach::Http(URL.into()),

@@ -275,7 +275,19 @@ pub(in super::super) fn returned_commit(library: &Library, commit: String) -> St
             .ask(&["rev-parse", &format!("{commit}^")])
             .unwrap_or(commit);
     }
-    commit
+    let planned = PLANNED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    planned.unwrap_or(commit)
+}
+
+/// The first commit that was planned for the change in progress, if the mutant answers that.
+static PLANNED: Mutex<Option<String>> = Mutex::new(None);
+
+/// Runs before a commit is pushed.
+pub(in super::super) fn remember_planned(commit: &str) {
+    if is(Mutant::Rebases) {
+        let mut planned = PLANNED.lock().unwrap_or_else(PoisonError::into_inner);
+        planned.get_or_insert_with(|| commit.to_owned());
+    }
 }
 
 /// Runs after a commit.

@@ -126,6 +126,22 @@ mutants! {
             imitates "headings found by a regular expression" fails ["bytes/untouched"];
         RunsHooks "runs-hooks": "the repository's hooks run when the server commits"
             imitates "`git commit` in an untrusted repository" fails ["paths/hostile-config"];
+        AcksBeforePush "acks-before-push": "a change is visible and acknowledged before the remote has it"
+            imitates "markdown-vault-mcp, which pushes in the background" fails ["remote/refused"];
+        ShowsFirst "shows-first": "a change is visible before the remote has it, and stays when the remote refuses it"
+            imitates "`git commit && git push`" fails ["remote/refused"];
+        PlansAgainAfterYes "plans-again-after-yes": "a push that was not answered is taken for refused, and the change is made again"
+            imitates "a retry on each error" fails ["remote/lost-answer"];
+        PushesByForce "pushes-by-force": "a push replaces whatever the branch has"
+            imitates "`git push --force`" fails ["remote/acknowledged", "remote/rewritten"];
+        Rebases "rebases": "a change that others were faster than gets another commit, and the answer names the first one"
+            imitates "`git pull --rebase`" fails ["remote/acknowledged"];
+        NeverCatchesUp "never-catches-up": "the remote's commits are not taken"
+            imitates "a push without a fetch" fails ["remote/acknowledged", "remote/killed", "remote/steps"];
+        TakesTheirs "takes-theirs": "the remote's commits replace what is here"
+            imitates "`git reset --hard origin/main`" fails ["remote/in-the-way"];
+        FollowsInsteadOf "follows-instead-of": "the library's configuration says where a push goes"
+            imitates "`git push` in the library" fails ["remote/configuration"];
         LosesDirtyFile "loses-dirty-file": "a person's saved, uncommitted changes are overwritten and lost"
             imitates "a write that ignores the state in git" fails ["mutation/person-uncommitted"];
         LogsOnStdout "logs-on-stdout": "a line that is not a message is written between the answers"

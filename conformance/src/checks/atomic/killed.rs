@@ -168,7 +168,7 @@ fn start<'a>(bench: &Bench<'a>, scene: &Scene<'a>) -> Result<Client<'a>, Stop> {
 }
 
 /// Kills the server's process group.
-fn kill(bench: &Bench<'_>, client: &Client<'_>) -> Result<(), Stop> {
+pub(in crate::checks) fn kill(bench: &Bench<'_>, client: &Client<'_>) -> Result<(), Stop> {
     bench.trace.did("the server is killed");
     let id = client.target.id().and_then(|id| i32::try_from(id).ok());
     let group = id.and_then(Pid::from_raw);

@@ -10,6 +10,7 @@ mod mutation;
 pub(super) mod points;
 pub(super) mod torn;
 
+pub(super) use killed::kill;
 use points::FaultKind;
 
 use crate::check::{Check, Severity, as_small_as_can_be};

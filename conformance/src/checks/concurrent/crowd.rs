@@ -247,7 +247,8 @@ pub(in crate::checks) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
         }
     }
-    edits::ensure_in_history(bench, &scene, &edits).map_err(|stop| stop.shows(Shows::Commits))?;
+    edits::ensure_in_history(bench, &scene.library(), scene.own(), &edits)
+        .map_err(|stop| stop.shows(Shows::Commits))?;
     let mut client = scene.start()?;
     let done = edits.iter().filter(|edit| edit.is_done()).count();
     let mut files = before.view.library.files.clone();

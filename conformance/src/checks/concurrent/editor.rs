@@ -218,7 +218,8 @@ fn judge_versions(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit], editor: 
 
 /// Fails unless folder, index, HEAD and log agree and no other file remains.
 fn judge_agreement(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judgement {
-    edits::ensure_in_history(bench, scene, edits).map_err(|stop| stop.shows(Shows::Commits))?;
+    edits::ensure_in_history(bench, &scene.library(), scene.own(), edits)
+        .map_err(|stop| stop.shows(Shows::Commits))?;
     let view = settled::view(scene)?;
     if bench.subject.should_commit() {
         ensure(view.library.status.is_empty(), || {

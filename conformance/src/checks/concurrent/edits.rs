@@ -1,12 +1,12 @@
 //! Edits with unique lines, their replies, and what documents, history and log must contain afterwards.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use tabellion_runtime::spec::EffectKind;
 
 use super::history::{self, lines_with};
 use crate::{
-    Subject,
+    Own, Subject,
     check::Bench,
     client::Client,
     judgement::{Judgement, Shows, Stop, ensure, refused},
@@ -21,13 +21,13 @@ const MAX_SHOWN_NAMES: usize = 5;
 
 /// A call that adds a unique line.
 #[derive(Debug, Clone)]
-pub(super) struct Edit {
+pub(in crate::checks) struct Edit {
     /// Unique word in the line.
-    pub(super) token: String,
-    pub(super) call: Call,
-    pub(super) reply: Option<Reply>,
+    pub(in crate::checks) token: String,
+    pub(in crate::checks) call: Call,
+    pub(in crate::checks) reply: Option<Reply>,
     /// Why the adapter could not derive the call from the documents on the disk.
-    pub(super) impossible: Option<String>,
+    pub(in crate::checks) impossible: Option<String>,
 }
 
 impl Edit {
@@ -35,7 +35,7 @@ impl Edit {
     ///
     /// # Errors
     /// If the server has no tool for it.
-    pub(super) fn new(
+    pub(in crate::checks) fn new(
         subject: &Subject,
         kind: EffectKind,
         path: &str,
@@ -67,20 +67,20 @@ impl Edit {
     ///
     /// # Errors
     /// If the server has no tool for it.
-    pub(super) fn append(subject: &Subject, path: &str, token: &str) -> Result<Self, Stop> {
+    pub(in crate::checks) fn append(subject: &Subject, path: &str, token: &str) -> Result<Self, Stop> {
         Self::new(subject, EffectKind::Append, path, "", token)
     }
 
-    pub(super) fn is_done(&self) -> bool {
+    pub(in crate::checks) fn is_done(&self) -> bool {
         matches!(self.reply, Some(Reply::Done(_)))
     }
 
-    pub(super) fn is_refused(&self) -> bool {
+    pub(in crate::checks) fn is_refused(&self) -> bool {
         matches!(self.reply, Some(Reply::Refused(_)))
     }
 
     /// Returns the commit id in the answer.
-    pub(super) fn commit(&self) -> Option<&str> {
+    pub(in crate::checks) fn commit(&self) -> Option<&str> {
         let done = self.reply.as_ref()?.done()?;
         done.response.pointer(self.call.tool.commit?)?.as_str()
     }
@@ -89,7 +89,7 @@ impl Edit {
     ///
     /// # Errors
     /// If no reply arrives.
-    pub(super) fn make(&mut self, client: &mut Client<'_>) -> Judgement {
+    pub(in crate::checks) fn make(&mut self, client: &mut Client<'_>) -> Judgement {
         self.reply = Some(client.make(&self.call)?);
         Ok(())
     }
@@ -99,7 +99,7 @@ impl Edit {
 ///
 /// # Errors
 /// If it does.
-pub(super) fn ensure_partial(subject: &Subject, kind: EffectKind) -> Judgement {
+pub(in crate::checks) fn ensure_partial(subject: &Subject, kind: EffectKind) -> Judgement {
     let sends_whole = subject
         .tool_with(kind)
         .is_some_and(|(tool, effect)| subject.adapter.sends_whole(tool, effect));
@@ -117,7 +117,11 @@ pub(super) fn ensure_partial(subject: &Subject, kind: EffectKind) -> Judgement {
 ///
 /// # Errors
 /// If a reply is missing.
-pub(super) fn make_concurrently(bench: &Bench<'_>, client: &mut Client<'_>, edits: &mut [Edit]) -> Judgement {
+pub(in crate::checks) fn make_concurrently(
+    bench: &Bench<'_>,
+    client: &mut Client<'_>,
+    edits: &mut [Edit],
+) -> Judgement {
     let mut sent = HashMap::new();
     for (number, edit) in edits.iter_mut().enumerate() {
         match client.post(edit.call.tool, &edit.call.arguments) {
@@ -142,7 +146,7 @@ pub(super) fn make_concurrently(bench: &Bench<'_>, client: &mut Client<'_>, edit
 ///
 /// # Errors
 /// If the append is refused.
-pub(super) fn make_last(bench: &Bench<'_>, scene: &Scene<'_>, path: &str) -> Result<Edit, Stop> {
+pub(in crate::checks) fn make_last(bench: &Bench<'_>, scene: &Scene<'_>, path: &str) -> Result<Edit, Stop> {
     let mut last = Edit::append(bench.subject, path, "last")?;
     let mut client = scene.start()?;
     last.make(&mut client)?;
@@ -156,7 +160,7 @@ pub(super) fn make_last(bench: &Bench<'_>, scene: &Scene<'_>, path: &str) -> Res
 ///
 /// # Errors
 /// The worst failure: lost edits first.
-pub(super) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgement {
+pub(in crate::checks) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgement {
     let times = |edit: &Edit| lines_with(&edit.token, text.lines());
     let done = edits.iter().filter(|edit| edit.is_done()).count();
     let fault = |wrong: &dyn Fn(&Edit) -> bool, what: &str| {
@@ -191,7 +195,7 @@ pub(super) fn ensure_in_text(edits: &[Edit], path: &str, text: &str) -> Judgemen
 }
 
 /// Returns the text with the line of each acknowledged edit once, at the end, and of no other.
-pub(super) fn expected(edits: &[Edit], text: &str) -> String {
+pub(in crate::checks) fn expected(edits: &[Edit], text: &str) -> String {
     let is_other = |line: &&str| edits.iter().all(|edit| lines_with(&edit.token, [*line]) == 0);
     let others = text.lines().filter(is_other).map(str::to_owned);
     let done = edits.iter().filter(|edit| edit.is_done());
@@ -204,11 +208,16 @@ pub(super) fn expected(edits: &[Edit], text: &str) -> String {
 ///
 /// # Errors
 /// If the history does not match the replies.
-pub(super) fn ensure_in_history(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[Edit]) -> Judgement {
+pub(in crate::checks) fn ensure_in_history(
+    bench: &Bench<'_>,
+    root: &Path,
+    own: &Own,
+    edits: &[Edit],
+) -> Judgement {
     if !bench.subject.should_commit() {
         return Ok(());
     }
-    let commits = history::commits(&scene.library(), scene.own())?;
+    let commits = history::commits(root, own)?;
     for edit in edits {
         let Edit { token, .. } = edit;
         let of = |commit: &&history::Commit| lines_with(token, commit.added.iter().map(String::as_str)) > 0;
@@ -244,7 +253,11 @@ pub(super) fn ensure_in_history(bench: &Bench<'_>, scene: &Scene<'_>, edits: &[E
 ///
 /// # Errors
 /// If the log does not match the replies.
-pub(super) fn ensure_in_log(bench: &Bench<'_>, client: &mut Client<'_>, edits: &[Edit]) -> Judgement {
+pub(in crate::checks) fn ensure_in_log(
+    bench: &Bench<'_>,
+    client: &mut Client<'_>,
+    edits: &[Edit],
+) -> Judgement {
     let Some(log) = settled::log(bench.subject, client)? else {
         return Ok(());
     };

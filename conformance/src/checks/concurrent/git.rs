@@ -132,7 +132,8 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     if has_staged {
         judge_staged(&scene)?;
     }
-    edits::ensure_in_history(bench, &scene, &edits).map_err(|stop| stop.shows(Shows::Commits))?;
+    edits::ensure_in_history(bench, &scene.library(), scene.own(), &edits)
+        .map_err(|stop| stop.shows(Shows::Commits))?;
     if bench.subject.should_commit() {
         let status = git(&scene.library(), &scene.own().except(&["status", "--porcelain"]))?;
         let expected = if has_staged {

@@ -16,21 +16,21 @@ use crate::{
 
 /// A commit with its changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Commit {
-    pub(super) id: String,
+pub(in crate::checks) struct Commit {
+    pub(in crate::checks) id: String,
     /// First line of the message.
-    pub(super) message: String,
+    pub(in crate::checks) message: String,
     /// Paths of the changed files.
-    pub(super) paths: BTreeSet<String>,
+    pub(in crate::checks) paths: BTreeSet<String>,
     /// Added lines.
-    pub(super) added: Vec<String>,
+    pub(in crate::checks) added: Vec<String>,
 }
 
 /// Returns the commits in HEAD's history, newest first, without changes of the server's own state.
 ///
 /// # Errors
 /// If git fails.
-pub(super) fn commits(root: &Path, own: &Own) -> Result<Vec<Commit>, Stop> {
+pub(in crate::checks) fn commits(root: &Path, own: &Own) -> Result<Vec<Commit>, Stop> {
     let format = "--format=%x01%H%x02%s%x02";
     let log = git(
         root,
@@ -74,7 +74,7 @@ fn parse(record: &str) -> Option<Commit> {
 ///
 /// # Errors
 /// If git or the disk fails.
-pub(super) fn versions(root: &Path) -> Result<HashSet<Vec<u8>>, Stop> {
+pub(in crate::checks) fn versions(root: &Path) -> Result<HashSet<Vec<u8>>, Stop> {
     let mut versions = HashSet::new();
     collect(root, &mut versions)?;
     let all_objects = [
@@ -126,7 +126,7 @@ fn collect(folder: &Path, versions: &mut HashSet<Vec<u8>>) -> Result<(), Stop> {
 }
 
 /// Counts the lines that contain `token` as a whole word.
-pub(super) fn lines_with<'a>(token: &str, lines: impl IntoIterator<Item = &'a str>) -> usize {
+pub(in crate::checks) fn lines_with<'a>(token: &str, lines: impl IntoIterator<Item = &'a str>) -> usize {
     let has = |line: &&str| line.split_whitespace().any(|word| word == token);
     lines.into_iter().filter(has).count()
 }

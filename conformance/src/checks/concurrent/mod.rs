@@ -6,9 +6,9 @@
 mod base;
 pub(super) mod crowd;
 mod editor;
-mod edits;
+pub(super) mod edits;
 mod git;
-mod history;
+pub(super) mod history;
 mod reads;
 mod switches;
 

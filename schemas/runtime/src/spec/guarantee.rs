@@ -28,6 +28,8 @@ vocabulary! {
         Atomic,
         /// Reading tools change nothing.
         Pure,
+        /// What was acknowledged is in the branch of the remote that the library is shared through.
+        Remote,
         /// Nothing is written without a person's approval.
         Approval,
         /// Only certain paths are read or written.

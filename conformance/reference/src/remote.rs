@@ -1,0 +1,144 @@
+//! Sharing the library through a branch of a bare repository: a change is pushed before it is visible here.
+//!
+//! Before each change, the branch is fetched, and merged by git if it has commits that are not here. The push expects the branch to be as
+//! it was then, so that a change which others were faster than is planned again. A push that is not answered is asked for.
+
+use std::{ffi::OsString, fs, path::PathBuf};
+
+use tabellion_runtime::{Failure, FailureKind};
+
+use super::{
+    failed,
+    git::Git,
+    mutant::{self, Mutant, is},
+};
+
+/// Number of pushes that are refused before the change is.
+const MAX_REFUSALS: usize = 2;
+
+/// A bare repository that the library is shared through.
+pub(super) struct Remote {
+    address: String,
+    /// File with the branch's commit that was fetched or pushed last. It is no reference of git's, because a git program that was killed
+    /// leaves the lock of one.
+    known: PathBuf,
+    /// A repository without objects and with no one's configuration.
+    git: Git,
+}
+
+/// What became of a push.
+pub(super) enum Offer {
+    Accepted,
+    /// Others were faster.
+    Behind,
+}
+
+impl Remote {
+    /// Shares a library through the bare repository at `address`.
+    pub(super) fn set(git: &Git, address: &str) -> Result<(), Failure> {
+        let own = own_repository(git);
+        git.text(&["init", "--quiet", "--bare", &own.to_string_lossy()])?;
+        fs::write(own.join("address"), address).map_err(failed("write the remote's address"))
+    }
+
+    /// Returns the remote of a library, if it is shared.
+    pub(super) fn of(git: &Git) -> Option<Self> {
+        let own = own_repository(git);
+        let address = fs::read_to_string(own.join("address")).ok()?;
+        let known = own.join("known");
+        let git = if is(Mutant::FollowsInsteadOf) {
+            git.clone()
+        } else {
+            let objects = OsString::from(git.common.join("objects"));
+            git.with_variables(vec![
+                ("GIT_DIR", own.into_os_string()),
+                ("GIT_OBJECT_DIRECTORY", objects),
+            ])
+        };
+        Some(Self { address, known, git })
+    }
+
+    /// Returns the branch's commit, if it is to be taken.
+    pub(super) fn tip(&self, branch: &str) -> Result<Option<String>, Failure> {
+        let known = self.known();
+        if is(Mutant::PushesByForce) || is(Mutant::NeverCatchesUp) && known.is_some() {
+            return Ok(None);
+        }
+        let tip = self.fetch(branch)?;
+        if known.is_some_and(|known| !self.is_in(&known, &tip)) {
+            let message = "the remote's branch was rewritten; merge it by hand";
+            return Err(Failure::new(FailureKind::Refused, message));
+        }
+        Ok(Some(tip))
+    }
+
+    /// Moves the branch to a commit that is not visible here.
+    pub(super) fn offer(&self, branch: &str, commit: &str) -> Result<Offer, Failure> {
+        mutant::remember_planned(commit);
+        let base = self.known();
+        for _ in 0..MAX_REFUSALS {
+            if self.push(branch, base.as_deref(), commit) {
+                return Ok(Offer::Accepted);
+            }
+            if is(Mutant::PlansAgainAfterYes) {
+                return Ok(Offer::Behind);
+            }
+            if is(Mutant::NeverCatchesUp) {
+                break;
+            }
+            // Whether it was refused can't be told from what git says.
+            let tip = self.fetch(branch)?;
+            if self.is_in(commit, &tip) {
+                return Ok(Offer::Accepted);
+            }
+            if base.as_ref() != Some(&tip) {
+                return Ok(Offer::Behind);
+            }
+        }
+        let message = "the remote does not take the change, and nothing was changed; try again later";
+        Err(Failure::new(FailureKind::Refused, message))
+    }
+
+    /// Fetches the branch; returns its commit.
+    fn fetch(&self, branch: &str) -> Result<String, Failure> {
+        self.git
+            .text(&["fetch", "--quiet", "--no-tags", "--", &self.address, branch])?;
+        let tip = self.git.text(&["rev-parse", "FETCH_HEAD"])?;
+        self.remember(&tip)?;
+        Ok(tip)
+    }
+
+    fn known(&self) -> Option<String> {
+        fs::read_to_string(&self.known)
+            .ok()
+            .filter(|known| !known.is_empty())
+    }
+
+    fn remember(&self, commit: &str) -> Result<(), Failure> {
+        fs::write(&self.known, commit).map_err(failed("write the branch's commit"))
+    }
+
+    /// Moves the branch from `base` to `commit`, or leaves it; returns whether the remote says that it has.
+    fn push(&self, branch: &str, base: Option<&str>, commit: &str) -> bool {
+        let lease = if is(Mutant::PushesByForce) {
+            "--force".to_owned()
+        } else {
+            format!("--force-with-lease={branch}:{}", base.unwrap_or_default())
+        };
+        let what = format!("{commit}:{branch}");
+        let pushed = self
+            .git
+            .ask(&["push", "--quiet", "--atomic", &lease, "--", &self.address, &what]);
+        pushed.is_some() && self.remember(commit).is_ok()
+    }
+
+    /// Returns true if the commit is in the history of `tip`.
+    pub(super) fn is_in(&self, commit: &str, tip: &str) -> bool {
+        let arguments = ["merge-base", "--is-ancestor", commit, tip];
+        self.git.ask(&arguments).is_some()
+    }
+}
+
+fn own_repository(git: &Git) -> PathBuf {
+    git.dir.join("tabellion-reference.git")
+}
