@@ -35,8 +35,12 @@ const KNOWN: &str = "refs/known";
 const FILES: [&str; 5] = ["HEAD", "config", "objects", "refs", "trouble.json"];
 /// What follows the name of a file that is being written; a name of the process and of the write comes after it.
 const UNFINISHED: &str = ".new-";
+/// What git says of a reference of ours whose object is not there.
+const BAD_REFERENCE: &str = "bad object refs/";
 /// References of fetches under way, one each: an orphaned git program holds only its own.
 const FETCHED: &str = "refs/fetched";
+/// Age from which what a killed process has left is removed.
+const LEFT: Duration = Duration::from_secs(60 * 60);
 
 /// One branch of a remote.
 #[derive(Debug)]
@@ -75,11 +79,13 @@ impl Remote {
         if names(folder).is_ok_and(|names| !names.iter().all(is_known)) {
             fs::remove_dir_all(folder)?;
         }
+        remove_left(folder, |name| name.contains(UNFINISHED));
+        remove_left(&folder.join(FETCHED), |_| true);
         for below in ["objects", FETCHED] {
             create_folders(&folder.join(below), 4)?;
         }
-        write(&folder.join("HEAD"), "ref: refs/heads/none\n")?;
-        write(&folder.join("config"), &configuration(&address))?;
+        write(folder, "HEAD", "ref: refs/heads/none\n")?;
+        write(folder, "config", &configuration(&address))?;
         Ok(Self {
             git: Git::new(lent),
             address,
@@ -106,6 +112,15 @@ impl Remote {
 
     /// Moves the branch from `base` (`None`: it must not exist) to `commit`, or leaves it.
     pub fn push(&self, commit: &str, base: Option<&str>, deadline: Duration) -> Pushed {
+        match self.push_once(commit, base, deadline) {
+            Pushed::Silent(unreachable) if self.forgets(&unreachable) => {
+                self.push_once(commit, base, deadline)
+            }
+            pushed => pushed,
+        }
+    }
+
+    fn push_once(&self, commit: &str, base: Option<&str>, deadline: Duration) -> Pushed {
         let branch = &self.branch;
         let lease = format!("--force-with-lease={branch}:{}", base.unwrap_or_default());
         let what = format!("{commit}:{branch}");
@@ -150,6 +165,24 @@ impl Remote {
     /// # Errors
     /// [`Unreachable`].
     pub fn fetch(&self, deadline: Duration) -> Result<Option<String>, Unreachable> {
+        match self.fetch_once(deadline) {
+            Err(unreachable) if self.forgets(&unreachable) => self.fetch_once(deadline),
+            fetched => fetched,
+        }
+    }
+
+    /// Removes our references if one of them is the trouble: it names a commit that the library no longer has, or is the rest of a killed
+    /// process. Without them, a fetch transfers more. Returns true if it is worth trying again.
+    fn forgets(&self, unreachable: &Unreachable) -> bool {
+        let folder = self.git.folder();
+        let forget = || {
+            fs::remove_dir_all(folder.join("refs"))?;
+            create_folders(&folder.join(FETCHED), 4)
+        };
+        unreachable.words.contains(BAD_REFERENCE) && forget().is_ok()
+    }
+
+    fn fetch_once(&self, deadline: Duration) -> Result<Option<String>, Unreachable> {
         let number = self.fetches.fetch_add(1, Ordering::Relaxed);
         let reference = format!("{FETCHED}/{}-{number}", std::process::id());
         let what = format!("+{}:{reference}", self.branch);
@@ -210,7 +243,7 @@ impl Remote {
 
     /// Remembers that the library has this commit of the branch, so that a fetch need not transfer it.
     pub fn remember(&self, commit: &str) {
-        if let Err(error) = write(&self.git.folder().join(KNOWN), &format!("{commit}\n")) {
+        if let Err(error) = write(self.git.folder(), KNOWN, &format!("{commit}\n")) {
             tracing::debug!(%error, "the remote's commit can't be remembered");
         }
     }
@@ -232,16 +265,31 @@ fn configuration(address: &Address) -> String {
     text
 }
 
-/// Writes a small file in one step, unless it has these bytes.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    if read_text(path).is_ok_and(|found| found == text) {
+/// Writes a small file in one step, unless it has these bytes. The unfinished one is not below `refs`, where git would take it for a
+/// reference.
+fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    let path = folder.join(name);
+    if read_text(&path).is_ok_and(|found| found == text) {
         return Ok(());
     }
+    create_folders(&folder.join(FETCHED), 4)?;
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-    let new = path.with_extension(format!("{}{}-{number}", &UNFINISHED[1..], std::process::id()));
+    let new = folder.join(format!("{}{UNFINISHED}{}-{number}", FILES[0], std::process::id()));
     io::Write::write_all(&mut create(&new)?, text.as_bytes())?;
-    rename(&new, path)
+    rename(&new, &path)
+}
+
+/// Removes old files that a killed process has left. Best effort: they do no harm.
+fn remove_left(folder: &Path, is_left: impl Fn(&str) -> bool) {
+    for name in names(folder).unwrap_or_default() {
+        let path = folder.join(&name);
+        let age = fs::symlink_metadata(&path).and_then(|found| found.modified());
+        let is_old = age.is_ok_and(|age| age.elapsed().is_ok_and(|age| age > LEFT));
+        if is_old && name.to_str().is_some_and(&is_left) {
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -44,6 +44,8 @@ pub struct Lent {
     pub objects: PathBuf,
     /// The file that says where a shallow clone ends; it need not exist.
     pub shallow: PathBuf,
+    /// The user's folder for connections of ssh that are kept for a minute, if there is one.
+    pub connections: Option<PathBuf>,
 }
 
 /// Why the remote did not answer.
@@ -132,7 +134,7 @@ impl Git {
     pub(crate) fn run(&self, arguments: &[&str], deadline: Duration) -> Ended {
         let mut command = self.command(arguments);
         if !self.has_own_ssh() {
-            command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
+            command.env("GIT_SSH_COMMAND", ssh(self.lent.connections.as_deref()));
         }
         run(command, deadline)
     }
@@ -174,6 +176,25 @@ impl Git {
             };
             is_set("GIT_SSH") || is_set("GIT_SSH_COMMAND") || configured()
         })
+    }
+}
+
+/// Longest path, in bytes, of a folder for connections: ssh adds 58 to name a socket, whose path has at most 103.
+const MAX_CONNECTIONS: usize = 45;
+
+/// Returns the command for ssh, as a shell takes it. It asks nothing; its connection is kept for a minute, because opening one takes longer than
+/// a push.
+fn ssh(connections: Option<&Path>) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let folder = connections
+        .and_then(Path::to_str)
+        .filter(|folder| folder.len() <= MAX_CONNECTIONS && folder.chars().all(is_plain));
+    let folder = folder.filter(|_| cfg!(unix));
+    match folder.filter(|folder| platform::create_folders(Path::new(folder), 5).is_ok()) {
+        Some(folder) => format!(
+            "ssh -o BatchMode=yes -o ServerAliveInterval=5 -o ControlMaster=auto -o ControlPersist=60 -o ControlPath={folder}/%C"
+        ),
+        None => "ssh -o BatchMode=yes".to_owned(),
     }
 }
 

@@ -70,6 +70,7 @@ impl Bench {
             folder: git_dir.join("tabellion/remote.git"),
             objects: git_dir.join("objects"),
             shallow: git_dir.join("shallow"),
+            connections: None,
         };
         Remote::open(&lent, Address::parse(address).unwrap(), MAIN.to_owned()).unwrap()
     }
@@ -134,6 +135,34 @@ fn a_repository_can_be_opened_by_many_at_once() {
             }
         });
         assert_eq!(bench.remote().known().as_deref(), Some("of a thread"));
+    }
+}
+
+/// A process that is killed leaves an unfinished file; the library's maintenance removes a commit that only our reference has.
+#[test]
+fn references_to_nothing_do_not_matter() {
+    let bench = Bench::new();
+    let first = bench.commit("ours");
+    let remote = bench.remote();
+    assert_eq!(remote.push(&first, None, SOON), Pushed::Accepted);
+    let own = bench.path("ours/.git/tabellion/remote.git");
+    for (name, text) in [
+        ("HEAD.new-1-1", "ref"),
+        ("refs/known.new-1-1", "12"),
+        ("refs/known", "1111111111111111111111111111111111111111\n"),
+        ("refs/fetched/1-1", "1111111111111111111111111111111111111111\n"),
+        ("refs/fetched/1-1.lock", ""),
+    ] {
+        let leave = || fs::write(own.join(name), text).unwrap();
+        leave();
+        assert_eq!(bench.remote().fetch(SOON), Ok(Some(first.clone())), "{name}");
+        leave();
+        let second = bench.commit("ours");
+        let pushed = bench.remote().push(&second, Some(&first), SOON);
+        assert_eq!((pushed, bench.tip()), (Pushed::Accepted, second), "{name}");
+        bench.git("shared.git", &["update-ref", MAIN, &first]);
+        remote.remember(&first);
+        assert_eq!(remote.known(), Some(first.clone()), "{name}");
     }
 }
 

@@ -184,6 +184,11 @@ impl Place {
         }
     }
 
+    /// Returns the user's folder for connections of ssh.
+    pub(super) fn connections(&self) -> Option<PathBuf> {
+        Some(self.user.as_ref()?.join("ssh"))
+    }
+
     /// Returns the file that records the settings of this library.
     fn record(&self) -> Option<PathBuf> {
         let path = digest(self.own.to_string_lossy().as_ref());
