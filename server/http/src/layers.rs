@@ -169,9 +169,23 @@ pub(super) async fn rest_refusals(
 
 /// Answers every method but GET with 405.
 pub(super) async fn only_get(request: Request, next: Next) -> Result<Response, ErrorResponse> {
-    if request.method() == Method::GET {
+    only(Method::GET, "GET", request, next).await
+}
+
+/// Answers every method but POST with 405.
+pub(super) async fn only_post(request: Request, next: Next) -> Result<Response, ErrorResponse> {
+    only(Method::POST, "POST", request, next).await
+}
+
+async fn only(
+    method: Method,
+    name: &'static str,
+    request: Request,
+    next: Next,
+) -> Result<Response, ErrorResponse> {
+    if request.method() == method {
         Ok(next.run(request).await)
     } else {
-        Err(Refusal::method_not_allowed("GET").into())
+        Err(Refusal::method_not_allowed(name).into())
     }
 }

@@ -18,6 +18,7 @@ mod credentials;
 mod downloads;
 mod fresh;
 mod guard;
+mod hook;
 pub mod keys;
 mod layers;
 mod metrics;
@@ -42,7 +43,8 @@ use crate::rates::RatePerMinute;
 pub use connection::{listen, serve};
 pub use credentials::{Credentials, OAuth};
 pub use guard::{Guard, GuardError};
-pub use metrics::LibraryCounts;
+pub use hook::{Hook, HookSecret};
+pub use metrics::{LibraryCounts, RemoteCounts};
 pub use site::{Mount, Page, Site};
 
 /// A server's limits and timeouts.

@@ -18,7 +18,23 @@ pub struct LibraryCounts {
     pub conflicts: u64,
     /// Interrupted changes that were completed or undone.
     pub recoveries: u64,
+    /// What it has done with its remote, if it is shared.
+    pub remote: Option<RemoteCounts>,
 }
+
+/// What a library has done with its remote since it was opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RemoteCounts {
+    /// Pushes that the remote has taken, refused, and not answered.
+    pub pushes: [u64; 3],
+    /// Fetches that were answered, and that were not.
+    pub fetches: [u64; 2],
+    /// Commits that the remote does not have.
+    pub ahead: u64,
+}
+
+/// Labels of [`RemoteCounts::pushes`] and, but for the second one, of [`RemoteCounts::fetches`].
+const OUTCOMES: [&str; 3] = ["done", "refused", "unanswered"];
 
 /// A text under construction.
 #[derive(Default)]
@@ -122,6 +138,39 @@ pub(super) fn text<'a>(mounts: impl Iterator<Item = &'a Mount> + Clone, refused:
         for mount in mounts.clone() {
             text.sample(name, &[("library", &mount.name)], number(mount));
         }
+    }
+    let (pushes, fetches, ahead) = (
+        "tabellion_pushes_total",
+        "tabellion_fetches_total",
+        "tabellion_commits_ahead",
+    );
+    let remotes = mounts
+        .clone()
+        .filter_map(|mount| Some((&mount.name, (mount.counts)().remote?)));
+    let remotes: Vec<_> = remotes.collect();
+    text.family(pushes, "counter", "Pushes to the library's remote, by outcome.");
+    for (name, counts) in &remotes {
+        for (outcome, count) in OUTCOMES.iter().zip(counts.pushes) {
+            text.sample(pushes, &[("library", name), ("outcome", outcome)], count);
+        }
+    }
+    text.family(
+        fetches,
+        "counter",
+        "Fetches from the library's remote, by outcome.",
+    );
+    for (name, counts) in &remotes {
+        for (outcome, count) in [OUTCOMES[0], OUTCOMES[2]].iter().zip(counts.fetches) {
+            text.sample(fetches, &[("library", name), ("outcome", outcome)], count);
+        }
+    }
+    text.family(
+        ahead,
+        "gauge",
+        "Commits that the library's remote does not have, at most 1,000.",
+    );
+    for (name, counts) in &remotes {
+        text.sample(ahead, &[("library", name)], counts.ahead);
     }
     let waits = "tabellion_rate_limited_total";
     text.family(

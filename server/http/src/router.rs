@@ -5,6 +5,7 @@
 //!      └─ guard ─┬─ /page
 //!                ├─ /.well-known/oauth-protected-resource…
 //!                ├─ /mcp/exports/ID, /mcp/NAME/exports/ID
+//!                ├─ /hooks/git, /hooks/NAME/git
 //!                ├─ REST's description
 //!                └─ authenticate ─┬─ /metrics
 //!                                 ├─ /mcp, /mcp/NAME
@@ -15,7 +16,7 @@
 //! A new route belongs to the innermost group, [`authenticated`], unless clients without credentials need it. Layers are in
 //! [`layers`].
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc, time::SystemTime};
 
 use axum::{
     Extension, Router,
@@ -60,7 +61,10 @@ const METRICS: &str = "/metrics";
 pub(super) fn router(site: Arc<Site>) -> Router {
     let guard = from_fn_with_state(site.clone(), layers::guard);
     let log = from_fn_with_state(site.clone(), layers::log);
-    let open = unauthenticated(&site).merge(downloads(&site)).merge(page(&site));
+    let open = unauthenticated(&site)
+        .merge(downloads(&site))
+        .merge(hooks(&site))
+        .merge(page(&site));
     let guarded = open.merge(authenticated(&site)).layer(guard);
     let mut router = Router::new()
         .route(ALIVE, any(alive))
@@ -105,6 +109,21 @@ fn downloads(site: &Arc<Site>) -> Router<Arc<Site>> {
         let download =
             move |site, id, query, method, asked| downloads::download(of, site, id, query, method, asked);
         router = router.route(&format!("{path}{place}"), any(download).layer(refusals));
+    }
+    router
+}
+
+/// Routes of webhooks, whose requests are signed.
+fn hooks(site: &Arc<Site>) -> Router<Arc<Site>> {
+    let mut router = Router::new();
+    for (path, mount) in site.mounts.iter().filter(|(_, mount)| mount.hook.is_some()) {
+        let of: Arc<str> = path.as_str().into();
+        let place = match &*mount.name {
+            "" => "/hooks/git".to_owned(),
+            name => format!("/hooks/{name}/git"),
+        };
+        let answer = any(move |site, address, request| hooked(of, site, address, request));
+        router = router.route(&place, answer.layer(from_fn(layers::only_post)));
     }
     router
 }
@@ -203,6 +222,31 @@ async fn library(
     let mut response = mount.endpoint.answer(request, id, grant, Some(budget)).await;
     site.credentials.complete(response.headers_mut(), &path);
     Ok(response.map(axum::body::Body::new))
+}
+
+/// Answers a forge that says that the branch of the library at `path` has moved.
+async fn hooked(
+    path: Arc<str>,
+    State(site): State<Arc<Site>>,
+    Extension(ClientAddress(address)): Extension<ClientAddress>,
+    request: Request,
+) -> Result<Response, ErrorResponse> {
+    let Some(hook) = site.mounts.get(&*path).and_then(|mount| mount.hook.as_ref()) else {
+        return Err(not_found(State(site)).await);
+    };
+    site.check_failures(address)?;
+    let (head, body) = request.into_parts();
+    let (body, _permit) = site.uploads.receive(body, &rates::address(address)).await?;
+    if !hook.secret.signed(&head.headers, &body, SystemTime::now()) {
+        site.count_failure(address);
+        let why = "the request is not signed with the secret of this webhook";
+        return Err(Refusal::new(StatusCode::UNAUTHORIZED, why).into());
+    }
+    (hook.fetch)();
+    Ok(response::text(
+        StatusCode::ACCEPTED,
+        "the branch is being fetched\n",
+    ))
 }
 
 /// Answers a request over REST to the library that is mounted at `path`.

@@ -15,6 +15,7 @@ use hyper::{HeaderMap, StatusCode, Uri, header::HeaderValue};
 use super::{
     Credentials, Guard, Limits,
     credentials::{self, Caller},
+    hook::Hook,
     layers,
     metrics::LibraryCounts,
     upload::Uploads,
@@ -41,6 +42,8 @@ pub struct Mount {
     pub rest: Option<Arc<Rest>>,
     /// What can be downloaded below its path, by those who have a URL for it.
     pub downloads: Option<Arc<dyn Downloads>>,
+    /// The webhook by which a forge says that the library's branch has moved, if it is shared through one.
+    pub hook: Option<Hook>,
 }
 
 impl Mount {
@@ -156,19 +159,37 @@ impl Site {
         headers: &HeaderMap,
         address: IpAddr,
     ) -> Result<Option<Caller>, Refusal> {
-        let is_counted = credentials::are_sent(headers) && self.limits.counts(address);
-        if is_counted && let Err(wait) = self.failures.allow(address) {
-            let why = "too many invalid keys or tokens from your address; try again later";
-            return Err(Refusal::too_many(why, wait));
+        let are_sent = credentials::are_sent(headers);
+        if are_sent {
+            self.check_failures(address)?;
         }
         let caller = self.credentials.caller(uri, headers, &self.mounts).await;
         if let Err(refusal) = &caller
-            && is_counted
+            && are_sent
             && refusal.status() == StatusCode::UNAUTHORIZED
         {
-            self.failures.count(address);
+            self.count_failure(address);
         }
         caller
+    }
+
+    /// Checks whether an address can try credentials.
+    ///
+    /// # Errors
+    /// 429, if it has sent too many invalid ones lately.
+    pub(super) fn check_failures(&self, address: IpAddr) -> Result<(), Refusal> {
+        let why = "too many invalid keys, tokens or signatures from your address; try again later";
+        match self.failures.allow(address) {
+            Err(wait) if self.limits.counts(address) => Err(Refusal::too_many(why, wait)),
+            Err(_) | Ok(()) => Ok(()),
+        }
+    }
+
+    /// Counts invalid credentials of an address.
+    pub(super) fn count_failure(&self, address: IpAddr) {
+        if self.limits.counts(address) {
+            self.failures.count(address);
+        }
     }
 
     /// Returns how many requests were rate limited, by kind.

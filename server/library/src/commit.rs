@@ -18,14 +18,20 @@ pub(super) struct Authorship {
     pub(super) author: (String, String),
     /// Time, to the millisecond.
     pub(super) time: DateTime<Utc>,
+    /// Time of the newest parent, in seconds since 1970.
+    parents: Option<i64>,
 }
 
+/// Maximum time, in seconds, by which a commit's time is set ahead to be that of its parent.
+const MAX_AHEAD: i64 = 24 * 60 * 60;
+
 impl Authorship {
-    /// Returns an authorship by `author` at the current time.
-    pub(super) fn now(author: (String, String)) -> Self {
+    /// Returns an authorship by `author` at the current time, for commits whose newest parent has the time `parents`, in seconds.
+    pub(super) fn now(author: (String, String), parents: Option<i64>) -> Self {
         Self {
             author,
             time: DateTime::<Utc>::from(SystemTime::now()).trunc_subsecs(3),
+            parents,
         }
     }
 
@@ -93,10 +99,13 @@ impl Authorship {
         }
     }
 
-    /// Returns the time as git stores it: seconds and the local offset.
+    /// Returns the time as git stores it: seconds and the local offset. It is not before the parents', although the clock of the machine
+    /// that made them may be ahead: histories are walked by time.
     fn seconds(&self) -> Time {
+        let now = self.time.timestamp();
+        let parents = self.parents.filter(|parents| parents - now <= MAX_AHEAD);
         Time {
-            seconds: self.time.timestamp(),
+            seconds: parents.map_or(now, |parents| parents.max(now)),
             offset: Time::now_local_or_utc().offset,
         }
     }

@@ -126,7 +126,7 @@ fn config(git: &Path) -> io::Result<String> {
 fn first_commit(git: &Path) -> Result<gix::ObjectId, Failure> {
     let mut objects = NewObjects::default();
     let tree = objects.add(&Tree::empty())?;
-    let by = Authorship::now((COMMITTER.0.to_owned(), COMMITTER.1.to_owned()));
+    let by = Authorship::now((COMMITTER.0.to_owned(), COMMITTER.1.to_owned()), None);
     let commit = by.commit(&mut objects, tree, None, "Begin the library\n")?;
     let database = git.join("objects");
     let staged = objects.stage(&database, git)?;

@@ -148,6 +148,8 @@ pub struct Library {
     turn: tokio::sync::Mutex<Batch>,
     maintenance: Maintenance,
     shared: Option<Shared>,
+    /// The address of a remote that came with the library and is not used.
+    foreign: Option<Address>,
 }
 
 /// The newest entries of the log.
@@ -202,9 +204,11 @@ impl Library {
     }
 
     fn of(working_tree: WorkingTree) -> Self {
+        let (shared, foreign) = Shared::of(&working_tree);
         Self {
             history: History::new(&working_tree.repository),
-            shared: Shared::of(&working_tree),
+            shared,
+            foreign,
             working_tree,
             turn: tokio::sync::Mutex::default(),
             maintenance: Maintenance::default(),
@@ -503,7 +507,15 @@ impl Store for Library {
     }
 
     fn remote(&self) -> Option<serde_json::Value> {
-        self.remote_state().map(|state| state.to_json())
+        let unset = || {
+            let address = self.foreign.as_ref()?;
+            let why = format!(
+                "the library came with the remote {address}, which this user has not set: nothing is pushed or fetched; `tabellion remote set` \
+                 shares it"
+            );
+            Some(serde_json::json!({ "state": "blocked", "why": why }))
+        };
+        self.remote_state().map(|state| state.to_json()).or_else(unset)
     }
 
     fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {

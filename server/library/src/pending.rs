@@ -28,6 +28,8 @@ use crate::path::LibraryPath;
 #[derive(Debug)]
 pub(super) struct Pending {
     head: Head,
+    /// Time of HEAD, in seconds since 1970.
+    time: Option<i64>,
     tree: Option<ObjectId>,
     commits: Vec<Logged>,
     touched: Vec<(ObjectId, Vec<Touched>)>,
@@ -92,6 +94,11 @@ impl Pending {
             .map(|commit| tree::of_commit(&git, commit))
             .transpose()?;
         Ok(Self {
+            time: head
+                .commit
+                .map(|commit| tree::time_of_commit(&git, commit))
+                .transpose()?
+                .flatten(),
             head,
             tree,
             commits: Vec::new(),
@@ -111,6 +118,11 @@ impl Pending {
         self.commits
             .last()
             .map_or(self.head.commit, |logged| Some(logged.commit))
+    }
+
+    /// Returns the time of HEAD, in seconds since 1970.
+    pub(super) fn time(&self) -> Option<i64> {
+        self.time
     }
 
     /// Returns the newest commit's tree.

@@ -92,7 +92,7 @@ pub(super) fn plan(
         states.push(planner.look_at(edit, &edits[..number])?);
     }
 
-    let owner = Authorship::now(working_tree.repository.author(&git));
+    let owner = Authorship::now(working_tree.repository.author(&git), pending.time());
     let authorship = match &entry.call.author {
         Some(author) => owner.by(author),
         None => owner.clone(),

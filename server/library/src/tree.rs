@@ -133,6 +133,12 @@ pub(super) fn of_commit(git: &gix::Repository, commit: ObjectId) -> Result<Objec
     Ok(commit.tree_id().reading("a commit")?.detach())
 }
 
+/// Returns the time of a commit in seconds since 1970; `None` if it can't be read from it.
+pub(super) fn time_of_commit(git: &gix::Repository, commit: ObjectId) -> Result<Option<i64>, Failure> {
+    let commit = git.find_commit(commit).reading("a commit")?;
+    Ok(commit.time().ok().map(|time| time.seconds))
+}
+
 /// As [`look_up`], in the tree of `commit`; `None` without a commit.
 pub(super) fn look_up_at(
     git: &gix::Repository,

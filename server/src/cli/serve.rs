@@ -136,6 +136,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "http")]
     keys: Option<PathBuf>,
 
+    /// With --http: take signed webhooks of a forge at `/hooks/git` (`/hooks/NAME/git`), which have a shared library fetched at once. The
+    /// file holds the webhook's secret
+    #[arg(long, value_name = "FILE", requires = "http")]
+    hook_secret: Option<PathBuf>,
+
     /// With --http: accept access tokens (JWTs) of the OAuth 2 authorization server with this issuer identifier (`iss`)
     #[arg(
         long,
@@ -247,6 +252,7 @@ impl TryFrom<Arguments> for Options {
             stdio: arguments.stdio,
             page: arguments.page,
             keys: arguments.keys,
+            hook_secret: arguments.hook_secret,
             oauth,
             tls: arguments.tls_cert.zip(arguments.tls_key),
             read_rate: arguments.read_rate,

@@ -67,6 +67,8 @@ pub(crate) struct HttpOptions {
     pub(crate) public_url: Option<PublicUrl>,
     /// Further values of `Host` that are accepted.
     pub(crate) hosts: Vec<String>,
+    /// The file with the secret of webhooks.
+    pub(crate) hook_secret: Option<PathBuf>,
     /// Values of `Origin` that are accepted.
     pub(crate) origins: Vec<String>,
 }
@@ -84,6 +86,7 @@ impl HttpOptions {
             read_rate: None,
             write_rate: None,
             public_url: None,
+            hook_secret: None,
             hosts: vec![],
             origins: vec![],
         }

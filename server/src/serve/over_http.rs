@@ -12,13 +12,13 @@ use crate::{
 };
 use tabellion_gateway::ReviewPlace;
 use tabellion_http::{
-    self as http, Credentials, Guard, LibraryCounts, Mount, OAuth, Site,
+    self as http, Credentials, Guard, Hook, HookSecret, LibraryCounts, Mount, OAuth, RemoteCounts, Site,
     keys::{KeyFile, KeyRing},
     oauth::{PollingLimits, Source, Tokens},
     rates::RatePerMinute,
     tls::Certificates,
 };
-use tabellion_library::Counts;
+use tabellion_library::Library;
 use tabellion_mcp::{self as mcp, streamable};
 use tabellion_page::{self as browser, Page};
 use tabellion_platform as platform;
@@ -29,6 +29,8 @@ use tabellion_runtime::ContractSpec;
 pub(super) struct Access {
     credentials: Credentials,
     certificates: Option<Arc<Certificates>>,
+    /// The secret of webhooks.
+    hook: Option<Arc<HookSecret>>,
 }
 
 impl Access {
@@ -40,9 +42,14 @@ impl Access {
         }
         let pair = options.tls.clone();
         let certificates = pair.map(|(certificates, key)| Certificates::new(certificates, key));
+        let hook = options.hook_secret.as_ref().map(|file| {
+            let secret = HookSecret::read(file);
+            secret.map_err(|error| format!("--hook-secret: `{}`: {error}", file.display()))
+        });
         Ok(Self {
             credentials,
             certificates: certificates.transpose()?.map(Arc::new),
+            hook: hook.transpose()?.map(Arc::new),
         })
     }
 }
@@ -58,6 +65,7 @@ pub(super) async fn serve(
     let Access {
         credentials,
         certificates,
+        hook,
     } = access;
     let limits = limits(options, &credentials);
     let scheme = if certificates.is_some() { "https" } else { "http" };
@@ -94,7 +102,9 @@ pub(super) async fn serve(
         )
     });
     let page = page.transpose()?;
-    let mounts = opened.into_iter().map(|opened| mount(opened, &base));
+    let mounts = opened
+        .into_iter()
+        .map(|opened| mount(opened, &base, hook.as_ref()));
     let mounts: BTreeMap<_, _> = mounts.collect();
     for path in mounts.keys() {
         say(format_args!("listening on {scheme}://{address}{path}"));
@@ -266,29 +276,47 @@ fn page(opened: &[Opened], credentials: &Credentials, is_secure: bool) -> Result
 }
 
 /// Returns what is served at a path. Clients know the server as `base`.
-fn mount(opened: Opened, base: &str) -> (String, Mount) {
+fn mount(opened: Opened, base: &str, secret: Option<&Arc<HookSecret>>) -> (String, Mount) {
     let path = libraries::path(opened.name.as_deref());
     let endpoint =
         streamable::Endpoint::new(opened.adapter, streamable::Limits::default()).at(&format!("{base}{path}"));
+    let shared = opened
+        .library
+        .as_ref()
+        .filter(|library| library.remote_settings().is_some());
+    let hook = secret.zip(shared).map(|(secret, library)| {
+        let (secret, library) = (Arc::clone(secret), Arc::clone(library));
+        Hook {
+            secret,
+            fetch: Box::new(move || library.fetch_soon()),
+        }
+    });
     let mount = Mount {
         name: opened.name.unwrap_or_default(),
         folders: opened.folders,
         counts: match opened.library {
-            Some(library) => counts(library.counts()),
+            Some(library) => counts(library),
             None => Box::new(LibraryCounts::default),
         },
         rest: Mount::rest(&endpoint),
         endpoint: Arc::new(endpoint),
         downloads: opened.downloads,
+        hook,
     };
     (path, mount)
 }
 
 /// Returns a function that reads the counts of a library.
-fn counts(counts: Arc<Counts>) -> Box<dyn Fn() -> LibraryCounts + Send + Sync> {
+fn counts(library: Arc<Library>) -> Box<dyn Fn() -> LibraryCounts + Send + Sync> {
+    let counts = library.counts();
     Box::new(move || LibraryCounts {
         commits: counts.commits(),
         conflicts: counts.conflicts(),
         recoveries: counts.recoveries(),
+        remote: library.remote_state().map(|state| RemoteCounts {
+            pushes: counts.pushes(),
+            fetches: counts.fetches(),
+            ahead: state.ahead as u64,
+        }),
     })
 }

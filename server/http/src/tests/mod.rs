@@ -11,7 +11,7 @@ mod rest_requests;
 mod routes;
 mod tls;
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fs, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use tempfile::TempDir;
 use tokio::{
@@ -21,7 +21,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Credentials, Guard, Limits, Mount, OAuth, Site, serve};
+use super::{Credentials, Guard, Hook, HookSecret, Limits, Mount, OAuth, Site, serve};
 use crate::{keys::KeyRing, tls::Certificates};
 use tabellion_runtime::Contract;
 
@@ -83,6 +83,7 @@ impl Server {
             rest: Mount::rest(&endpoint),
             endpoint: Arc::new(endpoint),
             downloads: Some(Arc::new(downloads::OneFile(folder.path().into()))),
+            hook: hook(folder.path()),
         };
         let site = Site::new(
             guard,
@@ -149,4 +150,18 @@ fn call(tool: &str, text: &str) -> String {
 
 fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+}
+
+/// The secret of the webhook.
+const HOOK_SECRET: &str = "0123456789abcdef";
+/// The file in the served folder by which a webhook says that it was heard.
+const HEARD: &str = "heard";
+
+fn hook(folder: &Path) -> Option<Hook> {
+    let (secret, heard) = (folder.join("hook-secret"), folder.join(HEARD));
+    fs::write(&secret, HOOK_SECRET).unwrap();
+    Some(Hook {
+        secret: Arc::new(HookSecret::read(&secret).unwrap()),
+        fetch: Box::new(move || fs::write(&heard, "").unwrap()),
+    })
 }

@@ -101,7 +101,7 @@ async fn health_and_readiness_are_reported() {
     ] {
         assert_eq!(asked(path, host).await, expected, "{path} of {host}");
     }
-    std::fs::remove_dir(server.folder.path()).unwrap();
+    std::fs::remove_dir_all(server.folder.path()).unwrap();
     assert_eq!(asked("/healthz", "localhost").await, "200");
     assert_eq!(asked("/readyz", "localhost").await, "503");
     server.end().await;

@@ -12,7 +12,7 @@ use tracing::{
     subscriber::set_global_default,
 };
 
-use super::{Limits, Server, status};
+use super::{HEARD, HOOK_SECRET, Limits, Server, status};
 use crate::keys::{KeyFile, KeyRing};
 
 /// Returns a server that asks for a key, and a key that may read.
@@ -40,6 +40,8 @@ fn request(line: &str, headers: &str) -> String {
 async fn layers_answer_in_their_order() {
     let (server, key) = server().await;
     let key = format!("X-API-Key: {key}\r\n");
+    let hook = format!("X-Gitlab-Token: {HOOK_SECRET}\r\n");
+    assert!(!server.folder.path().join(HEARD).exists());
     let (app, attacker) = (
         "Origin: https://app.example\r\n",
         "Origin: http://attacker.example\r\n",
@@ -60,6 +62,13 @@ async fn layers_answer_in_their_order() {
         ("GET /mcp", app, "401", None),
         ("POST /metrics", "", "401", None),
         ("GET /.well-known/oauth-protected-resource/mcp", "", "401", None),
+        // A webhook's request is signed instead.
+        ("POST /hooks/notes/git", "Host: attacker.example\r\n", "403", None),
+        ("POST /hooks/notes/git", "", "401", None),
+        ("POST /hooks/notes/git", &key, "401", None),
+        ("POST /hooks/notes/git", &hook, "202", None),
+        ("GET /hooks/notes/git", &hook, "405", Some("POST")),
+        ("POST /hooks/git", &hook, "401", None),
         // Then the route answers.
         ("GET /nowhere", &key, "404", None),
         ("GET /mcp/", &key, "404", None),
@@ -88,6 +97,7 @@ async fn layers_answer_in_their_order() {
             "{line}\n{said}"
         );
     }
+    assert!(server.folder.path().join(HEARD).exists());
     server.end().await;
 }
 

@@ -48,6 +48,14 @@ impl Library {
         Some(Follower(Arc::clone(library)))
     }
 
+    /// Lets the follower fetch, and does not wait for it. Many requests during a fetch are one.
+    pub fn fetch_soon(&self) {
+        if let Some(shared) = &self.shared {
+            shared.standing.lock().follower.wanted = true;
+            shared.news.notify_all();
+        }
+    }
+
     /// Lets the follower fetch if the last fetch is too long ago, and waits for it, though not for long.
     pub(crate) fn freshen(&self) {
         let Some(shared) = &self.shared else { return };

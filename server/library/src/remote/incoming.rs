@@ -97,7 +97,8 @@ pub(super) fn plan(
         disk: BTreeMap::new(),
         adopted: Vec::new(),
     };
-    let owner = Authorship::now(working_tree.repository.author(&git));
+    let newest = pending.time().max(tree::time_of_commit(&git, tip)?);
+    let owner = Authorship::now(working_tree.repository.author(&git), newest);
     let (adopted, ours) = incoming.adopt(&theirs, ours, &owner)?;
     let own_commit = adopted.as_ref().map_or(head, |adopted| Some(adopted.commit));
 

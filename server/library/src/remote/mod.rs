@@ -213,10 +213,10 @@ impl Library {
                 refusals += 1;
             }
             let ahead = self.ahead(shared).map_err(SyncError::Blocked)?;
-            let remote = shared.remote().map_err(SyncError::Blocked)?;
-            let base = tip.map(|id| id.to_string());
-            match remote.push(&head.to_string(), base.as_deref(), shared.settings.wait) {
+            let pushed = shared.push(head, tip, shared.settings.wait);
+            match pushed.map_err(SyncError::Blocked)? {
                 Pushed::Accepted => {
+                    let remote = shared.remote().map_err(SyncError::Blocked)?;
                     remote.remember(&head.to_string());
                     synced.pushed += ahead;
                     return Ok(synced);

@@ -3,7 +3,7 @@
 use std::{
     io::Write as _,
     path::PathBuf,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -12,12 +12,13 @@ use gix::ObjectId;
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 use tabellion_platform::{create, read_text};
-use tabellion_remotes::{Lent, Pushed, Remote, Trouble, Unreachable};
+use tabellion_remotes::{Address, Lent, Pushed, Remote, Trouble, Unreachable};
 use tabellion_runtime::{Claim, Failure, FailureKind, StoreError};
 
 use super::{
     super::{
         blocking::blocking,
+        counts::Counts,
         durable::remove_if_there,
         failures::{At, refused},
         history,
@@ -131,6 +132,7 @@ pub(super) struct Work {
 pub(crate) struct Shared {
     pub(super) settings: RemoteSettings,
     lent: Lent,
+    counts: Arc<Counts>,
     remote: OnceLock<Remote>,
     pub(super) standing: Mutex<Standing>,
     /// Notified of work for the follower, and of its end.
@@ -149,23 +151,29 @@ pub(super) struct Standing {
 }
 
 impl Shared {
-    /// Returns the remote of a library, if this user has given it one. Writes nothing.
-    pub(crate) fn of(working_tree: &WorkingTree) -> Option<Self> {
-        let Some(Found::Set(settings)) = RemoteSettings::read(&Place::of(working_tree)) else {
-            return None;
+    /// Returns the remote of a library, if this user has given it one, or the address of one that came with it. Writes nothing.
+    pub(crate) fn of(working_tree: &WorkingTree) -> (Option<Self>, Option<Address>) {
+        let place = Place::of(working_tree);
+        let settings = match RemoteSettings::read(&place) {
+            Some(Found::Set(settings)) => settings,
+            Some(Found::Foreign(address)) => return (None, Some(address)),
+            None => return (None, None),
         };
         let repository = &working_tree.repository;
-        Some(Self {
+        let shared = Self {
             settings,
             lent: Lent {
                 folder: repository.own(REPOSITORY),
                 objects: repository.objects().to_owned(),
                 shallow: repository.common_dir().join("shallow"),
+                connections: place.connections(),
             },
+            counts: Arc::clone(&working_tree.counts),
             remote: OnceLock::new(),
             standing: Mutex::default(),
             news: Condvar::new(),
-        })
+        };
+        (Some(shared), None)
     }
 
     pub(super) fn remote(&self) -> Result<&Remote, Failure> {
@@ -194,7 +202,9 @@ impl Shared {
         let begun = Instant::now();
         let known = self.known().map_err(SyncError::Blocked)?;
         let remote = self.remote().map_err(SyncError::Blocked)?;
-        let tip = remote.fetch(wait).map_err(SyncError::Unreachable)?;
+        let fetched = remote.fetch(wait);
+        self.counts.fetched(fetched.is_ok());
+        let tip = fetched.map_err(SyncError::Unreachable)?;
         let mut standing = self.standing.lock();
         standing.fetched = Some(Instant::now());
         standing.waiting.fetched(begun.elapsed());
@@ -205,13 +215,25 @@ impl Shared {
         })
     }
 
+    /// Moves the branch from `base` (`None`: it must not exist) to `commit`, or leaves it.
+    pub(super) fn push(
+        &self,
+        commit: ObjectId,
+        base: Option<ObjectId>,
+        wait: Duration,
+    ) -> Result<Pushed, Failure> {
+        let base = base.map(|id| id.to_string());
+        let pushed = self.remote()?.push(&commit.to_string(), base.as_deref(), wait);
+        self.counts.pushed(&pushed);
+        Ok(pushed)
+    }
+
     /// Pushes `next`, which is not visible here yet: after `Ok` it is acknowledged.
     ///
     /// # Errors
     /// [`StoreError::Behind`] if the branch is elsewhere; a failure if the remote refuses, or does not answer in time. After any but
     /// `remote_unknown`, the remote does not have it.
     pub(crate) fn push_first(&self, repository: &Repository, next: ObjectId) -> Result<(), StoreError> {
-        let remote = self.remote()?;
         let base = self.known()?;
         let end = Instant::now() + self.settings.wait;
         let left = || {
@@ -225,11 +247,7 @@ impl Shared {
         let (mut refusals, mut may_have_arrived) = (0, false);
         loop {
             let begun = Instant::now();
-            let pushed = remote.push(
-                &next.to_string(),
-                base.map(|id| id.to_string()).as_deref(),
-                left(),
-            );
+            let pushed = self.push(next, base, left())?;
             let words = match &pushed {
                 Pushed::Accepted => {
                     self.standing.lock().waiting.won(begun.elapsed());

@@ -305,7 +305,16 @@ fn shell(bench: &Bench, command: &str) -> String {
 #[test]
 fn what_cant_be_taken_is_left_as_it_is() {
     type Case = (&'static str, fn(&Bench), fn(&Bench), &'static str);
-    let cases: [Case; 10] = [
+    let cases: [Case; 11] = [
+        (
+            "no branch",
+            |b| {
+                b.write("plan.md", "a\n");
+                b.git(&["commit", "-qam", "a"]);
+            },
+            |b| drop(b.git(&["checkout", "-q", "--detach"])),
+            "detached",
+        ),
         (
             "uncommitted bytes of another file",
             |b| {
@@ -464,6 +473,78 @@ fn what_cant_be_taken_is_left_as_it_is() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn pointers_of_git_lfs_and_submodules_are_taken_as_they_are() {
+    const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
+    let ([a, b], shared) = Bench::shared();
+    let there = open(&b, shared.path(), Acknowledge::Local);
+    a.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    a.write("x.bin", POINTER);
+    a.git(&["add", "-A"]);
+    let entry = format!("160000,{},module", a.head());
+    a.git(&["update-index", "--add", "--cacheinfo", &entry]);
+    a.git(&["commit", "-qm", "large"]);
+    a.git(&["push", "-q", "origin", "main"]);
+    let ran = b.path(".git/ran");
+    for name in ["smudge", "clean", "process"] {
+        b.git(&[
+            "config",
+            &format!("filter.lfs.{name}"),
+            &format!("touch '{}'; cat", ran.display()),
+        ]);
+    }
+    there.sync(false).unwrap();
+    assert_eq!((b.head(), b.read("x.bin").unwrap()), (a.head(), POINTER.into()));
+    assert!(b.git(&["ls-files", "--stage", "module"]).starts_with("160000"));
+    assert!(!ran.exists());
+}
+
+#[test]
+fn a_folder_of_a_larger_repository_is_left_to_git() {
+    let ([a, b], shared) = Bench::shared();
+    let part = || {
+        Library::open(
+            &b.path("notes"),
+            crate::Options {
+                user: Some(b.path(".git/of-user")),
+                ..crate::Options::default()
+            },
+        )
+        .unwrap()
+    };
+    let address = Address::parse(shared.path().to_str().unwrap()).unwrap();
+    part()
+        .set_remote(&RemoteSettings::new(address, MAIN.to_owned()))
+        .unwrap();
+    let library = part();
+    // What is ahead is pushed; what is behind is not taken.
+    insist(&library, "a.md", "new\n").unwrap();
+    library.sync(false).unwrap();
+    assert_eq!(tip(shared.path()), b.head());
+    a.git(&["pull", "-q", "origin", "main"]);
+    a.write("plan.md", "a\n");
+    a.git(&["commit", "-qam", "a"]);
+    a.git(&["push", "-q", "origin", "main"]);
+    let error = library.sync(false).unwrap_err();
+    assert!(error.to_string().contains("`git pull`"), "{error}");
+    b.git(&["pull", "-q", "origin", "main"]);
+    library.sync(false).unwrap();
+}
+
+#[test]
+fn a_change_that_others_are_always_faster_than_is_given_up() {
+    let ([a, _], shared) = Bench::shared();
+    let library = open(&a, shared.path(), Acknowledge::Remote);
+    let claim = Claim {
+        behind: 3,
+        waited: Duration::from_secs(6),
+        ..Claim::default()
+    };
+    let failure = wait(library.begin(claim)).map(drop).unwrap_err();
+    assert_eq!(rule(&failure), "remote_contended");
+    assert!(failure.message.contains("3 times in 6 s"), "{failure}");
 }
 
 #[test]
@@ -647,6 +728,7 @@ fn changes_that_are_not_published_are_bounded() {
     fs::remove_dir_all(a.path(".git/of-user")).unwrap();
     assert_eq!(a.library().remote_settings(), None);
     assert_eq!(a.library().foreign_remote(), Some(settings.address));
+    assert_eq!(a.library().remote().unwrap()["state"], "blocked");
     library.forget_remote().unwrap();
     assert_eq!(a.library().foreign_remote(), None);
 }
@@ -660,8 +742,101 @@ fn a_follower_publishes_and_fetches() {
     while tip(shared.path()) != commit {
         std::thread::yield_now();
     }
+    // As a webhook does.
+    there.fetch_soon();
     while b.read("plan.md").unwrap() != "a\n" {
+        std::thread::yield_now();
+    }
+}
+
+/// Clones that lack a part of the history, or of its files.
+#[test]
+fn partial_clones_are_shared() {
+    for options in [
+        &["--depth", "1"][..],
+        &["--filter=blob:none"],
+        &["--filter=tree:0"],
+        &["--single-branch"],
+    ] {
+        let ([a, _], shared) = Bench::shared();
+        git(shared.path(), &["config", "uploadpack.allowFilter", "true"]);
+        for text in ["1\n", "2\n", "3\n"] {
+            a.write("plan.md", text);
+            a.git(&["commit", "-qam", "plan"]);
+        }
+        a.git(&["push", "-q", "origin", "main"]);
+        let b = Bench::empty();
+        let address = format!("file://{}", shared.path().display());
+        b.git(&[&["clone", "-q"], options, &[&*address, "."]].concat());
+        let [here, there] = [&a, &b].map(|bench| open(bench, shared.path(), Acknowledge::Remote));
+        for round in 0..2 {
+            insist(&here, "notes/a.md", &format!("{round}\n")).unwrap();
+            insist(&there, "notes/b.md", &format!("{round}\n")).unwrap();
+            // Both sides changed, so that they are merged.
+            a.write("plan.md", &format!("person {round}\n"));
+            a.git(&["commit", "-qam", "person"]);
+            insist(&here, "notes/a.md", &format!("{round} more\n")).unwrap();
+        }
         there.sync(false).unwrap();
+        assert_eq!(
+            (tip(shared.path()), b.read("plan.md").unwrap()),
+            (b.head(), "person 1\n".into()),
+            "{options:?}"
+        );
+        git(shared.path(), &["fsck", "--strict"]);
+    }
+}
+
+#[test]
+fn a_lock_that_was_left_in_the_remote_refuses() {
+    let ([a, _], shared) = Bench::shared();
+    let lock = shared.path().join("refs/heads/main.lock");
+    for acknowledge in [Acknowledge::Remote, Acknowledge::Local] {
+        let library = open(&a, shared.path(), acknowledge);
+        library.sync(false).unwrap();
+        let (before, text) = (a.head(), format!("{acknowledge:?}\n"));
+        fs::write(&lock, "").unwrap();
+        let made = insist(&library, "plan.md", &text);
+        if acknowledge == Acknowledge::Remote {
+            assert_eq!((rule(&made.unwrap_err()), a.head()), ("remote_refused", before));
+        } else {
+            made.unwrap();
+            assert!(matches!(library.sync(false), Err(SyncError::Refused(_))));
+            assert_eq!(library.remote_state().unwrap().status, RemoteStatus::Refused);
+        }
+        fs::remove_file(&lock).unwrap();
+        insist(&library, "plan.md", &text).unwrap();
+        library.sync(false).unwrap();
+        assert_eq!(tip(shared.path()), a.head());
+    }
+}
+
+/// Clocks of machines differ, and git walks histories by time.
+#[test]
+fn a_commit_is_not_before_its_parent() {
+    const HOUR: i64 = 60 * 60;
+    for ahead in [HOUR, -HOUR, 48 * HOUR] {
+        let ([a, b], shared) = Bench::shared();
+        let library = open(&b, shared.path(), Acknowledge::Remote);
+        let now = chrono::Utc::now().timestamp();
+        a.write("plan.md", "from another time\n");
+        a.git(&["add", "-A"]);
+        let tree = a.git(&["write-tree"]);
+        let parent = a.head();
+        let output = std::process::Command::new("git")
+            .arg("-C")
+            .arg(a.path(""))
+            .args(["commit-tree", &tree, "-p", &parent, "-m", "other"])
+            .env("GIT_COMMITTER_DATE", format!("@{} +0000", now + ahead))
+            .output()
+            .unwrap();
+        let other = String::from_utf8(output.stdout).unwrap();
+        a.git(&["push", "-q", "origin", &format!("{}:{MAIN}", other.trim())]);
+        let commit = insist(&library, "notes/a.md", "new\n").unwrap();
+        let time: i64 = b.git(&["log", "-1", "--format=%ct", &commit]).parse().unwrap();
+        // A clock that is two days ahead is not followed.
+        let expected = if ahead == HOUR { now + HOUR } else { now };
+        assert!((expected..now + 2 * HOUR).contains(&time), "{ahead}: {time}");
     }
 }
 
