@@ -1,7 +1,8 @@
-//! Undoing: takes an entry's change back, in a new commit.
+//! Undoing: takes an entry's change back, in a new commit. So does the decision on a document that could not be merged: it takes back that there
+//! are two versions.
 //!
-//! It is a tool of its own that no client sees: the runtime dispatches it like every other, so that it is one transaction, one
-//! commit and one entry.
+//! Both are tools that no client sees: the runtime dispatches them like every other, so that each is one transaction, one commit and one
+//! entry.
 
 use std::sync::Arc;
 
@@ -27,23 +28,35 @@ static OUTPUT: Schema = Schema::plain(
 /// The name of the only error.
 const REFUSED: &str = "REFUSED";
 
-static TOOL: ToolSpec = ToolSpec {
-    name: "tabellion undo",
-    description: "Takes the change of a log entry back.",
-    annotations: Annotations {
-        read_only: false,
-        destructive: true,
-        idempotent: false,
-        open_world: false,
-    },
-    mutating: true,
-    commit: Some("/commit"),
-    errors: &[REFUSED],
-    ..ToolSpec::new(&INPUT, &OUTPUT)
-};
+static UNDO: ToolSpec = tool("tabellion undo", "Takes the change of a log entry back.");
+static KEEP: ToolSpec = tool(
+    "tabellion conflicts keep",
+    "Decides which version of a document stays.",
+);
 
-/// An entry's change that is to be taken back.
+const fn tool(name: &'static str, description: &'static str) -> ToolSpec {
+    ToolSpec {
+        name,
+        description,
+        annotations: Annotations {
+            read_only: false,
+            destructive: true,
+            idempotent: false,
+            open_world: false,
+        },
+        mutating: true,
+        commit: Some("/commit"),
+        errors: &[REFUSED],
+        ..ToolSpec::new(&INPUT, &OUTPUT)
+    }
+}
+
+/// A change that is to be taken back.
 pub(crate) struct Undo {
+    tool: &'static ToolSpec,
+    /// The operation in the log.
+    operation: &'static str,
+    /// The log entry's id; of a decision, the path that stays.
     entry: String,
     summary: String,
     documents: Vec<DocumentChange>,
@@ -139,11 +152,40 @@ impl Undo {
             return Err(Failure::new(FailureKind::Invalid, message));
         }
         Ok(Self {
+            tool: &UNDO,
+            operation: "revert",
             entry: entry.commit.clone(),
             summary: format!("revert {short}: {}", entry.summary),
             documents: change.documents,
             shown: None,
         })
+    }
+
+    /// Keeps the version in the file `kept` of the document at `path`, which has the bytes `now`, and removes the files `others` with the
+    /// other versions.
+    pub(crate) fn keeping(
+        kept: (&str, Option<Vec<u8>>),
+        (path, now): (&str, Option<Vec<u8>>),
+        others: Vec<(String, Option<Vec<u8>>)>,
+    ) -> Self {
+        let change = |path: &str, before, after| DocumentChange {
+            path: path.to_owned(),
+            before,
+            after,
+        };
+        let (kept, version) = kept;
+        let document = (kept != path).then(|| change(path, version, now));
+        let others = others
+            .into_iter()
+            .map(|(other, bytes)| change(&other, None, bytes));
+        Self {
+            tool: &KEEP,
+            operation: "keep",
+            entry: kept.to_owned(),
+            summary: format!("keep {kept}"),
+            documents: document.into_iter().chain(others).collect(),
+            shown: None,
+        }
     }
 
     /// Refuses to change anything but what [`Undo::changes`] returned when its [`digest`] was this.
@@ -187,7 +229,7 @@ impl Undo {
 
     async fn dispatched(&self, library: &Arc<Library>, call: &CallContext) -> Result<Answer, Rejection> {
         dispatch::mutate(
-            &TOOL,
+            self.tool,
             self,
             &**library,
             call,
@@ -210,7 +252,7 @@ impl Undo {
             contract,
         };
         let request = self.request();
-        let new = NewExecution::of(contract, &TOOL, call, &request);
+        let new = NewExecution::of(contract, self.tool, call, &request);
         let (recorded, call) = RecordedCall::begin(calls, &tool, &new, call).await?;
         let outcome = self.dispatched(library, &call).await;
         recorded.end(&tool, &call, outcome).await
@@ -227,7 +269,7 @@ impl Undo {
                 .with(MOVED, true)
                 .into());
         }
-        let change = Change::new(edits, "revert", self.summary.clone());
+        let change = Change::new(edits, self.operation, self.summary.clone());
         let change = change.map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
         Ok(cx.stage(change, |receipt| Response {
             commit: receipt.commit().to_string(),

@@ -92,6 +92,15 @@ pub(super) enum Conflicts {
         #[command(flatten)]
         show: Show,
     },
+    /// Keep one version of a document. If it is not the document's own, it replaces that; the file of the other version is removed
+    Keep {
+        /// Path of the version: the document, or the other file, as `list` prints them
+        path: String,
+        #[command(flatten)]
+        library: Library,
+        #[command(flatten)]
+        show: Show,
+    },
     /// Show how the other version differs from the document
     Show {
         /// Path of the file with the other version, as `list` prints it
@@ -141,6 +150,7 @@ impl Conflicts {
     pub(super) fn run(&self) -> Result<(), TerminalError> {
         match self {
             Self::List { library, show } => remote::conflicts(&library.folder, show.into()),
+            Self::Keep { path, library, show } => remote::keep(&library.folder, path, show.into()),
             Self::Show { path, library, show } => remote::conflict(&library.folder, path, show.into()),
         }
     }

@@ -10,10 +10,12 @@ use tabellion_platform as platform;
 
 use super::{
     Output, Page, TerminalError, counted,
-    log::difference,
+    log::{difference, short},
     open,
     page::{self, ADDED, NAME, STRONG, WARNING},
+    undo::run,
 };
+use crate::undo::Undo;
 
 /// What a person chooses for the remote.
 #[derive(Debug)]
@@ -238,6 +240,42 @@ pub(crate) fn conflict(folder: &Path, path: &str, output: Output) -> Result<(), 
     }
     let mut page = Page::new(output);
     page.diff(&difference(&change));
+    Ok(page.show()?)
+}
+
+/// Keeps the version in the file at `path`, which is the document or another version of it, and removes the others.
+pub(crate) fn keep(folder: &Path, path: &str, output: Output) -> Result<(), TerminalError> {
+    let library = open(folder)?;
+    let found = library.conflicts()?;
+    let is_of = |(other, of): &&(LibraryPath, String)| other.as_str() == path || of == path;
+    let Some((_, of)) = found.iter().find(is_of) else {
+        return Err(TerminalError::new(format_args!(
+            "`{path}` is no version of a document that could not be merged"
+        ))
+        .hint("`tabellion conflicts list` lists them"));
+    };
+    let document = LibraryPath::of_any_file(of).map_err(TerminalError::new)?;
+    // Several machines may have left a version each; one that is kept decides on itself alone.
+    let others = found
+        .iter()
+        .filter(|(other, document)| other.as_str() == path || (of == path && document == of));
+    let others: Vec<_> = others
+        .map(|(other, _)| Ok((other.to_string(), bytes(&library, other)?)))
+        .collect::<Result<_, TerminalError>>()?;
+    let kept = others.iter().find(|(other, _)| other == path);
+    let version = kept.and_then(|(_, bytes)| bytes.clone());
+    let now = bytes(&library, &document)?;
+    let undo = Undo::keeping((path, version), (of, now), others);
+    let commit = run(&undo, &library)?;
+    let made = library.find_entry(&commit)?;
+    if output.json {
+        return Ok(page::json(
+            &json!({ "kept": path, "commit": commit, "paths": made.paths }),
+        )?);
+    }
+    let mut page = Page::new(output);
+    page.put(NAME, of)
+        .line(&format!(": kept `{path}` in {}", short(&commit)));
     Ok(page.show()?)
 }
 

@@ -26,14 +26,7 @@ pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Re
     if dry_run {
         return preview(&undo, &library, output);
     }
-    let call = CallContext {
-        client: Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into()),
-        identity: Some(serve::local_caller(None).identity()),
-        ..CallContext::default()
-    };
-    let recorder = recorder(&library)?;
-    let commit = serve::runtime()?.block_on(undo.run(&library, recorder.as_ref(), &call));
-    let commit = commit.map_err(|failure| refusal(&failure))?;
+    let commit = run(&undo, &library)?;
     let made = library.find_entry(&commit)?;
     if output.json {
         return Ok(page::json(
@@ -47,6 +40,18 @@ pub(crate) fn undo(folder: &Path, id: &str, dry_run: bool, output: Output) -> Re
         page.diff(&difference(document));
     }
     Ok(page.show()?)
+}
+
+/// Makes the change as this person; returns its commit.
+pub(super) fn run(undo: &Undo, library: &Arc<Library>) -> Result<String, TerminalError> {
+    let call = CallContext {
+        client: Some(concat!("tabellion/", env!("CARGO_PKG_VERSION")).into()),
+        identity: Some(serve::local_caller(None).identity()),
+        ..CallContext::default()
+    };
+    let recorder = recorder(library)?;
+    let commit = serve::runtime()?.block_on(undo.run(library, recorder.as_ref(), &call));
+    commit.map_err(|failure| refusal(&failure))
 }
 
 /// Returns what records an undo, where executions are kept beside the library.

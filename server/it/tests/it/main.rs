@@ -30,6 +30,8 @@ mod options;
 mod page;
 #[cfg(unix)]
 mod postgres;
+#[cfg(unix)]
+mod remotes;
 mod rest;
 mod review;
 mod rows;

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use tabellion_library::RemoteStatus;
 
+use crate::terminal::counted;
+
 use super::super::{Subject, finding::Finding};
 
 /// A folder's name, or the beginning of one, and the service that it belongs to.
@@ -79,7 +81,11 @@ pub(super) fn remote(subject: &Subject) -> Vec<Finding> {
             ),
         }];
     };
-    let (address, ahead) = (&settings.address, state.ahead);
+    let address = &settings.address;
+    let lacks = match state.ahead {
+        0 => "has every commit, as far as is known,".to_owned(),
+        ahead => format!("lacks {}", counted(ahead, "commit")),
+    };
     let (why, since) = match &state.trouble {
         Some((why, since)) => (why.as_str(), since.format("%Y-%m-%d %H:%M UTC").to_string()),
         None => ("", String::new()),
@@ -90,17 +96,17 @@ pub(super) fn remote(subject: &Subject) -> Vec<Finding> {
         }
         RemoteStatus::Pending => Finding::yellow(
             ID,
-            format!("{address} lacks {ahead} commits"),
+            format!("{address} {lacks}"),
             "a running server pushes them; or `tabellion sync`",
         ),
         RemoteStatus::Unreachable => Finding::yellow(
             ID,
-            format!("{address} lacks {ahead} commits and has not answered since {since}: {why}"),
+            format!("{address} {lacks} and has not answered since {since}: {why}"),
             "`tabellion sync` tries again and says what is wrong",
         ),
         RemoteStatus::Refused | RemoteStatus::Blocked => Finding::red(
             ID,
-            format!("{address} lacks {ahead} commits, and nothing goes on since {since}: {why}"),
+            format!("{address} {lacks} and nothing goes on since {since}: {why}"),
             "do what the message says; `tabellion sync` then tries again",
         ),
     }]
@@ -120,7 +126,7 @@ pub(super) fn unmerged(subject: &Subject) -> Vec<Finding> {
                 0 => format!("`{path}` holds another machine's version of a document"),
                 more => format!("`{path}` and {more} more hold another machine's version of a document"),
             },
-            "`tabellion conflicts list` lists them; take what is missing into the document, and delete the file",
+            "`tabellion conflicts list` lists them; take what is missing into the document, and `tabellion conflicts keep` it",
         ),
     }]
 }
