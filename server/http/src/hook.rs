@@ -183,13 +183,13 @@ mod tests {
 
     #[test]
     fn a_short_secret_is_refused() {
-        let file = tempfile::NamedTempFile::new().unwrap();
         for (text, expected) in [
             ("0123456789abcdef\n", true),
             ("0123456789abcde\n", false),
             ("", false),
         ] {
-            std::fs::write(file.path(), text).unwrap();
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            io::Write::write_all(&mut file, text.as_bytes()).unwrap();
             assert_eq!(HookSecret::read(file.path()).is_ok(), expected, "{text}");
         }
     }

@@ -50,7 +50,7 @@ const NOT_KEPT: &str = "a commit could not hold what git would keep";
 const FILTERS: &[State] = &[
     State::served(
         "a filter that is not configured",
-        "echo '*.md filter=lfs' > .gitattributes; git add .; git commit -qm attributes",
+        "echo '*.md filter=missing' > .gitattributes; git add .; git commit -qm attributes",
     ),
     State::served(
         "a filter of one direction",
