@@ -250,7 +250,7 @@ impl From<WireError> for Stop {
         let why = error.to_string();
         let cause = match error {
             // What it wrote differs each time.
-            WireError::NotJson(_) => "the server wrote a line that is not JSON".to_owned(),
+            WireError::NotJson(_) => "the server sent a message that is not JSON".to_owned(),
             _ => why.clone(),
         };
         let cause = Some(Cause::NoAnswer(cause));

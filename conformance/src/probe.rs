@@ -17,12 +17,26 @@ use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
 use crate::{
-    Own, Subject, client::prepare, era::Era, judgement::Stop, report::visible, request::With, scene::Scene,
-    settled, subject::Commits, target::process::Process, trace::Trace,
+    Own, Subject,
+    client::prepare,
+    era::Era,
+    judgement::Stop,
+    report::visible,
+    request::With,
+    scene::Scene,
+    sdk::{self, Sdk},
+    settled,
+    subject::Commits,
+    target::{is_stray, process::Process},
+    trace::Trace,
 };
 
 /// Timeout for the answer to `server/discover` after the answer to the `initialize` that was sent with it.
 const DISCOVER_TIMEOUT: Duration = Duration::from_secs(3);
+/// Number of lines after which no message is looked for among them.
+const MAX_STRAYS: usize = 1_000;
+/// Timeout for the answer of a server that has written a line that is no message.
+const STRAY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Number of lines of a server's output to show: as many from the beginning as from the end.
 const MAX_LINES: usize = 48;
 /// Length to which a shown line is cut, in characters.
@@ -161,6 +175,7 @@ fn not_reached(subject: &Subject, why: &str) -> String {
 pub fn observed(subject: &Subject) -> Subject {
     let subject = Subject {
         made_at_start: made_at_start(subject).unwrap_or_default(),
+        sdk: sdk_of(subject),
         ..subject.clone()
     };
     let mut changes = CHANGES.iter();
@@ -173,6 +188,19 @@ pub fn observed(subject: &Subject) -> Subject {
         }),
         ..subject
     }
+}
+
+/// Returns the kit that a server is written with whose tools are not the contract's own.
+fn sdk_of(subject: &Subject) -> Option<&'static Sdk> {
+    if subject.is_native() {
+        return None;
+    }
+    let scene = Scene::new(subject, &Trace::default(), &[("README.md", "# Library\n")]).ok()?;
+    let answer = scene
+        .start()
+        .ok()?
+        .request("tools/call", json!({ "arguments": {} }));
+    sdk::by_words(answer.ok()?["error"]["message"].as_str()?)
 }
 
 /// Starts the server, lists its tools, closes it, and returns what is new in the library.
@@ -330,21 +358,30 @@ impl Server {
 
     /// Returns the first answer to one of the requests with the request's id, or the reason why none arrived.
     fn answer(&mut self, ids: &[u64], patience: Duration) -> Result<(u64, Value), String> {
-        let until = Instant::now() + patience;
+        let mut until = Instant::now() + patience;
+        let mut stray = None;
         loop {
             match self
                 .lines
                 .recv_timeout(until.saturating_duration_since(Instant::now()))
             {
                 Ok(line) => {
+                    self.output.push(line.clone());
                     let Ok(message) = serde_json::from_str::<Value>(&line) else {
-                        self.output.push(line.clone());
-                        return Err(format!(
-                            "it wrote a line to standard output that is not JSON: {}",
-                            excerpt(&line)
-                        ));
+                        // Its messages may follow.
+                        until = until.min(Instant::now() + STRAY_TIMEOUT);
+                        let said = || {
+                            format!(
+                                "it wrote a line to standard output that is not JSON: {}",
+                                excerpt(&line)
+                            )
+                        };
+                        let stray = stray.get_or_insert_with(said);
+                        if self.output.len() > MAX_STRAYS || !is_stray(&line) {
+                            return Err(stray.clone());
+                        }
+                        continue;
                     };
-                    self.output.push(line);
                     let answered = ids
                         .iter()
                         .find(|id| message["id"] == **id && message.get("method").is_none());
@@ -352,6 +389,7 @@ impl Server {
                         return Ok((*id, message));
                     }
                 }
+                Err(_) if stray.is_some() => return Err(stray.unwrap_or_default()),
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(format!("no answer within {} s", patience.as_secs_f64()));
                 }

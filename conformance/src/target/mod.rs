@@ -56,8 +56,8 @@ pub enum WireError {
     /// No message arrived within this time.
     #[error("the server gave no answer within {} s", .0.as_secs())]
     Silent(Duration),
-    /// A line of standard output, or a message over HTTP, is not JSON.
-    #[error("the server wrote a line that is not JSON: {0}")]
+    /// A message is not JSON.
+    #[error("the server sent a message that is not JSON: {0}")]
     NotJson(String),
     /// The server does not listen at its URL.
     #[error("the server does not answer at {url}: {why}")]
@@ -69,6 +69,9 @@ pub enum WireError {
     },
 }
 
+/// Number of lines that are not JSON after which no message is waited for.
+const MAX_STRAYS: usize = 1_000;
+
 /// The client's side of a connection to a server.
 #[derive(Debug)]
 pub struct Target {
@@ -79,6 +82,8 @@ pub struct Target {
     next_id: i64,
     /// Timeout for an answer or an exit: [`ANSWER_TIMEOUT`] unless set.
     pub patience: Duration,
+    /// Lines of standard output that are not meant to be messages. They are skipped, so that each check judges what it is about.
+    pub strays: Vec<String>,
     /// Trace that records the messages, if any.
     pub trace: Option<Trace>,
 }
@@ -188,6 +193,7 @@ impl Target {
             wire: Wire::Http(http),
             incoming,
             next_id: 0,
+            strays: Vec::new(),
             patience: ANSWER_TIMEOUT,
             trace: None,
         }
@@ -217,6 +223,7 @@ impl Target {
             wire: Wire::Lines(stdin),
             incoming,
             next_id: 0,
+            strays: Vec::new(),
             patience: ANSWER_TIMEOUT,
             trace: None,
         })
@@ -246,16 +253,29 @@ impl Target {
     /// # Errors
     /// If none arrives, or the message is not JSON.
     pub fn receive(&mut self) -> Result<Value, WireError> {
-        match self.incoming.recv_timeout(self.patience) {
-            Ok(line) => {
-                let line = line?;
-                if let Some(trace) = &self.trace {
-                    trace.received(&line);
+        let until = Instant::now() + self.patience;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.incoming.recv_timeout(left) {
+                Ok(line) => {
+                    let line = line?;
+                    if let Some(trace) = &self.trace {
+                        trace.received(&line);
+                    }
+                    match (parse(&line), &self.wire) {
+                        (Some(message), _) => return Ok(message),
+                        (None, Wire::Lines(_)) if is_stray(&line) => {
+                            if Instant::now() >= until || self.strays.len() >= MAX_STRAYS {
+                                return Err(WireError::Silent(self.patience));
+                            }
+                            self.strays.push(line);
+                        }
+                        (None, _) => return Err(WireError::NotJson(line)),
+                    }
                 }
-                parse(&line).ok_or(WireError::NotJson(line))
+                Err(RecvTimeoutError::Timeout) => return Err(WireError::Silent(self.patience)),
+                Err(RecvTimeoutError::Disconnected) => return Err(WireError::Closed),
             }
-            Err(RecvTimeoutError::Timeout) => Err(WireError::Silent(self.patience)),
-            Err(RecvTimeoutError::Disconnected) => Err(WireError::Closed),
         }
     }
 
@@ -500,6 +520,11 @@ fn not_up(url: &Url, why: String) -> WireError {
 fn parse(line: &str) -> Option<Value> {
     let message = serde_json::from_str(line).ok();
     message.or_else(|| serde_json::from_str(&without_halves(line)).ok())
+}
+
+/// Returns true if a line that is not JSON is not even meant to be a message.
+pub(crate) fn is_stray(line: &str) -> bool {
+    !line.trim_start().starts_with(['{', '['])
 }
 
 /// Replaces each escape of half a surrogate pair by that of U+FFFD.

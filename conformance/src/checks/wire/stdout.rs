@@ -7,7 +7,7 @@ use crate::{
     WireError,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     generate::Inputs,
-    judgement::{Judgement, ensure},
+    judgement::{Judgement, ensure, fail},
     talk::{Talk, is_answer},
 };
 
@@ -61,6 +61,10 @@ fn judge(bench: &Bench<'_>, _: &Case) -> Judgement {
             Err(WireError::Closed | WireError::Silent(_)) => break,
             Err(stray) => return Err(stray.into()),
         }
+    }
+    if let Some(stray) = talk.target.strays.first() {
+        let stray = &stray[..stray.floor_char_boundary(200)];
+        return Err(fail(format!("the server wrote a line that is not JSON: {stray}")));
     }
     for message in &talk.heard {
         ensure(is_message(message), || {
