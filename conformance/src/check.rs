@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use tabellion_runtime::ContractSpec;
 
 use crate::{
-    Subject,
+    Subject, contracts,
     judgement::{Judgement, Stop},
     scene::Scene,
     trace::Trace,
@@ -65,6 +66,15 @@ pub struct Check {
 }
 
 impl Check {
+    /// Returns whether a server of this contract must pass: one that is judged by what it declares may take more than its schemas say.
+    pub fn severity_in(&self, contract: &ContractSpec) -> Severity {
+        if contracts::is_declared(contract) && self.family() == "schema" {
+            Severity::Should
+        } else {
+            self.severity
+        }
+    }
+
     /// Returns the part of the id before the slash.
     pub fn family(&self) -> &'static str {
         self.id.split('/').next().unwrap_or_default()

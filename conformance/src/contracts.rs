@@ -16,6 +16,9 @@ pub static CONTRACTS: &[&ContractSpec] = &[
     &tabellion_contracts::brainforge::CONTRACT,
 ];
 
+/// The id of the contract that consists of what a server declares.
+pub const DECLARED: &str = "declared";
+
 /// The ids under which checks name the guarantees of kinds that documents and commits don't have, or that depend on an operator's choice.
 pub(crate) const BY_KIND: &[(GuaranteeKind, &str)] = &[
     (GuaranteeKind::Remote, "acknowledged-is-in-the-remote"),
@@ -81,6 +84,11 @@ fn loaded(is: impl Fn(&Path, &ContractSpec) -> bool) -> Option<&'static Contract
     let all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     let found = all.iter().find(|(path, contract)| is(path, contract));
     found.map(|(_, contract)| *contract)
+}
+
+/// Returns true if the contract is what a server declares.
+pub(crate) fn is_declared(contract: &ContractSpec) -> bool {
+    contract.id == DECLARED
 }
 
 /// Returns true if the contract is one of the suite's own.

@@ -1,6 +1,7 @@
 //! Runs checks: selection, order, parallelism, and the shrinking of failing cases.
 
 use std::{
+    collections::HashMap,
     num::NonZero,
     sync::{
         Mutex, OnceLock, PoisonError,
@@ -59,6 +60,8 @@ pub struct Options {
     pub known: Known,
     /// Whether a check ends with its first failing case, which is not shrunk: for callers that need verdicts only.
     pub verdicts_alone: bool,
+    /// Whether checks that the time does not reach are left out, and do not count as not shown.
+    pub leaves_rest: bool,
 }
 
 impl Default for Options {
@@ -75,6 +78,7 @@ impl Default for Options {
             time_budget: None,
             known: Known::default(),
             verdicts_alone: false,
+            leaves_rest: false,
         }
     }
 }
@@ -92,7 +96,7 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
         let is_over = options
             .time_budget
             .is_some_and(|budget| since.elapsed() >= budget);
-        if options.profile == Profile::Smoke && is_over {
+        if options.leaves_rest && is_over {
             break;
         }
         let subject = Subject {
@@ -104,10 +108,10 @@ pub fn run(subject: &Subject, options: &Options, observer: &dyn Observer) -> Rep
             options,
             check,
             observer,
-            // A smoke run ends between two checks, so that no check is half done.
+            // A run that leaves the rest ends between two checks, so that no check is half done.
             deadline: options
                 .time_budget
-                .filter(|_| options.profile != Profile::Smoke)
+                .filter(|_| !options.leaves_rest)
                 .map(|budget| since + budget),
         }
         .run();
@@ -210,6 +214,14 @@ pub fn plan(subject: &Subject, options: &Options) -> Vec<(Era, &'static Check)> 
         let rank = |check: &Check| checks::SMOKE.iter().position(|id| *id == check.id);
         all.retain(|(_, check)| rank(check).is_some() || !options.only.is_empty());
         all.sort_by_key(|(_, check)| rank(check).unwrap_or(usize::MAX));
+    } else if options.leaves_rest {
+        // Each family has its turn before the time is over.
+        let mut turns: HashMap<&str, usize> = HashMap::new();
+        all.sort_by_cached_key(|(_, check)| {
+            let turn = turns.entry(check.family()).or_default();
+            *turn += 1;
+            *turn
+        });
     }
     all
 }
@@ -416,7 +428,7 @@ impl Runner<'_> {
             .options
             .known
             .reason(self.check.id, self.subject.era.revision());
-        CheckReport {
+        let mut report = CheckReport {
             known: known.map(str::to_owned),
             guarantees: ids(&|_| true),
             breaks: ids(&|guarantee| shown.iter().any(|shown| shown.breaks(guarantee.kind))),
@@ -429,7 +441,14 @@ impl Runner<'_> {
                 witnesses,
                 took,
             )
+        };
+        if let (None, Verdict::Fail | Verdict::NotShown, Some(reason)) =
+            (&report.known, verdict, &report.reason)
+        {
+            let sdk = self.subject.sdk;
+            report.known = sdk.and_then(|sdk| sdk.excuse(self.check.id, reason));
         }
+        report
     }
 
     /// Replaces the witness's case with a smaller one as long as one fails.

@@ -8,10 +8,12 @@ use tabellion_runtime::{
 use crate::{
     Own,
     adapter::Adapter,
+    contracts,
     era::Era,
     launch::Launch,
     ledger::Source,
     request::{self, Call, With},
+    sdk::Sdk,
     setup::Setup,
 };
 
@@ -36,6 +38,8 @@ pub struct Subject {
     pub setup: Setup,
     /// Where it keeps its rows, if the contract's store has any.
     pub ledger: Source,
+    /// The kit that it is written with, if that is known and the tools are not the contract's own.
+    pub sdk: Option<&'static Sdk>,
     /// When it commits its changes. If the contract promises commits and it does not commit before it answers, the checks
     /// about commits fail, and the others judge by documents alone.
     pub commits: Commits,
@@ -66,12 +70,18 @@ impl Subject {
             made_at_start: Own::default(),
             setup: Setup::default(),
             ledger: Source::default(),
+            sdk: None,
             commits: Commits::BeforeAnswer,
         }
     }
 
-    /// Returns true if the server has the contract's own tools.
+    /// Returns true if the server implements the contract's own tools, and not what it declares itself.
     pub fn is_native(&self) -> bool {
+        matches!(self.adapter, Adapter::Native) && !contracts::is_declared(self.contract)
+    }
+
+    /// Returns true if the server's tools have the contract's schemas: the contract's own tools, or what the server declares.
+    pub fn has_own_schemas(&self) -> bool {
         matches!(self.adapter, Adapter::Native)
     }
 

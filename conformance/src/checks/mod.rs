@@ -43,7 +43,7 @@ use tabellion_runtime::{ContractSpec, Guarantee, spec::FieldType};
 
 use crate::{
     Subject,
-    check::{Check, Severity},
+    check::{Check, Severity, covers},
     contracts::{self, BY_KIND, CONTRACTS},
 };
 
@@ -263,6 +263,9 @@ pub const SMOKE: &[&str] = &[
     "remote/acknowledged",
 ];
 
+/// Checks and families for a server that is judged by what it declares.
+const OF_DECLARED: [&str; 5] = ["wire", "http", "schema", "pure/reads-change-nothing", "budget"];
+
 /// Returns all checks, in the order in which they run.
 pub fn all() -> impl Iterator<Item = &'static Check> {
     with_families().map(|(_, check)| check)
@@ -297,7 +300,14 @@ fn fitting(contract: &ContractSpec) -> impl Iterator<Item = (&'static Family, &'
 pub(crate) fn of_server(subject: &Subject) -> impl Iterator<Item = &'static Check> + use<> {
     let (contract, is_http) = (subject.contract, subject.launch.is_http());
     let is_shared = subject.launch.share.is_some();
-    of(contract).filter(move |check| match need(check) {
+    let names_library = subject.launch.names_library();
+    let applies = |check: &Check| {
+        !contracts::is_declared(contract)
+            || OF_DECLARED.iter().any(|pattern| covers(pattern, check.id))
+                && (names_library || check.family() != "pure")
+    };
+    let applying: Vec<_> = of(contract).filter(|check| applies(check)).collect();
+    applying.into_iter().filter(move |check| match need(check) {
         None => true,
         Some(Need::Http) => is_http,
         Some(Need::Remote) => is_shared || judged(check, contract).next().is_some(),

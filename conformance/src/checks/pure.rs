@@ -7,11 +7,13 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 use crate::{
     Own, Subject, attacks,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    client::Client,
     documents::on_section,
     judgement::{Judgement, Stop, accepted},
     moment::Moment,
     reply::Reply,
     request::{self, Call, With, with_effect},
+    scene::Scene,
 };
 
 use super::person;
@@ -140,11 +142,18 @@ fn reading_cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     Ok(cases)
 }
 
+/// Starts a server and waits for its first answer: what it does by starting is not a call's.
+fn started<'a>(scene: &Scene<'a>) -> Result<Client<'a>, Stop> {
+    let mut client = scene.start()?;
+    client.request("tools/list", json!({}))?;
+    Ok(client)
+}
+
 fn judge_reads(bench: &Bench<'_>, case: &Case) -> Judgement {
     let calls: Calls = case.read()?;
     let tool = calls.tool(bench)?;
     let scene = person::at_work(bench)?;
-    let mut client = scene.start()?;
+    let mut client = started(&scene)?;
     let before = Moment::of(&scene)?;
     for arguments in &calls.arguments {
         client.attempt(tool, arguments)?;
@@ -246,7 +255,7 @@ fn judge_refusals(bench: &Bench<'_>, case: &Case) -> Judgement {
     let calls: Calls = case.read()?;
     let tool = calls.tool(bench)?;
     let scene = person::at_work(bench)?;
-    let mut client = scene.start()?;
+    let mut client = started(&scene)?;
     let mut before = Moment::of(&scene)?;
     for arguments in &calls.arguments {
         let Some(message) = client.attempt(tool, arguments)? else {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::Trouble;
-use crate::report::{Report, badge, compare::Comparison, html, junit, markdown};
+use crate::report::{Report, badge, compare::Comparison, html, junit, markdown, sarif};
 
 /// Files to write, by format.
 #[derive(Debug, clap::Args)]
@@ -15,6 +15,9 @@ pub(super) struct Outputs {
     /// Write JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Write SARIF, for a code host
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
     /// Write Markdown, for a pull request comment
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
@@ -35,10 +38,11 @@ impl Outputs {
         let only = || match reports {
             [only] => Ok(only),
             _ => Err(Trouble::Usage(
-                "`--junit` and `--badge` take one report".to_owned(),
+                "`--junit`, `--sarif` and `--badge` take one report".to_owned(),
             )),
         };
         write(self.junit.as_deref(), || Ok(junit::junit(only()?)))?;
+        write(self.sarif.as_deref(), || Ok(sarif::sarif(only()?)))?;
         write(self.badge.as_deref(), || Ok(badge::badge(only()?)))
     }
 
@@ -46,11 +50,14 @@ impl Outputs {
     pub(super) fn is_empty(&self) -> bool {
         let Self {
             junit,
+            sarif,
             markdown,
             html,
             badge,
         } = self;
-        [junit, markdown, html, badge].iter().all(|file| file.is_none())
+        [junit, sarif, markdown, html, badge]
+            .iter()
+            .all(|file| file.is_none())
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{Trouble, run::print, server::Server};
 use crate::{
+    contracts::DECLARED,
     exit,
     judgement::{Failure, Shows, Stop},
     probe,
@@ -27,6 +28,11 @@ pub(super) fn replay(arguments: &Arguments) -> Result<u8, Trouble> {
     saved.check().map_err(|error| format!("`{name}`: {error}"))?;
     let subject = arguments.server.subject(Some(saved.contract_id()))?;
     probe::probe(&subject).map_err(Trouble::Harness)?;
+    let subject = if saved.contract_id() == DECLARED {
+        arguments.server.by_declaration(subject)?.0
+    } else {
+        subject
+    };
     let (judgement, trace) = saved.play(&subject).map_err(Trouble::Usage)?;
     let now = format!("{} {}", subject.contract.id, subject.contract.version);
     let (failure, verdict, code) = match judgement {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     check::{Profile, covers},
-    checks,
+    checks, contracts,
     era::Era,
     exit,
     known::Known,
@@ -25,7 +25,9 @@ use crate::{
 
 /// Time after which a smoke run starts no check.
 const SMOKE_BUDGET: Duration = Duration::from_secs(45);
-/// How long a smoke run waits for an answer.
+/// Time after which a run by what a server declares starts no check, unless another is given: a first verdict comes within a minute.
+const DECLARED_BUDGET: Duration = Duration::from_secs(45);
+/// How long a smoke run, or one by what a server declares, waits for an answer.
 const SMOKE_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Which checks to run, and how.
@@ -78,10 +80,28 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         subject.launch.patience = SMOKE_ANSWER_TIMEOUT;
     }
     let mut options = arguments.options()?;
+    // What a server declares is tested by fewer checks than any contract.
     if run::selected(&subject, &options).next().is_none() {
         return Err(Trouble::Usage("no check is selected".to_owned()));
     }
     let ServerInfo { eras, identity } = probe::probe(&subject).map_err(Trouble::Harness)?;
+    subject.era = eras.last().copied().unwrap_or(subject.era);
+    let patience = subject.launch.patience;
+    if arguments.server.patience.is_none() {
+        subject.launch.patience = SMOKE_ANSWER_TIMEOUT;
+    }
+    let (mut subject, left_out) = arguments.server.by_declaration(subject)?;
+    let is_declared = contracts::is_declared(subject.contract);
+    if is_declared && options.profile == Profile::Quick && options.time_budget.is_none() {
+        options.time_budget = Some(DECLARED_BUDGET);
+        options.leaves_rest = true;
+    }
+    if !is_declared {
+        subject.launch.patience = patience;
+    }
+    if run::selected(&subject, &options).next().is_none() {
+        return Err(Trouble::Usage("no check is selected".to_owned()));
+    }
     if options.eras.is_empty() {
         options.rest_in_last_era = options.profile == Profile::Quick;
         options.eras = match (options.profile, eras.last()) {
@@ -97,8 +117,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         // An external server serves one folder.
         options.jobs = 1;
     }
-    arguments.server.report_missing_tools(&subject)?;
-    for part in checks::not_judged(subject.contract) {
+    let not_judged = if is_declared {
+        eprintln!(
+            "note: {} is judged by what its tools declare; an adapter (`template`) or `--contract` adds promises",
+            subject.name
+        );
+        left_out
+    } else {
+        arguments.server.report_missing_tools(&subject)?;
+        checks::not_judged(subject.contract)
+    };
+    for part in not_judged {
         eprintln!("note: not judged: {part}");
     }
     let progress = Progress::new(arguments.quiet, run::plan(&subject, &options).len());
@@ -111,6 +140,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         again: Some(&again),
         saved: arguments.save.as_deref(),
         outdated: &outdated,
+        leaves_rest: options.leaves_rest,
     };
     print(&terminal::rest(&report, with))?;
     arguments.write(&report)?;
@@ -145,6 +175,7 @@ impl Arguments {
             eras: self.era.iter().map(era).collect::<Result<_, _>>()?,
             rest_in_last_era: false,
             verdicts_alone: false,
+            leaves_rest: self.profile == Profile::Smoke,
             time_budget: self.time_budget.map(Duration::from_secs).or(budget),
             known,
         })

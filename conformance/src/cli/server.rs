@@ -8,7 +8,8 @@ use super::Trouble;
 use crate::{
     Own,
     adapter::{self, Adapter, Mapping, offer},
-    contracts::{self, CONTRACTS},
+    contracts::{self, CONTRACTS, DECLARED},
+    declared::{self, Called},
     era::Era,
     http::Url,
     judgement::Stop,
@@ -24,12 +25,17 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(super) struct Server {
-    /// The contract to test: one of the suite's own (`braindrive-markdown` by default), or the folder of any other
+    /// The contract to test: one of the suite's own, the folder of any other, or `declared` for what the server's list of tools declares. By
+    /// default `braindrive-markdown` if the server has its tools, otherwise what it declares
     #[arg(long, value_name = "NAME|FOLDER")]
     contract: Option<String>,
     /// A TOML file that maps the server's tools to the contract's; `template` prints a draft
     #[arg(long, value_name = "FILE")]
     adapter: Option<PathBuf>,
+    /// Tools to call although no `readOnlyHint` says that they only read, where a server is judged by what it declares; `all` for all of them.
+    /// Calls are made up, and may do whatever the tool does, on this machine and beyond it
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    call: Vec<String>,
     /// The server's name in reports; by default the name it reports itself
     #[arg(long)]
     name: Option<String>,
@@ -104,7 +110,9 @@ impl Server {
     /// Returns the server as a subject of its contract; `other` is the default contract.
     pub(super) fn subject(&self, other: Option<&str>) -> Result<Subject, Trouble> {
         // First, so that an adapter can name a contract that is loaded from its folder.
-        let requested = self.contract.as_deref().map(contracts::find).transpose()?;
+        let named = self.contract.as_deref().filter(|name| *name != DECLARED);
+        let requested = named.map(contracts::find).transpose()?;
+        let other = other.filter(|name| *name != DECLARED);
         let mapping = self.mapping()?;
         let theirs = mapping.as_ref().map(|mapping| &mapping.server);
         let command = match theirs {
@@ -148,7 +156,9 @@ impl Server {
                 (None, None) => CONTRACTS[0],
             },
         };
-        check_placeholders(&launch, contract)?;
+        if !self.may_be_declared() || launch.names_library() {
+            check_placeholders(&launch, contract)?;
+        }
         let globs = theirs.map_or(&[][..], |server| server.own.globs());
         let own = Own::parse(globs.iter().chain(&self.own)).map_err(|why| format!("--own: {why}"))?;
         let mut setup = theirs.map_or_else(Setup::default, |server| server.setup.clone());
@@ -170,8 +180,46 @@ impl Server {
             made_at_start: Own::default(),
             setup,
             ledger,
+            sdk: None,
             commits: Commits::BeforeAnswer,
         })
+    }
+
+    /// Returns true if the server may be judged by what it declares: no other contract is named.
+    fn may_be_declared(&self) -> bool {
+        let is_named = self.contract.as_deref().is_some_and(|name| name != DECLARED);
+        !is_named && self.adapter.is_none()
+    }
+
+    /// Returns the server with the contract that it declares, unless a different one is named, or the server has tools of the default one; and
+    /// what is not judged then.
+    pub(super) fn by_declaration(&self, subject: Subject) -> Result<(Subject, Vec<String>), Trouble> {
+        if !self.may_be_declared() {
+            return Ok((subject, vec![]));
+        }
+        if self.contract.is_none() && subject.launch.names_library() {
+            match offer::lacking(&subject) {
+                Ok(lacking) if lacking.names.len() == lacking.all => {}
+                Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),
+                // Without a list there is nothing to hold it to, and the checks report that.
+                Ok(_) | Err(_) => return Ok((subject, vec![])),
+            }
+        }
+        let declared = declared::contract(&subject, &Called::of(&self.call)).map_err(Trouble::Harness)?;
+        let subject = Subject {
+            contract: declared.contract,
+            commits: Commits::Never,
+            ..subject
+        };
+        let mut left_out = declared.left_out;
+        if !subject.launch.names_library() {
+            left_out.push(format!(
+                "what calls do to files: the command does not name a folder for them; put `{{library}}` into it, as in `-- {} {{library}}`, or \
+                 into `--env` or `--dir`",
+                subject.launch.command.join(" ")
+            ));
+        }
+        Ok((subject, left_out))
     }
 
     /// Returns the working directory.
@@ -283,6 +331,7 @@ impl Server {
             ("show", self.show.clone()),
             ("decide", self.decide.clone()),
             ("share", self.share.clone()),
+            ("call", (!self.call.is_empty()).then(|| self.call.join(","))),
             ("clock-offset", self.clock_offset.clone()),
         ];
         let own = self.own.iter().map(|glob| ("own", Some(glob.clone())));

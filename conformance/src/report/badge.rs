@@ -1,11 +1,16 @@
-//! A badge: how many of a contract's guarantees hold.
+//! A badge: how many of the promises hold that a server makes.
 
 use crate::report::{Report, Standing, html::escape};
 
 /// Returns an SVG image such as `braindrive-markdown | 9/9`.
 pub fn badge(report: &Report) -> String {
     let contract = report.contract.split(' ').next().unwrap_or_default();
-    let (held, all) = (report.guarantees(Some(Standing::Holds)), report.guarantees.len());
+    let (contract, what) = if report.guarantees.is_empty() {
+        ("MCP", "required checks pass")
+    } else {
+        (contract, "guarantees hold")
+    };
+    let (held, all) = report.promises();
     let (name, value) = (crate::report::visible::cut(contract, 40), format!("{held}/{all}"));
     let is_unshown = !report.is_passed() && report.count(Standing::Broken) == 0;
     let colour = if held == all && report.is_passed() {
@@ -19,8 +24,8 @@ pub fn badge(report: &Report) -> String {
     let (wide, middle, end) = (left + right, left * 5, left * 10 + right * 5);
     let (name, value) = (escape(&name), escape(&value));
     format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="20" role="img" aria-label="{name}: {value} guarantees hold">
-<title>{name}: {value} guarantees hold</title>
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="20" role="img" aria-label="{name}: {value} {what}">
+<title>{name}: {value} {what}</title>
 <clipPath id="r"><rect width="{wide}" height="20" rx="3"/></clipPath>
 <g clip-path="url(#r)"><rect width="{left}" height="20" fill="#3d4147"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="110" transform="scale(.1)">

@@ -22,6 +22,15 @@ pub fn junit(report: &Report) -> String {
         });
         suites[suite].add_test_case(case(report, check));
     }
+    if !report.not_run.is_empty() {
+        let mut suite = TestSuite::new("not run");
+        for id in &report.not_run {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(attribute(&report.left_out()));
+            suite.add_test_case(TestCase::new(visible::line(id), status));
+        }
+        suites.push(suite);
+    }
     for suite in &mut suites {
         suite.set_time(suite.test_cases.iter().filter_map(|case| case.time).sum());
     }

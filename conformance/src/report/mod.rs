@@ -10,6 +10,7 @@ pub mod html;
 pub mod junit;
 pub mod markdown;
 pub mod progress;
+pub mod sarif;
 mod standing;
 pub mod steps;
 pub mod terminal;
@@ -200,7 +201,7 @@ impl CheckReport {
         Self {
             id: check.id.to_owned(),
             family: check.family().to_owned(),
-            severity: check.severity,
+            severity: check.severity_in(subject.contract),
             states: check.states.to_owned(),
             guarantees: check.guarantees.iter().map(|id| (*id).to_owned()).collect(),
             breaks: Vec::new(),

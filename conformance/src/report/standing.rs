@@ -1,7 +1,10 @@
 //! Standings: which verdicts fail a run, which are known failures, and the words for them.
 
 use super::{CheckReport, GuaranteeReport, Report, Verdict};
-use crate::check::{Profile, Severity};
+use crate::{
+    check::{Profile, Severity},
+    contracts::DECLARED,
+};
 
 /// Meaning of a verdict for the run; a greater one is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -205,7 +208,7 @@ impl Report {
             (_, Profile::Smoke) => format!(
                 "a first impression: {many} check{s} and most cases were not run; `--profile quick` runs them"
             ),
-            _ => format!("{many} check{s} were not run"),
+            _ => format!("{many} check{s} were not run; `--time-budget SECONDS` gives them time"),
         }
     }
 
@@ -213,6 +216,29 @@ impl Report {
     pub fn guarantees(&self, standing: Option<Standing>) -> usize {
         let stands = |guarantee: &&GuaranteeReport| self.standing(guarantee) == standing;
         self.guarantees.iter().filter(stands).count()
+    }
+
+    /// Returns how many promises hold, and how many there are: the contract's guarantees, or, of a server that is judged by what it declares,
+    /// the required checks that apply.
+    pub fn promises(&self) -> (usize, usize) {
+        if !self.guarantees.is_empty() {
+            return (self.guarantees(Some(Standing::Holds)), self.guarantees.len());
+        }
+        let is_required = |check: &&CheckReport| {
+            check.severity == Severity::Must && check.standing() != Standing::NotApplicable
+        };
+        let required = || self.checks.iter().filter(is_required);
+        let held = required().filter(|check| check.standing() == Standing::Holds);
+        (held.count(), required().count())
+    }
+
+    /// Returns what a server was judged by, for people: words that follow its name.
+    pub fn judged_by(&self) -> String {
+        if self.guarantees.is_empty() && self.contract.starts_with(DECLARED) {
+            "by what it declares".to_owned()
+        } else {
+            format!("with {}", self.contract)
+        }
     }
 
     /// Returns a summary of guarantees and checks: a sentence without a full stop.
@@ -234,6 +260,9 @@ impl Report {
         } else {
             counts.join(", ")
         };
+        if all == 0 {
+            return format!("checks: {counts}");
+        }
         format!("{held} of {all} guarantees hold{others}; checks: {counts}")
     }
 

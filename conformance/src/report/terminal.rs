@@ -16,6 +16,7 @@ use crate::{
         steps, time,
         visible::{self, Piece},
     },
+    sdk,
 };
 
 /// Number of steps to show: half of them from the beginning, half from the end.
@@ -36,6 +37,8 @@ pub struct Extras<'a> {
     pub saved: Option<&'a Path>,
     /// Messages about outdated known failures.
     pub outdated: &'a [String],
+    /// Whether the run had no time for some checks, which are named.
+    pub leaves_rest: bool,
 }
 
 /// Parts of a command line that repeats the run.
@@ -151,15 +154,38 @@ pub fn rest(report: &Report, with: Extras<'_>) -> String {
     let server = visible::line(&report.server.name);
     let _ = writeln!(
         text,
-        "{head} {} with {}: {} ({})",
+        "{head} {} {}: {} ({})",
         paint(BOLD, &server),
-        visible::line(&report.contract),
+        visible::line(&report.judged_by()),
         report.summary(),
         time(report.seconds)
     );
-    if report.profile == Profile::Smoke && !report.not_run.is_empty() {
-        let _ = writeln!(text, "{} {}", paint(ODD, "smoke:"), report.left_out());
+    if !report.not_run.is_empty() && (report.profile == Profile::Smoke || with.leaves_rest) {
+        let _ = writeln!(
+            text,
+            "{} {}",
+            paint(
+                ODD,
+                if report.profile == Profile::Smoke {
+                    "smoke:"
+                } else {
+                    "left out:"
+                }
+            ),
+            report.left_out()
+        );
         let _ = writeln!(text, "{} {}", paint(DIM, "not run:"), report.not_run.join(", "));
+    }
+    let mut excuses: Vec<_> = report
+        .checks
+        .iter()
+        .filter_map(|check| check.known.as_deref())
+        .filter(|known| known.starts_with(sdk::EXCUSE))
+        .collect();
+    excuses.sort_unstable();
+    excuses.dedup();
+    for excuse in excuses {
+        let _ = writeln!(text, "{} {}", paint(ODD, "known:"), visible::line(excuse));
     }
     if let (Some(again), Some(ids)) = (with.again, ids(&findings)) {
         let _ = writeln!(text, "{} {}", paint(DIM, "again:"), again.run(&ids));

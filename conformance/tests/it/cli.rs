@@ -228,7 +228,14 @@ fn what_is_no_server_is_said_before_any_check() {
 fn what_can_not_be_meant_is_an_error() {
     let place = Place::new(REFUSES);
     place
-        .says(&["run", "--", "sh", "server.sh"])
+        .says(&[
+            "run",
+            "--contract",
+            "braindrive-markdown",
+            "--",
+            "sh",
+            "server.sh",
+        ])
         .is(exit::USAGE, &["-- sh server.sh {library}"]);
     place
         .tries(&["run", "--only", "mutatoin/one-commit"])

@@ -78,7 +78,7 @@ struct InputBatch {
 }
 
 fn cases(bench: &Bench<'_>, of: fn(Inputs) -> Vec<Input>) -> Result<Vec<Case>, Stop> {
-    if !bench.subject.is_native() {
+    if !bench.subject.has_own_schemas() {
         let why = "an adapter maps the server's tools to the contract";
         return Err(Stop::NotApplicable(why.into()));
     }

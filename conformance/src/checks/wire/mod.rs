@@ -21,6 +21,7 @@ use tabellion_runtime::{ToolSpec, spec::EffectKind};
 
 use crate::{
     check::{Bench, Check},
+    contracts,
     judgement::{Judgement, Stop, ensure},
     reply::Refusal,
     request::{self, Call, With},
@@ -82,6 +83,14 @@ fn read_call(bench: &Bench<'_>) -> Result<Call, Stop> {
         ..With::default()
     };
     let reading = bench.subject.request(EffectKind::Read, with);
+    // Where no effect is declared, whatever the server says only reads.
+    let reading = reading.or_else(|| {
+        let mut tools = bench.subject.contract.tools.iter().filter(|tool| !tool.mutating);
+        tools.find_map(|tool| {
+            let arguments = request::examples(tool).next()?;
+            contracts::is_declared(bench.subject.contract).then_some(Call { tool, arguments })
+        })
+    });
     reading.ok_or_else(|| Stop::NotApplicable("the server has no tool that reads a document".into()))
 }
 
@@ -93,7 +102,7 @@ fn tool(bench: &Bench<'_>, name: &str) -> Result<&'static ToolSpec, Stop> {
 
 /// Skips servers behind an adapter.
 fn native_only(bench: &Bench<'_>) -> Judgement {
-    if bench.subject.is_native() {
+    if bench.subject.has_own_schemas() {
         return Ok(());
     }
     let why = "an adapter maps the server's tools to the contract";

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
-use super::{id, library, native_only, read_call, short};
+use super::{id, library, read_call, short};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail},
@@ -53,7 +53,11 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let first = list_tools(&mut talk)?;
     let second = match comparison {
         Comparison::WithContract => {
-            native_only(bench)?;
+            if !bench.subject.is_native() {
+                return Err(Stop::NotApplicable(
+                    "the server's tools are not the contract's own".into(),
+                ));
+            }
             return judge_contract(bench, &first);
         }
         Comparison::Again => list_tools(&mut talk)?,

@@ -68,6 +68,9 @@ fn lede(comparison: &Comparison<'_>) -> String {
         many => format!("{many} servers"),
     };
     let guarantees = comparison.guarantees.len();
+    if guarantees == 0 {
+        return format!("{servers}, judged by what the tools declare.");
+    }
     format!("{servers} and {guarantees} guarantees, judged by the bytes on the disk and by git.")
 }
 
@@ -145,7 +148,7 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
 
 /// Returns the number of guarantees that hold, as HTML.
 fn score(report: &Report) -> String {
-    let (held, all) = (report.guarantees(Some(Standing::Holds)), report.guarantees.len());
+    let (held, all) = report.promises();
     let class = if report.is_passed() { "good" } else { "bad" };
     format!("<b class=\"score {class}\">{held}<i>/{all}</i></b>")
 }
