@@ -122,6 +122,11 @@ impl Launch {
         self.names("{library}")
     }
 
+    /// Returns true if the server works on the library of a case: its command names it, or it is external and serves the folder.
+    pub fn has_library(&self) -> bool {
+        self.names_library() || self.running().is_some()
+    }
+
     /// Returns true if the placeholder occurs in the command, the environment or the working directory.
     pub fn names(&self, placeholder: &str) -> bool {
         let directory = self.directory.iter().map(|directory| directory.to_string_lossy());

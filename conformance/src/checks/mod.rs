@@ -300,11 +300,11 @@ fn fitting(contract: &ContractSpec) -> impl Iterator<Item = (&'static Family, &'
 pub(crate) fn of_server(subject: &Subject) -> impl Iterator<Item = &'static Check> + use<> {
     let (contract, is_http) = (subject.contract, subject.launch.is_http());
     let is_shared = subject.launch.share.is_some();
-    let names_library = subject.launch.names_library();
+    let has_library = subject.launch.has_library();
     let applies = |check: &Check| {
         !contracts::is_declared(contract)
             || OF_DECLARED.iter().any(|pattern| covers(pattern, check.id))
-                && (names_library || check.family() != "pure")
+                && (has_library || check.family() != "pure")
     };
     let applying: Vec<_> = of(contract).filter(|check| applies(check)).collect();
     applying.into_iter().filter(move |check| match need(check) {

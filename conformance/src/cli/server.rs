@@ -197,7 +197,7 @@ impl Server {
         if !self.may_be_declared() {
             return Ok((subject, vec![]));
         }
-        if self.contract.is_none() && subject.launch.names_library() {
+        if self.contract.is_none() && subject.launch.has_library() {
             match offer::lacking(&subject) {
                 Ok(lacking) if lacking.names.len() == lacking.all => {}
                 Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),
@@ -212,7 +212,7 @@ impl Server {
             ..subject
         };
         let mut left_out = declared.left_out;
-        if !subject.launch.names_library() {
+        if !subject.launch.has_library() {
             left_out.push(format!(
                 "what calls do to files: the command does not name a folder for them; put `{{library}}` into it, as in `-- {} {{library}}`, or \
                  into `--env` or `--dir`",
