@@ -149,6 +149,7 @@ pub(super) fn judge_step(bench: &Bench<'_>, case: &Case) -> Judgement {
     if stepper.disarm().iter().any(|call| call.effect.is_some()) {
         bench.trace.did("the server is killed");
         stepper.wait(bench.subject.launch.patience);
+        machines.repair()?;
     }
     drop(client);
     ensure_goes_on(&machines, first, &second)

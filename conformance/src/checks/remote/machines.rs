@@ -176,6 +176,21 @@ impl<'a, 'b> Machines<'a, 'b> {
         Ok(fs::set_permissions(&file, fs::Permissions::from_mode(0o755))?)
     }
 
+    /// Removes the locks that a killed process of the remote has left, as its operator does: here, it is a child of the server that pushes.
+    pub(super) fn repair(&self) -> Judgement {
+        for lock in [
+            &*format!("refs/heads/{BRANCH}.lock"),
+            "packed-refs.lock",
+            "HEAD.lock",
+        ] {
+            match fs::remove_file(self.remote().join(lock)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Runs git in the clone of a person who only pushes.
     pub(super) fn person(&self, arguments: &[&str]) -> io::Result<String> {
         self.bench
@@ -187,19 +202,21 @@ impl<'a, 'b> Machines<'a, 'b> {
     /// Has that person push a line of the list; returns the commit.
     pub(super) fn push_line(&self, token: &str) -> Result<String, Stop> {
         let list = self.place.path().join("person").join(LIST);
+        let mut last = String::new();
         for _ in 0..MAX_PUSHES {
             self.person(&["fetch", "--quiet"])?;
             self.person(&["reset", "--quiet", "--hard", &format!("origin/{BRANCH}")])?;
             let text = fs::read_to_string(&list)?;
             fs::write(&list, format!("{text}- {token}\n"))?;
             self.person(&["commit", "--quiet", "--all", "-m", token])?;
-            // Servers may be faster.
-            if self.person(&["push", "--quiet", "origin", BRANCH]).is_ok() {
-                return Ok(self.person(&["rev-parse", "HEAD"])?.trim_end().to_owned());
+            match self.person(&["push", "--quiet", "origin", BRANCH]) {
+                Ok(_) => return Ok(self.person(&["rev-parse", "HEAD"])?.trim_end().to_owned()),
+                // Servers may be faster.
+                Err(error) => last = error.to_string(),
             }
         }
         Err(Stop::Harness(format!(
-            "servers were faster than a person's push {MAX_PUSHES} times"
+            "a person's push failed {MAX_PUSHES} times: {last}"
         )))
     }
 

@@ -70,7 +70,8 @@ pub(super) const CHECKS: &[Check] = &[
         states: "A server that is killed at any system call of a shared change leaves a library that goes on, with the change once or not \
                  at all.",
         explains: "As remote/killed, but the server and the programs that it started are killed at one of the system calls that change \
-                   something in the library, from the first one to the answer.",
+                   something in the library, from the first one to the answer. Locks of a process of the remote that died with them are \
+                   removed.",
         cases: cut::steps,
         judge: cut::judge_step,
         shrink: as_small_as_can_be,
