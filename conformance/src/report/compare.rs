@@ -2,6 +2,7 @@
 
 use crate::{
     check::Severity,
+    contracts::DECLARED,
     report::{CheckReport, GuaranteeReport, Report, Standing},
 };
 
@@ -54,6 +55,19 @@ pub struct CheckRow<'a> {
 }
 
 impl<'a> Comparison<'a> {
+    /// Returns what the reports are about, and its versions: the contract, or, of servers that are judged by what they declare, their names.
+    pub(super) fn subject(&self) -> (String, String) {
+        if self.contract == DECLARED {
+            let names: Vec<_> = self
+                .reports
+                .iter()
+                .map(|report| report.server.name.as_str())
+                .collect();
+            return (names.join(", "), String::new());
+        }
+        (self.contract.to_owned(), self.versions.join(", "))
+    }
+
     /// Aligns reports, in this order.
     ///
     /// # Errors

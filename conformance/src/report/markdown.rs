@@ -23,11 +23,11 @@ const MAX_DIFF_LINES: usize = 60;
 /// Returns the document.
 pub fn markdown(comparison: &Comparison<'_>) -> String {
     let mut text = String::new();
-    let versions = comparison.versions.join(", ");
+    let (contract, versions) = comparison.subject();
     let _ = writeln!(
         text,
         "## Conformance with {} {}\n",
-        plain(comparison.contract),
+        plain(&contract),
         plain(&versions)
     );
     for report in comparison.reports {
@@ -41,7 +41,9 @@ pub fn markdown(comparison: &Comparison<'_>) -> String {
         );
         remarks(&mut text, report);
     }
-    guarantees(&mut text, comparison);
+    if !comparison.guarantees.is_empty() {
+        guarantees(&mut text, comparison);
+    }
     if comparison.reports.len() > 1 {
         checks(&mut text, comparison);
     }

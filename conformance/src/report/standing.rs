@@ -225,7 +225,8 @@ impl Report {
             return (self.guarantees(Some(Standing::Holds)), self.guarantees.len());
         }
         let is_required = |check: &&CheckReport| {
-            check.severity == Severity::Must && check.standing() != Standing::NotApplicable
+            let counts = !matches!(check.standing(), Standing::NotApplicable | Standing::Known);
+            check.severity == Severity::Must && counts
         };
         let required = || self.checks.iter().filter(is_required);
         let held = required().filter(|check| check.standing() == Standing::Holds);

@@ -22,8 +22,8 @@ const SIGNS: &str = include_str!("signs.svg");
 /// Returns the page.
 pub fn page(comparison: &Comparison<'_>) -> String {
     let mut html = String::new();
-    let contract = escape(comparison.contract);
-    let versions = comparison.versions.join(", ");
+    let (contract, versions) = comparison.subject();
+    let contract = escape(&contract);
     let _ = write!(
         html,
         r#"<!doctype html>
@@ -49,7 +49,9 @@ pub fn page(comparison: &Comparison<'_>) -> String {
         escape(&versions),
         lede(comparison),
     );
-    tables::guarantees(&mut html, comparison);
+    if !comparison.guarantees.is_empty() {
+        tables::guarantees(&mut html, comparison);
+    }
     servers(&mut html, comparison);
     failure::causes(&mut html, comparison);
     tables::checks(&mut html, comparison);
@@ -92,9 +94,14 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
         let version = rest.unwrap_or(identity).trim();
         let _ = writeln!(
             html,
-            "<article><h3>{} <small>{}</small></h3>\n<p>{}.</p>",
+            "<article><h3>{} <small>{}</small>{}</h3>\n<p>{}.</p>",
             escape(&server.name),
             escape(version),
+            if report.guarantees.is_empty() {
+                format!(" {}", score(report))
+            } else {
+                String::new()
+            },
             escape(&report.summary())
         );
         let profile = match report.profile {
