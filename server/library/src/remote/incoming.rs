@@ -15,6 +15,7 @@ use super::{
         commit::Authorship,
         commit_message, conversion,
         failures::{InRepository, invalid_path, refused},
+        history,
         intent::Logged,
         objects::{NewObjects, blob_id},
         path::is_markdown,
@@ -68,6 +69,8 @@ pub(super) fn plan(
     let base = match head {
         None => None,
         Some(head) if head == tip => return Ok(None),
+        // If histories cross, the common commit that is found first can be an older one.
+        Some(head) if history::reaches(&git, tip, head, None)? => Some(head),
         Some(head) => {
             let base = git.merge_base(head, tip).reading("the history")?;
             // A library without files, as `tabellion init` makes it, takes any history.

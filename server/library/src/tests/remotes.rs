@@ -1000,7 +1000,8 @@ fn machines_that_edit_at_random_lose_nothing() {
     let rounds = std::env::var("TABELLION_REMOTE_ROUNDS")
         .ok()
         .and_then(|rounds| rounds.parse().ok());
-    for seed in 0..rounds.unwrap_or(2) {
+    // In the last one, histories cross, and a common commit is found that is not the newest.
+    for seed in (0..rounds.unwrap_or(2)).chain([48]) {
         edit_at_random(Acknowledge::Local, seed, 25);
         edit_at_random(Acknowledge::Remote, seed, 15);
     }
