@@ -133,7 +133,7 @@ impl Library {
                 return Ok(());
             }
         }
-        // Where both sides change the same lines, the history has both.
+        // The remote's version of a conflicting line stays; the history has both.
         let merge = ["merge", "--quiet", "--no-edit", "--strategy-option=theirs", &tip];
         self.git.text(&merge).map(drop)
     }
@@ -268,7 +268,13 @@ impl Library {
         if let Offer::Behind = self.offer(&step, &commit)? {
             return Ok(None);
         }
-        self.publish_commit(&scratch, &step, &commit)
+        let shown = self.publish_commit(&scratch, &step, &commit)?;
+        if shown.is_none() && step.exchange.is_some() && Remote::of(&self.git).is_some() {
+            // A person was faster here. The remote has the change: planned again, it would be made twice.
+            self.catch_up(&step.branch)?;
+            return Ok(Some(commit));
+        }
+        Ok(shown)
     }
 
     /// Completes a change that was answered early.
