@@ -66,7 +66,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Returns whether a server of this contract must pass: one that is judged by what it declares may take more than its schemas say.
+    /// Returns the severity for servers of this contract. A server without a contract may take more than its own schemas say.
     pub fn severity_in(&self, contract: &ContractSpec) -> Severity {
         if contracts::is_declared(contract) && self.family() == "schema" {
             Severity::Should

@@ -18,12 +18,12 @@ use crate::{
 /// Depth below which a sample has no optional members, and references are not followed.
 const MAX_DEPTH: usize = 8;
 
-/// What a server declares.
+/// The declarations of a server.
 #[derive(Debug)]
 pub struct Declared {
     /// The contract.
     pub contract: &'static ContractSpec,
-    /// What is not judged, for people.
+    /// Noun phrases for people: the parts that are not judged.
     pub left_out: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ pub fn contract(subject: &Subject, called: &Called) -> Result<Declared, String> 
             continue;
         }
         match tool(&name, &listed, is_read_only) {
-            // What takes its time when nothing else happens shows nothing anywhere.
+            // A tool that is slow when nothing else happens would be taken for a hang in every check.
             Ok(tool) => match in_peace(&mut client, &tool) {
                 Ok(()) => tools.push(tool),
                 Err(silent @ WireError::Silent(_)) => {

@@ -15,7 +15,8 @@
 //! | [`stepper`] | kills a program, or fails a system call, at a chosen point |
 //! | [`check`](mod@check), [`checks`], [`request`], [`generate`], [`documents`], [`attacks`], [`traps`] | the checks, and the data of their cases |
 //! | [`judgement`], [`semantics`], [`markdown`], [`moment`], [`settled`] | what must hold: after a call, and when no call is in progress |
-//! | [`probe`] | whether the server speaks MCP, and in which eras |
+//! | [`probe`], [`sdk`] | whether the server speaks MCP, in which eras, and the kit that it is written with |
+//! | [`declared`] | the contract of a server without one: its own list of tools |
 //! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | results, known failures, and replays |
 //! | [`cli`], [`exit`] | the command line |
 //!

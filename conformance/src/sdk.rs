@@ -19,9 +19,9 @@ pub struct Sdk {
 struct Defect {
     /// The check that it fails.
     check: &'static str,
-    /// What the failure says.
+    /// A part of the failure's text.
     says: &'static str,
-    /// What the kit does, in a sentence without a full stop.
+    /// The kit's behaviour: words that follow `which`.
     does: &'static str,
 }
 

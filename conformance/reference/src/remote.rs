@@ -1,7 +1,7 @@
 //! Sharing the library through a branch of a bare repository: a change is pushed before it is visible here.
 //!
-//! Before each change, the branch is fetched, and merged by git if it has commits that are not here. The push expects the branch to be as
-//! it was then, so that a change which others were faster than is planned again. A push that is not answered is asked for.
+//! Before each change, the branch is fetched, and merged by git if it has commits that are not here. The push expects the branch to be
+//! unchanged since; if others have changed it, the change is planned again. After a push without an answer, the branch says whether it has it.
 
 use std::{ffi::OsString, fs, path::PathBuf};
 
@@ -26,7 +26,7 @@ pub(super) struct Remote {
     git: Git,
 }
 
-/// What became of a push.
+/// The outcome of a push.
 pub(super) enum Offer {
     Accepted,
     /// Others were faster.
@@ -86,7 +86,7 @@ impl Remote {
             if is(Mutant::NeverCatchesUp) {
                 break;
             }
-            // Whether it was refused can't be told from what git says.
+            // Git says the same of a refusal and of a lost answer, so the branch itself is asked.
             let tip = self.fetch(branch)?;
             if self.is_in(commit, &tip) {
                 return Ok(Offer::Accepted);

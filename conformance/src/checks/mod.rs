@@ -55,11 +55,11 @@ struct Family {
     fits: fn(&ContractSpec) -> bool,
     /// Returns true if keys of the contract's tools require what the checks test, whatever the contract guarantees.
     is_declared: fn(&ContractSpec) -> bool,
-    /// What it is about, if only some servers have that.
+    /// The feature that it is about, if only some servers have it.
     needs: Option<Need>,
 }
 
-/// What only some servers have, as they are run.
+/// A feature that only some servers have, as they are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
     /// HTTP.
@@ -263,7 +263,7 @@ pub const SMOKE: &[&str] = &[
     "remote/acknowledged",
 ];
 
-/// Checks and families for a server that is judged by what it declares.
+/// Checks and families for servers without a contract.
 const OF_DECLARED: [&str; 5] = ["wire", "http", "schema", "pure/reads-change-nothing", "budget"];
 
 /// Returns all checks, in the order in which they run.

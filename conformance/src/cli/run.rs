@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
         subject.launch.patience = SMOKE_ANSWER_TIMEOUT;
     }
     let mut options = arguments.options()?;
-    // What a server declares is tested by fewer checks than any contract.
+    // A server without a contract has fewer checks than this; they are looked at below.
     if run::selected(&subject, &options).next().is_none() {
         return Err(Trouble::Usage("no check is selected".to_owned()));
     }

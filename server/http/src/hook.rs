@@ -25,7 +25,7 @@ const ENCODED: &str = "whsec_";
 /// The secret that a forge signs its requests with.
 pub struct HookSecret(String);
 
-/// What is done when a library's branch has moved at the forge.
+/// The reaction to a branch that has moved at the forge.
 pub struct Hook {
     /// The secret.
     pub secret: Arc<HookSecret>,

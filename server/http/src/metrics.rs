@@ -18,11 +18,11 @@ pub struct LibraryCounts {
     pub conflicts: u64,
     /// Interrupted changes that were completed or undone.
     pub recoveries: u64,
-    /// What it has done with its remote, if it is shared.
+    /// Its traffic with its remote, if it is shared.
     pub remote: Option<RemoteCounts>,
 }
 
-/// What a library has done with its remote since it was opened.
+/// The traffic of a library with its remote since it was opened.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RemoteCounts {
     /// Pushes that the remote has taken, refused, and not answered.

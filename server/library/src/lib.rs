@@ -507,15 +507,8 @@ impl Store for Library {
     }
 
     fn remote(&self) -> Option<serde_json::Value> {
-        let unset = || {
-            let address = self.foreign.as_ref()?;
-            let why = format!(
-                "the library came with the remote {address}, which this user has not set: nothing is pushed or fetched; `tabellion remote set` \
-                 shares it"
-            );
-            Some(serde_json::json!({ "state": "blocked", "why": why }))
-        };
-        self.remote_state().map(|state| state.to_json()).or_else(unset)
+        let state = self.remote_state().map(|state| state.to_json());
+        state.or_else(|| self.unused_remote())
     }
 
     fn difference(&self, before: &Vec<Option<Document>>, change: &Change) -> String {

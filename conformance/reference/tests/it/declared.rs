@@ -1,4 +1,4 @@
-//! Servers that are judged by what they declare, without a contract: the reference, and mutants whose defect contradicts what its tools say.
+//! Judgement without a contract: the reference keeps its own declarations, and mutants break theirs.
 
 use std::process::Command;
 
@@ -17,7 +17,7 @@ fn a_server_is_held_to_what_it_declares() {
                 "by what it declares: checks:",
             ],
         ),
-        // What it does not promise is not judged.
+        // A promise that it does not make is not judged.
         (
             &["--mutant", "commits-at-start"],
             "pure",

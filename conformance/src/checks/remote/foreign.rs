@@ -1,4 +1,4 @@
-//! What others do to the library and to the branch: saved bytes in the way, a rewritten history, a hostile configuration.
+//! Interference by others: saved bytes in the way, a rewritten history, a hostile configuration.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -15,7 +15,7 @@ use crate::{
     reply::Reply,
 };
 
-/// What the person has saved.
+/// The line that a person has saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Saved {

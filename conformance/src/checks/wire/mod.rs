@@ -83,7 +83,7 @@ fn read_call(bench: &Bench<'_>) -> Result<Call, Stop> {
         ..With::default()
     };
     let reading = bench.subject.request(EffectKind::Read, with);
-    // Where no effect is declared, whatever the server says only reads.
+    // Without declared effects, any tool with `readOnlyHint` does.
     let reading = reading.or_else(|| {
         let mut tools = bench.subject.contract.tools.iter().filter(|tool| !tool.mutating);
         tools.find_map(|tool| {

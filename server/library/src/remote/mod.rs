@@ -13,10 +13,11 @@ pub(super) mod shared;
 mod waiting;
 
 use gix::ObjectId;
+use serde_json::{Value, json};
 use tabellion_remotes::{Address, Pushed};
 use tabellion_runtime::{Failure, FailureKind, StoreError};
 
-use self::settings::{Found, Place};
+use self::settings::Place;
 use self::shared::{Fetched, Shared, remote_refused, unreachable};
 pub use self::{
     follow::Follower,
@@ -78,11 +79,18 @@ impl Library {
     }
 
     /// Returns the address of a remote that came with the library, and that this user has not set: it is not used.
-    pub fn foreign_remote(&self) -> Option<Address> {
-        match RemoteSettings::read(&Place::of(&self.working_tree)) {
-            Some(Found::Foreign(address)) => Some(address),
-            Some(Found::Set(_)) | None => None,
-        }
+    pub fn foreign_remote(&self) -> Option<&Address> {
+        self.foreign.as_ref()
+    }
+
+    /// Returns the state of a library with such a remote, as `_meta` says it.
+    pub(super) fn unused_remote(&self) -> Option<Value> {
+        let address = self.foreign.as_ref()?;
+        let why = format!(
+            "the library came with the remote {address}, which this user has not set: nothing is pushed or fetched; `tabellion remote set` \
+             shares it"
+        );
+        Some(json!({ "state": RemoteStatus::Blocked.name(), "why": why }))
     }
 
     /// Returns the address of the remote `name` in git's configuration.

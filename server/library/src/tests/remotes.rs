@@ -727,7 +727,7 @@ fn changes_that_are_not_published_are_bounded() {
     // Sent to someone else, or moved, the library is shared no longer.
     fs::remove_dir_all(a.path(".git/of-user")).unwrap();
     assert_eq!(a.library().remote_settings(), None);
-    assert_eq!(a.library().foreign_remote(), Some(settings.address));
+    assert_eq!(a.library().foreign_remote(), Some(&settings.address));
     assert_eq!(a.library().remote().unwrap()["state"], "blocked");
     library.forget_remote().unwrap();
     assert_eq!(a.library().foreign_remote(), None);
