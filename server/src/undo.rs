@@ -307,7 +307,11 @@ impl Undo {
             return Err(Failure::new(FailureKind::Conflict, message).with(CONFLICTS, conflicts));
         }
         if edits.is_empty() {
-            let message = "there is nothing to undo: the documents are as they were before this entry";
+            let message = if self.tool.name == KEEP.name {
+                "a different decision was faster: no other version is left to decide on"
+            } else {
+                "there is nothing to undo: the documents are as they were before this entry"
+            };
             return Err(Failure::new(FailureKind::Conflict, message));
         }
         Ok(edits)
