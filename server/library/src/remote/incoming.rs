@@ -28,6 +28,7 @@ use super::{
         working_tree::WorkingTree,
     },
     merge::{self, Changes},
+    whole,
 };
 use crate::path::LibraryPath;
 
@@ -112,7 +113,14 @@ pub(super) fn plan(
     };
     let mut results = if taken.merged {
         let own = own_commit.unwrap_or(tip);
-        let merged = merge::merge(&git, &mut incoming.objects, &ours, &theirs, own)?;
+        let mut merged = merge::merge(&git, &mut incoming.objects, &ours, &theirs, own)?;
+        whole::take_back(
+            &git,
+            &mut merged,
+            [&ours, &theirs],
+            [head.unwrap_or(tip), tip],
+            own,
+        )?;
         taken.conflicts = merged.conflicts;
         merged.changes
     } else {

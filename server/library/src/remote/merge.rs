@@ -30,6 +30,15 @@ pub(super) struct Merged {
     pub(super) conflicts: Vec<String>,
 }
 
+impl Merged {
+    /// Keeps this side's version of the file at `path`, as of the commit `commit`, beside it.
+    pub(super) fn keep_beside(&mut self, path: &str, own: TreeEntry, commit: ObjectId) {
+        let name = conflict_name(path, commit);
+        self.changes.insert(name.clone(), Some(own));
+        self.conflicts.push(name);
+    }
+}
+
 /// Merges `theirs` into a side with the changes `ours` and the newest commit `own`. New blobs are added to `objects`.
 pub(super) fn merge(
     git: &gix::Repository,
@@ -125,9 +134,7 @@ impl Merge<'_> {
             let base_bytes = base_blob.map(|blob| self.bytes(blob)).transpose()?;
             let (bytes, is_conflict) = merged(path, base_bytes.as_deref(), &own_bytes, &shared_bytes);
             if is_conflict {
-                let name = conflict_name(path, self.own);
-                self.set(&name, Some(own));
-                self.merged.conflicts.push(name);
+                self.merged.keep_beside(path, own, self.own);
             }
             match bytes {
                 Some(bytes) => self.objects.add_blob(Some(shared.blob), &bytes)?,

@@ -11,6 +11,7 @@ mod merge;
 mod settings;
 pub(super) mod shared;
 mod waiting;
+mod whole;
 
 use gix::ObjectId;
 use serde_json::{Value, json};

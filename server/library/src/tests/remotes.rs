@@ -14,7 +14,7 @@ use std::{
 use tabellion_remotes::Address;
 use tabellion_runtime::{Claim, Failure, Store, StoreError};
 
-use super::support::{Bench, change, git, make, prepare, wait};
+use super::support::{Bench, change, changes, git, make, make_with, prepare, wait};
 use crate::{
     Acknowledge, Library, RemoteSettings, RemoteStatus, SyncError, Taken,
     checkpoint::{Checkpoint, Interruption, Watch},
@@ -89,6 +89,12 @@ fn write(path: &'static str, content: &'static str) -> impl Fn(&Bench, &Library)
     move |_, library| drop(make(library, &change(path, Some(content))).unwrap())
 }
 
+/// Makes a change as decisions are made: with details.
+fn decide(library: &Library, documents: &[(&str, Option<&str>)]) {
+    let details = serde_json::Map::from_iter([("decision".to_owned(), "x".into())]);
+    make_with(library, &changes(documents), &details).unwrap();
+}
+
 #[test]
 fn machines_meet_in_the_remote() {
     const NOTE: &str = "# Note\n\n## One\n\none\n\n## Two\n\ntwo\n";
@@ -100,7 +106,7 @@ fn machines_meet_in_the_remote() {
         &'static [(&'static str, Option<&'static str>)],
         usize,
     );
-    let cases: [Case; 17] = [
+    let cases: [Case; 24] = [
         (
             "one side alone",
             |b, l| write("plan.md", "a\n")(b, l),
@@ -235,6 +241,105 @@ fn machines_meet_in_the_remote() {
             |_, _| {},
             &[("notes/a.md", None), ("notes", None)],
             0,
+        ),
+        (
+            "a decision that comes second is taken back as a whole",
+            |_, l| decide(l, &[("plan.md", Some("no\n"))]),
+            |_, l| {
+                decide(
+                    l,
+                    &[
+                        ("plan.md", Some("yes\n")),
+                        ("notes/a.md", Some("b\n")),
+                        ("new.md", Some("b\n")),
+                    ],
+                )
+            },
+            &[
+                ("plan.md", Some("no\n")),
+                ("notes/a.md", Some("old a\n")),
+                ("new.md", None),
+            ],
+            3,
+        ),
+        (
+            "both decided alike",
+            |_, l| decide(l, &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("new\n"))]),
+            |_, l| decide(l, &[("plan.md", Some("yes, b\n")), ("notes/a.md", Some("new\n"))]),
+            &[("plan.md", Some("yes, a\n")), ("notes/a.md", Some("new\n"))],
+            1,
+        ),
+        (
+            "both decided, of other parts",
+            |_, l| {
+                decide(
+                    l,
+                    &[
+                        ("plan.md", Some("yes, a\n")),
+                        ("notes/a.md", Some("old a\n- a\n")),
+                    ],
+                )
+            },
+            |_, l| {
+                decide(
+                    l,
+                    &[
+                        ("plan.md", Some("yes, b\n")),
+                        ("notes/a.md", Some("old a\n- b\n")),
+                    ],
+                )
+            },
+            &[
+                ("plan.md", Some("yes, a\n")),
+                ("notes/a.md", Some("old a\n- a\n")),
+            ],
+            2,
+        ),
+        (
+            "a decision that comes second removed a note",
+            |_, l| decide(l, &[("plan.md", Some("no\n"))]),
+            |_, l| decide(l, &[("plan.md", Some("yes\n")), ("notes/a.md", None)]),
+            &[("plan.md", Some("no\n")), ("notes/a.md", Some("old a\n"))],
+            1,
+        ),
+        (
+            "two decisions, one after the other",
+            |_, l| decide(l, &[("plan.md", Some("no\n"))]),
+            |_, l| {
+                decide(l, &[("new.md", Some("yes\n")), ("notes/a.md", Some("b\n"))]);
+                decide(l, &[("plan.md", Some("yes\n")), ("notes/a.md", Some("c\n"))]);
+            },
+            &[
+                ("plan.md", Some("no\n")),
+                ("notes/a.md", Some("old a\n")),
+                ("new.md", None),
+            ],
+            3,
+        ),
+        (
+            "a decision whose note was edited since",
+            |_, l| decide(l, &[("plan.md", Some("no\n"))]),
+            |b, l| {
+                decide(l, &[("plan.md", Some("yes\n")), ("notes/a.md", Some("b\n"))]);
+                write("notes/a.md", "b\nmine\n")(b, l);
+            },
+            &[("plan.md", Some("no\n")), ("notes/a.md", Some("b\nmine\n"))],
+            1,
+        ),
+        (
+            "a change of several documents without details",
+            |b, l| write("plan.md", "a\n")(b, l),
+            |_, l| {
+                drop(
+                    make(
+                        l,
+                        &changes(&[("plan.md", Some("b\n")), ("notes/a.md", Some("b\n"))]),
+                    )
+                    .unwrap(),
+                )
+            },
+            &[("plan.md", Some("a\n")), ("notes/a.md", Some("b\n"))],
+            1,
         ),
     ];
     for (name, first, second, files, conflicts) in cases {

@@ -260,16 +260,23 @@ pub(crate) fn begin(library: &Library) -> Box<dyn Session + '_> {
 
 /// Prepares in `session`.
 pub(crate) fn prepare(session: &mut dyn Session, change: &Change) -> Result<Prepared, StoreError> {
+    prepare_with(session, change, &serde_json::Map::new())
+}
+
+fn prepare_with(
+    session: &mut dyn Session,
+    change: &Change,
+    details: &serde_json::Map<String, serde_json::Value>,
+) -> Result<Prepared, StoreError> {
     let call = CallContext {
         client: Some("test/1".into()),
         ..CallContext::default()
     };
-    let details = serde_json::Map::new();
     let entry = Entry {
         tool: "a_tool",
         call: &call,
         request: None,
-        details: &details,
+        details,
     };
     ready(session.prepare(change, &entry))
 }
@@ -284,8 +291,17 @@ pub(crate) fn ready<T>(mut future: BoxFuture<'_, T>) -> T {
 
 /// Makes a change as the runtime does, once.
 pub(crate) fn make(library: &Library, change: &Change) -> Result<String, StoreError> {
+    make_with(library, change, &serde_json::Map::new())
+}
+
+/// As [`make`], of a change with these details.
+pub(crate) fn make_with(
+    library: &Library,
+    change: &Change,
+    details: &serde_json::Map<String, serde_json::Value>,
+) -> Result<String, StoreError> {
     let mut session = wait(library.begin(Claim::default())).map_err(StoreError::Failure)?;
-    let prepared = prepare(&mut *session, change)?;
+    let prepared = prepare_with(&mut *session, change, details)?;
     wait(session.publish())?;
     Ok(prepared.commit.into())
 }
