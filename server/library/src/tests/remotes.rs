@@ -1017,6 +1017,71 @@ fn each_step_of_a_shared_change_can_be_the_last() {
     }
 }
 
+/// A person acts in the library's folder between the push of a change and its publication here.
+#[test]
+fn a_person_between_push_and_publication_loses_nothing() {
+    /// A name, commands in the library's folder, and the files that are there in the end.
+    type Case = (
+        &'static str,
+        &'static str,
+        &'static [(&'static str, &'static str)],
+    );
+    let cases: [Case; 4] = [
+        (
+            "commits a different document",
+            "echo b > notes/b.md; git add -A; git commit -qm b",
+            &[("plan.md", "new\nold plan\n"), ("notes/b.md", "b\n")],
+        ),
+        (
+            "commits the same document",
+            "echo '- mine' >> plan.md; git commit -qam mine",
+            &[("plan.md", "new\nold plan\n- mine\n")],
+        ),
+        (
+            "saves the same document",
+            "echo '- mine' >> plan.md",
+            &[("plan.md", "new\nold plan\n- mine\n")],
+        ),
+        (
+            "saves a different document",
+            "echo b > notes/b.md",
+            &[("plan.md", "new\nold plan\n"), ("notes/b.md", "b\n")],
+        ),
+    ];
+    for (name, command, files) in cases {
+        let ([a, _], shared) = Bench::shared();
+        let (once, folder) = (AtomicBool::new(true), a.path(""));
+        let watch: Watch = Box::new(move |reached| {
+            if reached == Checkpoint::Pushed && once.swap(false, Ordering::SeqCst) {
+                let mut shell = std::process::Command::new("sh");
+                assert!(
+                    shell
+                        .args(["-ec", command])
+                        .current_dir(&folder)
+                        .status()
+                        .unwrap()
+                        .success()
+                );
+            }
+            Ok(())
+        });
+        let library = open_watched(&a, shared.path(), Acknowledge::Remote, watch);
+        library.sync(false).unwrap();
+        let commit = insist(&library, "plan.md", "new\nold plan\n")
+            .unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        library.sync(false).unwrap();
+        for (path, content) in files {
+            assert_eq!(a.read(path).as_deref(), Some(*content), "{name}: {path}");
+        }
+        assert_eq!(a.head(), tip(shared.path()), "{name}");
+        let ids = git(shared.path(), &["rev-list", MAIN]).1;
+        assert!(ids.contains(&commit), "{name}");
+        let entries = library.activity(50).unwrap().entries;
+        assert_eq!(entries.len(), 1, "{name}: {entries:?}");
+        a.assert_sound();
+    }
+}
+
 /// Machines and a person with a clone of her own edit at random. Each acknowledged line is in the end in the remote's branch: in its document,
 /// or in the version beside it.
 fn edit_at_random(acknowledge: Acknowledge, seed: u64, edits: usize) {
