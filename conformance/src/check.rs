@@ -6,7 +6,9 @@ use tabellion_runtime::ContractSpec;
 
 use crate::{
     Subject, contracts,
+    documents::Document,
     judgement::{Judgement, Stop},
+    promises,
     scene::Scene,
     trace::Trace,
 };
@@ -81,13 +83,6 @@ impl Check {
     }
 }
 
-/// Returns true if `pattern` is the id of the check, or names its family: `family` or `family/*`.
-pub fn covers(pattern: &str, id: &str) -> bool {
-    let family = pattern.strip_suffix("/*").unwrap_or(pattern);
-    let below = id.strip_prefix(family).and_then(|rest| rest.strip_prefix('/'));
-    pattern == id || below.is_some()
-}
-
 /// Returns no smaller case: for checks whose cases are minimal.
 pub fn as_small_as_can_be(_: &Case) -> Vec<Case> {
     Vec::new()
@@ -131,6 +126,11 @@ impl<'a> Bench<'a> {
     /// If the disk or git fails.
     pub fn scene(&self, documents: &[(&str, impl AsRef<[u8]>)]) -> Result<Scene<'a>, Stop> {
         Scene::new(self.subject, &self.trace, documents)
+    }
+
+    /// Returns true if the server must leave the rest of this document as it is: all but plain ones only if it promises that it keeps texts.
+    pub fn owes(&self, document: &Document) -> bool {
+        document.is_plain() || promises::are_texts_kept(self.subject.contract)
     }
 
     /// Returns a random number generator that depends on the seed and `what` only.

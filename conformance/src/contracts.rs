@@ -18,6 +18,8 @@ pub static CONTRACTS: &[&ContractSpec] = &[
 
 /// The id of the contract that consists of what a server declares.
 pub const DECLARED: &str = "declared";
+/// The id of the contract that consists of what a server's author promises.
+pub const PROMISED: &str = "promised";
 
 /// The ids under which checks name the guarantees of kinds that documents and commits don't have, or that depend on an operator's choice.
 pub(crate) const BY_KIND: &[(GuaranteeKind, &str)] = &[

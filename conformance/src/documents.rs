@@ -97,6 +97,13 @@ impl Document {
         [&*self.head, &self.lead, &self.section, &self.rest].concat()
     }
 
+    /// Returns true if it has nothing that careless servers rewrite: neither head, nor carriage returns, nor blanks at the ends of lines.
+    pub fn is_plain(&self) -> bool {
+        let text = self.text();
+        let is_bare = self.head.is_empty() && !text.contains('\r') && !text.starts_with("---");
+        is_bare && text.lines().all(|line| line.trim_end() == line)
+    }
+
     /// Returns true if an effect of this kind is possible on the document.
     pub fn takes(&self, kind: EffectKind) -> bool {
         self.target.is_some() || !on_section(kind)

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::{
-    check::covers,
     checks,
     era::Era,
+    pattern::covers,
     report::{CheckReport, Report, Standing},
 };
 

@@ -27,6 +27,7 @@
 pub mod adapter;
 mod assert;
 pub mod attacks;
+pub mod base;
 pub mod bytes;
 mod callers;
 pub mod check;
@@ -49,8 +50,10 @@ pub mod markdown;
 pub mod moment;
 pub mod official;
 pub mod own;
+pub mod pattern;
 pub mod person;
 pub mod probe;
+pub mod promises;
 pub mod provenance;
 pub mod replay;
 pub mod reply;

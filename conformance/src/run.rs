@@ -15,12 +15,13 @@ use tabellion_runtime::Guarantee;
 
 use crate::{
     Subject,
-    check::{Bench, Case, Check, Profile, covers},
+    check::{Bench, Case, Check, Profile},
     checks,
     era::Era,
-    judgement::{Cause, Failure, Judgement, Shows, Stop, not_shown},
+    judgement::{Cause, Failure, Judgement, NotShown, Shows, Stop, not_shown},
     known::Known,
-    probe,
+    pattern::covers,
+    probe, promises,
     report::{CheckReport, Observer, Report, Verdict, Witness},
     trace::Trace,
 };
@@ -215,12 +216,13 @@ pub fn plan(subject: &Subject, options: &Options) -> Vec<(Era, &'static Check)> 
         all.retain(|(_, check)| rank(check).is_some() || !options.only.is_empty());
         all.sort_by_key(|(_, check)| rank(check).unwrap_or(usize::MAX));
     } else if options.leaves_rest {
-        // Each family has its turn before the time is over.
+        // The most telling checks come first, and then each family has its turn before the time is over.
         let mut turns: HashMap<&str, usize> = HashMap::new();
         all.sort_by_cached_key(|(_, check)| {
             let turn = turns.entry(check.family()).or_default();
             *turn += 1;
-            *turn
+            let rank = checks::SMOKE.iter().position(|id| *id == check.id);
+            (rank.unwrap_or(usize::MAX), *turn)
         });
     }
     all
@@ -271,6 +273,15 @@ fn owed(subject: &Subject, check: &Check, stop: Stop) -> Stop {
         Stop::Fail(failure) if failure.cause == Some(Cause::Accepted) && !subject.is_native() => {
             return Stop::NotApplicable(failure.what);
         }
+        Stop::Fail(failure) if !is_owed(subject, check, failure.shows) => {
+            if failure.shows != Shows::Nothing {
+                return Stop::NotApplicable(format!("not promised: {}", failure.what));
+            }
+            Box::new(NotShown {
+                why: failure.what,
+                cause: failure.cause,
+            })
+        }
         stop => return stop,
     };
     let owes = match &shown.cause {
@@ -289,6 +300,14 @@ fn owed(subject: &Subject, check: &Check, stop: Stop) -> Stop {
         shows: Shows::Nothing,
         cause: shown.cause,
     }))
+}
+
+/// Returns false if a failure that shows this breaks none of the promises that a server is held to.
+fn is_owed(subject: &Subject, check: &Check, shows: Shows) -> bool {
+    let mut judged = checks::judged(check, subject.contract).peekable();
+    !promises::are_of(subject.contract)
+        || judged.peek().is_none()
+        || judged.any(|promise| shows.breaks(promise.kind))
 }
 
 /// One check's run.
@@ -451,8 +470,11 @@ impl Runner<'_> {
         report
     }
 
-    /// Replaces the witness's case with a smaller one as long as one fails.
+    /// Replaces the witness's case with a smaller one as long as one fails. Each that is not answered would take the whole patience.
     fn make_smaller(&self, witness: &mut Witness) {
+        if matches!(witness.failure.cause, Some(Cause::NoAnswer(_))) {
+            return;
+        }
         let (mut tries, since) = (0, Instant::now());
         'smaller: loop {
             for case in (self.check.shrink)(&witness.case) {

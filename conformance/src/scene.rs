@@ -143,7 +143,7 @@ impl<'a> Scene<'a> {
         trace: &Trace,
         documents: &[(&str, impl AsRef<[u8]>)],
     ) -> Result<Self, Stop> {
-        Self::new_in(&std::env::temp_dir(), subject, trace, documents)
+        Self::new_in(&tempfile::env::temp_dir(), subject, trace, documents)
     }
 
     /// As [`new`](Self::new), but in memory if the machine has such a folder: for checks that do not test the disk.
@@ -169,14 +169,18 @@ impl<'a> Scene<'a> {
     /// If the disk fails.
     pub fn of_rows(subject: &'a Subject, trace: &Trace) -> Result<Self, Stop> {
         let memory = Path::new("/dev/shm");
-        let temporary = std::env::temp_dir();
+        let temporary = tempfile::env::temp_dir();
         let parent = if memory.is_dir() { memory } else { &temporary };
         let scene = Self::empty_in(parent, subject, trace, false)?;
         fs::create_dir_all(scene.library())?;
         Ok(scene)
     }
 
-    fn new_in(
+    /// As [`new`](Self::new), in a folder in `parent`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn new_in(
         parent: &Path,
         subject: &'a Subject,
         trace: &Trace,

@@ -20,6 +20,7 @@ use crate::{
     Own, contracts,
     launch::MODE,
     ledger::{self, Queries},
+    promises,
     setup::{self, Setup},
 };
 
@@ -31,6 +32,7 @@ const SERVER_KEYS: &[&str] = &[
     "version",
     "package",
     "contract",
+    "promises",
     "command",
     "environment",
     "directory",
@@ -110,9 +112,16 @@ fn mapping(file: &Spanned<DeTable<'_>>) -> Result<Mapping, Problem> {
     let tools = tools.collect::<Result<_, _>>()?;
     server.ledger = ledger.unwrap_or_default();
     Ok(Mapping {
+        held_to: promised(&file.table("server")?, contract)?,
         server,
         contract,
         tools,
+    })
+}
+
+fn promised(table: &Table<'_>, contract: &'static ContractSpec) -> Result<&'static ContractSpec, Problem> {
+    table.find("promises").map_or(Ok(contract), |item| {
+        promises::held_to(contract, &texts(item)?).map_err(|message| wrong(item, message))
     })
 }
 

@@ -13,6 +13,7 @@ use crate::{
     judgement::{Judgement, Shows, Stop, ensure, fail, refused},
     layout::DOCUMENT,
     moment::Moment,
+    promises,
     reply::Reply,
     request::{Call, With},
     semantics,
@@ -30,7 +31,7 @@ pub(super) const CHECKS: &[Check] = &[
                    mixed line endings, a byte order mark, unusually quoted front matter, lines of 200 KB, trailing \
                    blanks, tabs, and characters that resemble line endings. A server may refuse the most unusual \
                    ones, but must not change a byte outside of the edit.",
-        cases: |bench| table::cases(bench, bench.pick(&QUICK_KINDS[..], &CHANGES[..]), |_| true),
+        cases: |bench| table::cases(bench, bench.pick(&QUICK_KINDS[..], &CHANGES[..]), |_, _| true),
         judge: untouched,
         shrink: table::shrink,
     },
@@ -126,7 +127,8 @@ fn all_documents(bench: &Bench<'_>, kind: EffectKind) -> Result<Vec<Case>, Stop>
     if bench.subject.tool_with(kind).is_none() {
         return Ok(Vec::new());
     }
-    let names: Vec<_> = documents::all().iter().map(|it| &it.name).collect();
+    let owed = documents::all().iter().filter(|it| bench.owes(it));
+    let names: Vec<_> = owed.map(|it| &it.name).collect();
     Ok(vec![Case::new("all documents", names)])
 }
 
@@ -160,10 +162,7 @@ fn read(bench: &Bench<'_>, client: &mut Client<'_>, path: &str) -> Result<Option
     };
     match client.make(&call)? {
         Reply::Done(done) => Ok(Some(semantics::content_read(effect, &done.response)?.to_owned())),
-        Reply::Refused(refusal) => Err(fail(format!(
-            "a read of `{path}` was refused: {}",
-            refusal.message
-        ))),
+        Reply::Refused(refusal) => Err(refused(format!("a read of `{path}`"), &refusal)),
     }
 }
 
@@ -210,6 +209,9 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
                 let failure = fail(format!("`{path}` does not contain what was written ({name})"));
                 return Err(failure.showing(path, Some(text.as_bytes()), found.as_deref()));
             }
+            if text.contains('\r') && !promises::are_texts_kept(bench.subject.contract) {
+                continue;
+            }
             let content = read(bench, &mut client, path)?;
             ensure(content.is_none_or(|content| content == text), || {
                 format!("a read of `{path}` does not return what was written ({name})")
@@ -221,6 +223,7 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
 }
 
 fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
+    let keeps = promises::are_texts_kept(bench.subject.contract);
     // Where the contract permits few names, two documents may get the same.
     let mut documents: Vec<_> = documents_of(case)?
         .into_iter()
@@ -252,7 +255,7 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
             let mut text = document.text();
             let path = if is_only { DOCUMENT } else { path };
             if dirty {
-                text.push_str("\r\nA person's");
+                text.push_str(if keeps { "\r\nA person's" } else { "\nA person's" });
             }
             if dirty || is_only {
                 scene.put(path, &text)?;

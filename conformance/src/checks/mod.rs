@@ -43,8 +43,10 @@ use tabellion_runtime::{ContractSpec, Guarantee, spec::FieldType};
 
 use crate::{
     Subject,
-    check::{Check, Severity, covers},
+    check::{Check, Severity},
     contracts::{self, BY_KIND, CONTRACTS},
+    pattern::covers,
+    promises::{self, PROMISES},
 };
 
 /// A family of checks, and the contracts that it judges.
@@ -266,16 +268,25 @@ pub const SMOKE: &[&str] = &[
 /// Checks and families for servers without a contract.
 const OF_DECLARED: [&str; 5] = ["wire", "http", "schema", "pure/reads-change-nothing", "budget"];
 
+/// Checks and families for servers with tools of their own, whatever they promise.
+const OF_EVERY_SERVER: [&str; 5] = ["wire", "http", "schema", "paths/special-files", "budget"];
+
 /// Returns all checks, in the order in which they run.
 pub fn all() -> impl Iterator<Item = &'static Check> {
     with_families().map(|(_, check)| check)
 }
 
 /// Returns the checks for a contract: those of its guarantees, those of no guarantee, and, if it is not one of the suite's own,
-/// those of what its tools declare.
+/// those of what its tools declare. Of a server that is held to promises, those of its promises, and those of every server.
 pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
+    let is_promised = promises::are_of(contract);
     fitting(contract)
         .filter(move |(family, check)| {
+            if is_promised {
+                let is_of_one = PROMISES.iter().any(|promise| promise.is_judged_by(check.id));
+                let is_of_every = OF_EVERY_SERVER.iter().any(|pattern| covers(pattern, check.id));
+                return judged(check, contract).next().is_some() || is_of_every && !is_of_one;
+            }
             check.guarantees.is_empty()
                 || judged(check, contract).next().is_some()
                 || (!contracts::is_own(contract) && (family.is_declared)(contract))
@@ -340,10 +351,14 @@ pub fn not_judged(contract: &'static ContractSpec) -> Vec<String> {
 }
 
 /// Returns the guarantees of a contract that a check judges: those with an id that the check names, and those with an id that no
-/// check names, of a kind that it judges in the suite's own contracts.
+/// check names, of a kind that it judges in the suite's own contracts. Of promises, those that say so.
 pub fn judged(check: &Check, contract: &ContractSpec) -> impl Iterator<Item = &'static Guarantee> {
     let names = check.guarantees;
+    let id = check.id;
     contract.guarantees.iter().filter(move |guarantee| {
+        if let Some(promise) = promises::find(guarantee.id) {
+            return promise.is_judged_by(id);
+        }
         let mut ids = guarantee.kind.into_iter().flat_map(contracts::ids_of);
         names.contains(&guarantee.id) || (!is_checked(guarantee.id) && ids.any(|id| names.contains(&id)))
     })

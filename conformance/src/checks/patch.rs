@@ -6,6 +6,11 @@ use tempfile::TempDir;
 
 use crate::ledger::git;
 
+/// Returns true if a text is a diff with hunks, or empty as that of no change is.
+pub(super) fn is_diff(text: &str) -> bool {
+    text.trim().is_empty() || text.lines().any(|line| line.starts_with("@@ -"))
+}
+
 /// Returns what `git apply` makes of `before`, the document at `path` in the library at `root`; the inner error is git's
 /// message if the diff does not apply.
 ///

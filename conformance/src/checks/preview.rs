@@ -14,7 +14,7 @@ use crate::{
     bytes::Bytes,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     documents::{CHANGES, on_section},
-    judgement::{Judgement, Stop, fail, refused},
+    judgement::{Judgement, Stop, fail, not_shown, refused},
     moment::Moment,
     reply::Reply,
     request::{Call, With, with_effect},
@@ -130,7 +130,7 @@ fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let Some(pair) = pair(bench) else {
         return Ok(Vec::new());
     };
-    table::cases(bench, &pair.kinds(bench), |_| true)
+    table::cases(bench, &pair.kinds(bench), |_, _| true)
 }
 
 fn judge_writes_nothing(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -173,6 +173,11 @@ fn judge_equals_result(bench: &Bench<'_>, case: &Case) -> Judgement {
         };
         let diff = shown.response.pointer(pair.spec.diff).and_then(Value::as_str);
         let diff = diff.ok_or_else(|| fail(format!("the preview has no diff at `{}`", pair.spec.diff)))?;
+        if !bench.subject.is_native() && !patch::is_diff(diff) {
+            return Err(not_shown(
+                "what the server answers to a preview is no diff, with which the change could be compared",
+            ));
+        }
         let shown = patch::applied(&scene.library(), &document.path, &before, diff)?.map_err(|why| {
             fail(format!(
                 "the diff of the preview of `{}` does not apply: {why}",

@@ -25,7 +25,7 @@ pub(super) struct Row {
 pub(super) fn cases(
     bench: &Bench<'_>,
     kinds: &[EffectKind],
-    fits: fn(&Document) -> bool,
+    fits: fn(&Bench<'_>, &Document) -> bool,
 ) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
     let all = documents::contents();
@@ -40,7 +40,9 @@ pub(super) fn cases(
         for number in 0..contents {
             // In the quick profile each kind gets other contents, so that each content has some kind.
             let content = &all[(number * 7 + effect) % all.len()];
-            let fitting = documents::all().iter().filter(|it| fits(it) && it.takes(kind));
+            let fitting = documents::all()
+                .iter()
+                .filter(|it| fits(bench, it) && it.takes(kind));
             let row = Row {
                 effect,
                 content: content.name.clone(),

@@ -8,13 +8,16 @@ use super::{
     server::Server,
 };
 use crate::{
-    check::{Profile, covers},
+    base,
+    check::Profile,
     checks, contracts,
     era::Era,
     exit,
+    judgement::Stop,
     known::Known,
+    pattern::covers,
     probe::{self, ServerInfo},
-    replay,
+    promises, replay,
     report::{
         Report, Standing,
         progress::Progress,
@@ -27,6 +30,10 @@ use crate::{
 const SMOKE_BUDGET: Duration = Duration::from_secs(45);
 /// Time after which a run by what a server declares starts no check, unless another is given: a first verdict comes within a minute.
 const DECLARED_BUDGET: Duration = Duration::from_secs(45);
+/// The same of a run by what a server promises, which has more to try.
+const PROMISED_BUDGET: Duration = Duration::from_secs(200);
+/// How long a run by what a server promises waits for an answer.
+const PROMISED_ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a smoke run, or one by what a server declares, waits for an answer.
 const SMOKE_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -52,8 +59,8 @@ pub(super) struct Arguments {
     /// How many cases to run in parallel; by default one per core
     #[arg(long)]
     jobs: Option<NonZero<usize>>,
-    /// Start no case after this time; checks not reached count as not shown, or in the smoke profile, where 45 is the default,
-    /// as not run
+    /// Start no case after this time; checks not reached count as not shown. In the smoke profile and without a contract, where 45 is
+    /// the default, and with promises, where it is 200, they count as not run
     #[arg(long, value_name = "SECONDS")]
     time_budget: Option<u64>,
     /// A TOML file of known failures: `[[known]]` with `check`, `reason` and optionally `revision`
@@ -92,12 +99,21 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     }
     let (mut subject, left_out) = arguments.server.by_declaration(subject)?;
     let is_declared = contracts::is_declared(subject.contract);
-    if is_declared && options.profile == Profile::Quick && options.time_budget.is_none() {
-        options.time_budget = Some(DECLARED_BUDGET);
-        options.leaves_rest = true;
-    }
+    let is_promised = promises::are_of(subject.contract);
     if !is_declared {
         subject.launch.patience = patience;
+    }
+    if is_promised && arguments.server.patience.is_none() {
+        subject.launch.patience = patience.min(PROMISED_ANSWER_TIMEOUT);
+    }
+    if (is_declared || is_promised) && options.profile == Profile::Quick {
+        let usual = if is_promised {
+            PROMISED_BUDGET
+        } else {
+            DECLARED_BUDGET
+        };
+        options.time_budget.get_or_insert(usual);
+        options.leaves_rest = true;
     }
     if run::selected(&subject, &options).next().is_none() {
         return Err(Trouble::Usage("no check is selected".to_owned()));
@@ -129,6 +145,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     };
     for part in not_judged {
         eprintln!("note: not judged: {part}");
+    }
+    match base::elsewhere(&subject) {
+        Ok(None) => {}
+        Ok(Some(folder)) => {
+            eprintln!(
+                "note: {} permits `{}`, whatever library it is given; the libraries of this run are in `{}`",
+                subject.name,
+                tempfile::env::temp_dir().display(),
+                folder.display()
+            );
+            // Only this decides where they are.
+            let _ = tempfile::env::override_temp_dir(&folder);
+        }
+        Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),
+        // The checks report this in more detail.
+        Err(_) => {}
     }
     let progress = Progress::new(arguments.quiet, run::plan(&subject, &options).len());
     let mut report = run::run(&subject, &options, &progress);

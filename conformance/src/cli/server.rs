@@ -366,11 +366,13 @@ impl Server {
 fn adapted(mapping: &Mapping, requested: Option<&str>) -> Result<&'static ContractSpec, Trouble> {
     let contract = mapping.contract;
     match requested {
-        Some(requested) if requested != contract.id => Err(Trouble::Usage(format!(
-            "the adapter is for the contract `{}`, not for `{requested}`",
-            contract.id
-        ))),
-        _ => Ok(contract),
+        Some(requested) if ![contract.id, mapping.held_to.id].contains(&requested) => {
+            Err(Trouble::Usage(format!(
+                "the adapter is for the contract `{}`, not for `{requested}`",
+                contract.id
+            )))
+        }
+        _ => Ok(mapping.held_to),
     }
 }
 

@@ -1,14 +1,16 @@
 //! A badge: how many of the promises hold that a server makes.
 
-use crate::report::{Report, Standing, html::escape};
+use crate::{
+    contracts::PROMISED,
+    report::{Report, Standing, html::escape},
+};
 
 /// Returns an SVG image such as `braindrive-markdown | 9/9`.
 pub fn badge(report: &Report) -> String {
-    let contract = report.contract.split(' ').next().unwrap_or_default();
-    let (contract, what) = if report.guarantees.is_empty() {
-        ("MCP", "required checks pass")
-    } else {
-        (contract, "guarantees hold")
+    let (contract, what) = match report.contract_id() {
+        _ if report.guarantees.is_empty() => ("MCP", "required checks pass"),
+        PROMISED => ("MCP promises", "promises hold"),
+        contract => (contract, "guarantees hold"),
     };
     let (held, all) = report.promises();
     let (name, value) = (crate::report::visible::cut(contract, 40), format!("{held}/{all}"));

@@ -2,7 +2,7 @@
 
 use crate::{
     check::Severity,
-    contracts::DECLARED,
+    contracts::{DECLARED, PROMISED},
     report::{CheckReport, GuaranteeReport, Report, Standing},
 };
 
@@ -55,9 +55,9 @@ pub struct CheckRow<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// Returns what the reports are about, and its versions: the contract, or, of servers that are judged by what they declare, their names.
+    /// Returns what the reports are about, and its versions: the contract, or, of servers that are judged by what they declare or promise, their names.
     pub(super) fn subject(&self) -> (String, String) {
-        if self.contract == DECLARED {
+        if [DECLARED, PROMISED].contains(&self.contract) {
             let names: Vec<_> = self
                 .reports
                 .iter()

@@ -23,13 +23,11 @@ const MAX_DIFF_LINES: usize = 60;
 /// Returns the document.
 pub fn markdown(comparison: &Comparison<'_>) -> String {
     let mut text = String::new();
-    let (contract, versions) = comparison.subject();
-    let _ = writeln!(
-        text,
-        "## Conformance with {} {}\n",
-        plain(&contract),
-        plain(&versions)
-    );
+    let title = match comparison.subject() {
+        (names, versions) if versions.is_empty() => format!("of {}", plain(&names)),
+        (contract, versions) => format!("with {} {}", plain(&contract), plain(&versions)),
+    };
+    let _ = writeln!(text, "## Conformance {title}\n");
     for report in comparison.reports {
         let sign = if report.is_passed() { "✅" } else { "❌" };
         let (name, summary) = (plain(&report.server.name), report.summary());
@@ -105,7 +103,7 @@ fn head(text: &mut String, first: &str, comparison: &Comparison<'_>) {
 }
 
 fn guarantees(text: &mut String, comparison: &Comparison<'_>) {
-    head(text, "guarantee", comparison);
+    head(text, comparison.reports[0].guarantee(), comparison);
     for row in &comparison.guarantees {
         let _ = write!(text, "| {} <sub>{}</sub> |", plain(row.text), plain(row.id));
         for (report, (standing, guarantee)) in comparison.reports.iter().zip(&row.cells) {

@@ -3,7 +3,7 @@
 use super::{CheckReport, GuaranteeReport, Report, Verdict};
 use crate::{
     check::{Profile, Severity},
-    contracts::DECLARED,
+    contracts::{DECLARED, PROMISED},
 };
 
 /// Meaning of a verdict for the run; a greater one is worse.
@@ -233,12 +233,26 @@ impl Report {
         (held.count(), required().count())
     }
 
+    /// Returns the id of the contract.
+    pub fn contract_id(&self) -> &str {
+        self.contract.split(' ').next().unwrap_or_default()
+    }
+
     /// Returns what a server was judged by, for people: words that follow its name.
     pub fn judged_by(&self) -> String {
-        if self.guarantees.is_empty() && self.contract.starts_with(DECLARED) {
-            "by what it declares".to_owned()
+        match self.contract_id() {
+            DECLARED => "by what it declares".to_owned(),
+            PROMISED => "by what it promises".to_owned(),
+            _ => format!("with {}", self.contract),
+        }
+    }
+
+    /// Returns the word for what its guarantees are.
+    pub fn guarantee(&self) -> &'static str {
+        if self.contract_id() == PROMISED {
+            "promise"
         } else {
-            format!("with {}", self.contract)
+            "guarantee"
         }
     }
 
@@ -264,7 +278,10 @@ impl Report {
         if all == 0 {
             return format!("checks: {counts}");
         }
-        format!("{held} of {all} guarantees hold{others}; checks: {counts}")
+        format!(
+            "{held} of {all} {}s hold{others}; checks: {counts}",
+            self.guarantee()
+        )
     }
 
     /// Returns the number of checks with this standing.

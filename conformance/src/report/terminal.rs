@@ -370,7 +370,7 @@ fn guarantees(text: &mut String, report: &Report) {
     let ids = width(&|at| report.guarantees[at].id.chars().count());
     let words = width(&|at| report.guarantees[at].text.chars().count());
     if ids > 0 {
-        let _ = writeln!(text, "\n{}", paint(BOLD, "guarantees"));
+        let _ = writeln!(text, "\n{}", paint(BOLD, &format!("{}s", report.guarantee())));
     }
     for guarantee in &report.guarantees {
         let standing = report.standing(guarantee);

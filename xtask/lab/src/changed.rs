@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-use tabellion_conformance::{check::covers, checks};
+use tabellion_conformance::{checks, pattern::covers};
 use toml::Table;
 use xtask::{Outcome, root, run};
 

@@ -22,9 +22,10 @@ use std::{
 
 use tabellion_conformance::{
     Subject,
-    check::{Profile, Severity, covers},
+    check::{Profile, Severity},
     checks,
     era::Era,
+    pattern::covers,
     report::{CheckReport, Verdict, progress::Silent},
     run::{self as conformance, available_jobs},
 };

@@ -29,6 +29,7 @@ use crate::{
     launch::Reach,
     official,
     probe::Identity,
+    promises::PROMISES,
     report::visible,
     scene::{Scene, View},
     trace::Trace,
@@ -69,7 +70,8 @@ pub fn draft(subject: &Subject, identity: Option<&Identity>) -> Result<String, S
     let complaint = complaint(subject, &mut client)?;
     let reading = reading::reading(subject, &offer, &scene, &mut client)?;
     let path = reading.as_ref().map_or("{path}", |reading| reading.path);
-    let mut toml = complaint + &head(subject, identity, &own(&before, &scene.view()?));
+    let promises = promised(&offer);
+    let mut toml = complaint + &head(subject, identity, &promises, &own(&before, &scene.view()?));
     for tool in subject.contract.operations() {
         let section = section(subject, tool, &offer, path, reading.as_ref());
         toml.push_str(&section);
@@ -120,7 +122,44 @@ fn own(before: &View, after: &View) -> Vec<String> {
         .collect()
 }
 
-fn head(subject: &Subject, identity: Option<&Identity>, made: &[String]) -> String {
+/// Returns the promises that the descriptions of tools seem to make, each with the words that make it.
+fn promised(offer: &Offer) -> Vec<(&'static str, &'static str)> {
+    let says: String = offer
+        .values()
+        .map(|tool| tool.to_string().to_lowercase())
+        .collect();
+    let made = PROMISES.iter().filter_map(|promise| {
+        let words = promise.said.iter().find(|words| says.contains(**words))?;
+        Some((promise.guarantee.id, *words))
+    });
+    made.collect()
+}
+
+/// Returns the comment on drafted promises: the words that make them, and the other promises there are.
+fn promises_note(made: &[(&str, &str)]) -> String {
+    let said: Vec<_> = made
+        .iter()
+        .map(|(id, words)| format!("{id} (\"{words}\")"))
+        .collect();
+    let ids = PROMISES.iter().skip(1).map(|promise| promise.guarantee.id);
+    let others: Vec<_> = ids.filter(|id| made.iter().all(|(made, _)| made != id)).collect();
+    format!(
+        "# `promises`: drafted from what the tools say, {}. Keep those that the server's documents make, too.\n# Others are {}.\n",
+        if said.is_empty() {
+            "which is nothing".to_owned()
+        } else {
+            said.join(", ")
+        },
+        others.join(", ")
+    )
+}
+
+fn head(
+    subject: &Subject,
+    identity: Option<&Identity>,
+    promises: &[(&str, &str)],
+    made: &[String],
+) -> String {
     let launch = &subject.launch;
     let name = identity.map_or(&subject.name, |identity| &identity.name);
     let mut head = "# A draft: look at each entry, then try it with `tabellion-conformance smoke --adapter FILE`.\n\
@@ -138,6 +177,7 @@ fn head(subject: &Subject, identity: Option<&Identity>, made: &[String]) -> Stri
         say("version", version.as_str().into());
     }
     say("contract", subject.contract.id.into());
+    say("promises", promises.iter().map(|(id, _)| *id).collect());
     say("command", launch.command.clone().into());
     for (name, value) in &launch.environment {
         say(&format!("environment.{}", key(name)), value.as_str().into());
@@ -155,6 +195,7 @@ fn head(subject: &Subject, identity: Option<&Identity>, made: &[String]) -> Stri
     if !made.is_empty() {
         head.push_str("# `own`: the server made this when it started; is it its own state?\n");
     }
+    head.push_str(&promises_note(promises));
     if let Reach::Http(url) = &launch.reach {
         let _ = writeln!(head, "# Give `--url {url}` on the command line, too.");
     }

@@ -12,7 +12,7 @@ use crate::{
     check::{Bench, Case},
     checks::atomic::torn::{describe_torn_read, version_text},
     client::Client,
-    judgement::{Cause, Judgement, NotShown, Stop, ensure, fail},
+    judgement::{Cause, Judgement, NotShown, Stop, ensure, refused},
     reply::Reply,
     request::{Call, With},
     semantics::content_read,
@@ -158,11 +158,14 @@ fn judge_same_server(
     ensure_some_done(&written)
 }
 
-/// Fails if all writes were refused.
+/// Ends the case if all writes were refused.
 fn ensure_some_done(written: &[Reply]) -> Judgement {
-    ensure(written.iter().any(|reply| reply.done().is_some()), || {
-        "all writes were refused while the document was read".into()
-    })
+    match written.last() {
+        Some(Reply::Refused(refusal)) if written.iter().all(|reply| reply.done().is_none()) => {
+            Err(refused("each write while the document was read", refusal))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Ends the case unless a document of this length is returned whole while it does not change: a part of it, as servers
@@ -197,10 +200,10 @@ pub(super) fn ensure_whole(read: &Call, reply: &Reply, texts: &[String]) -> Judg
     let done = match reply {
         Reply::Done(done) => done,
         Reply::Refused(refusal) => {
-            return Err(fail(format!(
-                "an existing document could not be read while it was overwritten: {}",
-                refusal.message
-            )));
+            return Err(refused(
+                "the reading of an existing document while it was overwritten",
+                refusal,
+            ));
         }
     };
     let effect = read.tool.effect(&read.arguments);

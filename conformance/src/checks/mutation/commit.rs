@@ -12,9 +12,9 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be, counted},
     client::Client,
     documents::CHANGES,
-    judgement::{Judgement, Stop, ensure, fail, not_shown},
+    judgement::{Judgement, Stop, ensure, fail, not_shown, refused},
     ledger,
-    reply::{Reply, Success},
+    reply::{Refusal, Reply, Success},
     request::{Call, With, examples as examples_of},
     scene::{Scene, View},
     settled,
@@ -145,16 +145,16 @@ fn accepted_mutation<'a>(bench: &Bench<'a>, case: &Case) -> Result<AcceptedMutat
     let client = scene.start()?;
     match make(scene, client, call)? {
         Ok(accepted) => Ok(accepted),
-        Err(why) => Err(fail(format!("a valid call was refused: {why}"))),
+        Err(refusal) => Err(refused("a valid call", &refusal)),
     }
 }
 
-/// Makes a call; returns the refusal's message if it is refused.
+/// Makes a call; returns the refusal if it is refused.
 fn make<'a>(
     scene: Scene<'a>,
     mut client: Client<'a>,
     call: Call,
-) -> Result<Result<AcceptedMutation<'a>, String>, Stop> {
+) -> Result<Result<AcceptedMutation<'a>, Refusal>, Stop> {
     let before = scene.view()?;
     Ok(match client.make(&call)? {
         Reply::Done(done) => Ok(AcceptedMutation {
@@ -166,7 +166,7 @@ fn make<'a>(
             done,
             before,
         }),
-        Reply::Refused(refusal) => Err(refusal.message),
+        Reply::Refused(refusal) => Err(refusal),
     })
 }
 
@@ -214,7 +214,7 @@ fn accepted_example<'a>(bench: &Bench<'a>, tool: &str, example: &str) -> Result<
         }
         match make(scene, client, call.clone())? {
             Ok(accepted) => return Ok(accepted),
-            Err(why) => refusal = why,
+            Err(refused) => refusal = refused.message,
         }
     }
     Err(not_shown(format!(

@@ -19,7 +19,11 @@ pub(super) const CONTENT: Check = Check {
     explains: "Applies every effect of the contract, with several contents, to a table of documents. A CommonMark \
                parser locates the section; the content must be there, with any line endings around it, and every other \
                byte must be unchanged.",
-    cases: |bench| table::cases(bench, &CHANGES, |document| !document.odd),
+    cases: |bench| {
+        table::cases(bench, &CHANGES, |bench, document| {
+            !document.odd && bench.owes(document)
+        })
+    },
     judge: judge_content,
     shrink: table::shrink,
 };
@@ -32,7 +36,7 @@ pub(super) const NO_IMPLICIT_EDITS: Check = Check {
     explains: "As `mutation/content`, for the blob in git (for a server without commits, the document). The bounds of \
                a document's parts are known by construction. The bytes before and after the edit must be unchanged, \
                with the content alone between them.",
-    cases: |bench| table::cases(bench, &CHANGES, |_| true),
+    cases: |bench| table::cases(bench, &CHANGES, |_, _| true),
     judge: judge_no_implicit_edits,
     shrink: table::shrink,
 };

@@ -14,9 +14,10 @@ use crate::{
     attacks::{self, Attack, Expected, Setup, placed},
     check::{Bench, Case, Check, Severity},
     client::Client,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure, refused},
     ledger,
     moment::Moment,
+    promises,
     reply::Reply,
     request::{self, Call, With, may_name, with_effect},
     scene::{SECRET, Scene},
@@ -97,8 +98,14 @@ struct AttackCase {
     only: Option<usize>,
 }
 
-fn cases(_: &Bench<'_>, check: &str) -> Result<Vec<Case>, Stop> {
-    let attacks = attacks::all().iter().filter(|attack| attack.check == check);
+fn cases(bench: &Bench<'_>, check: &str) -> Result<Vec<Case>, Stop> {
+    // A hard link is the file itself: no path shows that it is outside, too.
+    let is_promised = promises::are_of(bench.subject.contract);
+    let is_owed = |attack: &&Attack| !(is_promised && attack.id == "hard-link");
+    let attacks = attacks::all()
+        .iter()
+        .filter(|attack| attack.check == check)
+        .filter(is_owed);
     let case = |attack: &Attack| {
         let attack_case = AttackCase {
             attack: attack.id.clone(),
@@ -230,9 +237,18 @@ fn judge_hostile(
     debug_assert!(SECRET.contains(SECRET_PHRASE) && SECRET.contains(SECRET_WORD));
     let before = Moment::of(scene)?;
     // Another server may understand a path in its own way, so that only the disk and the answer show where it led.
-    let by_disk = !bench.subject.is_native() && BY_DISK.contains(&&*attack.check);
+    let is_promised = promises::are_of(bench.subject.contract);
+    let by_disk = !bench.subject.is_native() && (is_promised || BY_DISK.contains(&&*attack.check));
     for AttackCall { call, names_folder } in calls {
-        let Some(message) = client.attempt(call.tool, &call.arguments)? else {
+        let message = match client.attempt(call.tool, &call.arguments) {
+            // Its author promises no refusal: then such a file may hold up the call that names it, and nothing else.
+            Err(Stop::NotShown(_)) if is_promised && attack.check == "special-files" => {
+                client.request("tools/list", Value::Object(Map::new()))?;
+                return Ok(());
+            }
+            message => message?,
+        };
+        let Some(message) = message else {
             continue;
         };
         ensure(
@@ -262,7 +278,7 @@ fn judge_hostile(
     let after = Moment::of(scene)?;
     if attack.expected == Expected::Refused {
         return if by_disk {
-            judge_disk(scene, attack, &before, &after)
+            judge_disk(bench, scene, attack, &before, &after)
         } else {
             before.same(&after)
         };
@@ -270,9 +286,21 @@ fn judge_hostile(
     judge_contained(scene, attack, path, &before, &after)
 }
 
-/// Fails if calls have changed files outside the library, git's own, or files that are not documents.
-fn judge_disk(scene: &Scene<'_>, attack: &Attack, before: &Moment, after: &Moment) -> Judgement {
+/// Fails if calls have changed files outside the library, git's own, or files that are not documents. Of a server that is held to promises,
+/// each check judges what its promise says: a server for all kinds of files may write what is no document.
+fn judge_disk(
+    bench: &Bench<'_>,
+    scene: &Scene<'_>,
+    attack: &Attack,
+    before: &Moment,
+    after: &Moment,
+) -> Judgement {
     before.same_around(after)?;
+    let is_promised = promises::are_of(bench.subject.contract);
+    let is_about_git = attack.check == "git-internals";
+    if is_promised && !is_about_git {
+        return Ok(());
+    }
     before.same_control(after)?;
     let is_document = |path: &Path| {
         let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
@@ -282,7 +310,7 @@ fn judge_disk(scene: &Scene<'_>, attack: &Attack, before: &Moment, after: &Momen
     let mut changed = changed
         .into_iter()
         .chain(written_in_git(&scene.path(".git"), Path::new(".git"))?);
-    let wrong = changed.find(|path| path.starts_with(".git") || !is_document(path));
+    let wrong = changed.find(|path| path.starts_with(".git") || !is_promised && !is_document(path));
     ensure(wrong.is_none(), || {
         let shown = wrong.unwrap_or_default().to_string_lossy().into_owned();
         format!("`{}` was written ({})", shown.escape_debug(), attack.why)
@@ -368,8 +396,7 @@ fn judge_ordinary(
             continue;
         };
         if let Reply::Refused(refusal) = bench.subject.adapter.reply(call.tool, &message) {
-            let what = format!("`{path}` was refused: {}, {}", describe(call), refusal.message);
-            return Err(fail(what));
+            return Err(refused(format!("`{path}`, in {},", describe(call)), &refusal));
         }
         semantics::allowed(call, bytes.as_deref(), scene.read(path).as_deref())?;
     }

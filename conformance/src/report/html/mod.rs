@@ -73,7 +73,8 @@ fn lede(comparison: &Comparison<'_>) -> String {
     if guarantees == 0 {
         return format!("{servers}, judged by what the tools declare.");
     }
-    format!("{servers} and {guarantees} guarantees, judged by the bytes on the disk and by git.")
+    let guarantee = comparison.reports[0].guarantee();
+    format!("{servers} and {guarantees} {guarantee}s, judged by the bytes on the disk and by git.")
 }
 
 fn suites(reports: &[Report]) -> String {

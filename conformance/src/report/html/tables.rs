@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{escape, failure, mark, prose};
 use crate::{
     check::Severity,
+    contracts::PROMISED,
     report::{CheckReport, Finding, GuaranteeReport, Report, Standing, compare::Comparison},
 };
 
@@ -13,7 +14,11 @@ const MAX_NARROW_COLUMNS: usize = 4;
 
 pub(super) fn guarantees(html: &mut String, comparison: &Comparison<'_>) {
     html.push_str("<section id=\"guarantees\" aria-label=\"Guarantees by servers\">\n");
-    open(html, "Guarantee", comparison, true);
+    let title = match comparison.reports[0].contract_id() {
+        PROMISED => "Promise",
+        _ => "Guarantee",
+    };
+    open(html, title, comparison, true);
     html.push_str("<tbody>\n");
     for row in &comparison.guarantees {
         let _ = write!(

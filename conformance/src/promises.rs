@@ -1,0 +1,287 @@
+//! What the author of a server with tools of its own promises, by name: `promises` of an adapter.
+//!
+//! A contract has guarantees; other servers promise less, and what they don't promise they can't break. Besides its promises, a server is held
+//! to MCP and to what each mapped tool says: that it reads, writes or changes the document that a call names.
+
+use tabellion_runtime::{ContractSpec, Guarantee, spec::GuaranteeKind};
+
+use crate::{contracts::PROMISED, pattern::covers};
+
+/// A promise.
+#[derive(Debug)]
+pub struct Promise {
+    /// The promise as a guarantee, by its name.
+    pub guarantee: Guarantee,
+    /// The checks that judge it: ids and families.
+    checks: &'static [&'static str],
+    /// Parts of what the descriptions of tools say that make it.
+    pub said: &'static [&'static str],
+}
+
+impl Promise {
+    /// Returns true if the check with this id judges it.
+    pub fn is_judged_by(&self, check: &str) -> bool {
+        self.checks.iter().any(|pattern| covers(pattern, check))
+    }
+}
+
+const fn promise(
+    id: &'static str,
+    text: &'static str,
+    checks: &'static [&'static str],
+    said: &'static [&'static str],
+) -> Promise {
+    Promise {
+        guarantee: Guarantee { id, kind: None, text },
+        checks,
+        said,
+    }
+}
+
+const fn of_kind(kind: GuaranteeKind, promise: Promise) -> Promise {
+    Promise {
+        guarantee: Guarantee {
+            kind: Some(kind),
+            ..promise.guarantee
+        },
+        ..promise
+    }
+}
+
+/// The promise that calls of tools are what the tools say, which every server makes.
+pub const TRUE_ANSWERS: &str = "true-answers";
+
+/// The promise that no call leads out of the library.
+pub const CONFINED: &str = "confined";
+/// The promise that the rest of a document keeps its bytes.
+const TEXT_KEPT: &str = "text-kept";
+
+/// All promises. The first is every server's.
+pub static PROMISES: [Promise; 10] = [
+    promise(
+        TRUE_ANSWERS,
+        "A call that succeeds did what it says, to the document that it names; reading and starting change nothing",
+        &[
+            "mutation/content",
+            "bytes/write-exact",
+            "bytes/read-exact",
+            "pure/reads-change-nothing",
+            "pure/start-changes-nothing",
+            "pure/no-write-without-call",
+            "model/one-client",
+        ],
+        &[],
+    ),
+    promise(
+        CONFINED,
+        "No path and no symbolic link leads a call out of the library",
+        &[
+            "paths/escape",
+            "paths/links",
+            "paths/swapped-folder",
+            "paths/linked-root",
+            "paths/inner-root",
+        ],
+        &[
+            "allowed director",
+            "outside",
+            "sandbox",
+            "within the vault",
+            "traversal",
+        ],
+    ),
+    promise(
+        TEXT_KEPT,
+        "What a change does not name keeps its bytes: line ends, byte order mark, bytes that are not UTF-8, mode, other documents",
+        &[
+            "mutation/no-implicit-edits",
+            "mutation/only-its-document",
+            "mutation/person-uncommitted",
+            "bytes/untouched",
+            "bytes/invalid-utf8",
+            "bytes/mode",
+            "model/beside-a-person",
+        ],
+        &["preserv", "line ending", "surgical"],
+    ),
+    promise(
+        "atomic",
+        "A change is there as a whole or not at all, whatever ends the server or fills the disk",
+        &["atomic", "concurrent/reads-whole", "wire/eof-in-flight"],
+        &["atomic"],
+    ),
+    promise(
+        "errors-change-nothing",
+        "A call that is refused changes nothing",
+        &[
+            "pure/refusals-change-nothing",
+            "mutation/refused-nothing",
+            "schema/invalid-refused",
+            "schema/json-oddities",
+            "atomic/disk-full",
+            "atomic/io-error",
+            "atomic/full-disk-really",
+        ],
+        &[
+            "rolled back",
+            "rollback",
+            "all or nothing",
+            "all-or-nothing",
+            "transaction",
+        ],
+    ),
+    promise(
+        "no-lost-update",
+        "No acknowledged change is lost to a different client, process or editor",
+        &[
+            "concurrent/clients",
+            "concurrent/processes",
+            "concurrent/sections",
+            "concurrent/create",
+            "concurrent/editor",
+            "concurrent/lost-update",
+            "http/edits-at-once",
+            "model/two-servers",
+            "model/restarts",
+        ],
+        &["etag", "if_match", "optimistic", "concurren", "conflict"],
+    ),
+    of_kind(
+        GuaranteeKind::Preview,
+        promise(
+            "preview",
+            "A preview writes nothing, and is what then happens",
+            &["preview", "model/previews"],
+            &["dry run", "dry-run", "preview"],
+        ),
+    ),
+    of_kind(
+        GuaranteeKind::Commit,
+        promise(
+            "commits",
+            "Each change is one commit of git, of the named document alone, made before the answer",
+            &[
+                "mutation/one-commit",
+                "mutation/only-its-document",
+                "mutation/returned-id",
+                "mutation/sequence",
+                "mutation/odd-repository",
+                "mutation/recorded",
+                "concurrent/git",
+                "concurrent/reads-beside-git",
+            ],
+            &["git commit", "commits"],
+        ),
+    ),
+    of_kind(
+        GuaranteeKind::Log,
+        promise(
+            "log",
+            "Each change is one entry of the log",
+            &["mutation/log-entry", "concurrent/log"],
+            &["activity log", "change log", "audit"],
+        ),
+    ),
+    promise(
+        "git-kept",
+        "Git's own files are not reached through a path, and nothing in them misleads the server",
+        &[
+            "paths/git-internals",
+            "paths/hostile-config",
+            "paths/environment",
+            "paths/injection",
+        ],
+        &[],
+    ),
+];
+
+/// Returns the promise with this name.
+pub fn find(id: &str) -> Option<&'static Promise> {
+    PROMISES.iter().find(|promise| promise.guarantee.id == id)
+}
+
+/// Returns the contract as a server is held to it that makes these promises and no other: names of promises, or ids of the contract's
+/// guarantees.
+///
+/// # Errors
+/// If there is no promise of a name: a message that lists all.
+pub fn held_to(contract: &ContractSpec, promises: &[String]) -> Result<&'static ContractSpec, String> {
+    let all = || {
+        PROMISES
+            .iter()
+            .map(|promise| &promise.guarantee)
+            .chain(contract.guarantees)
+    };
+    if let Some(id) = promises.iter().find(|id| all().all(|made| made.id != **id)) {
+        let ids: Vec<_> = all().skip(1).map(|made| made.id).collect();
+        return Err(format!("there is no promise `{id}`, but {}", ids.join(", ")));
+    }
+    let made = all().filter(|made| made.id == TRUE_ANSWERS || promises.iter().any(|id| id == made.id));
+    let guarantees: Vec<Guarantee> = made.cloned().collect();
+    Ok(Box::leak(Box::new(ContractSpec {
+        id: PROMISED,
+        version: env!("CARGO_PKG_VERSION"),
+        guarantees: Vec::leak(guarantees),
+        ..*contract
+    })))
+}
+
+/// Returns true if the server is held to promises rather than to a contract's guarantees.
+pub fn are_of(contract: &ContractSpec) -> bool {
+    contract
+        .guarantees
+        .first()
+        .is_some_and(|first| first.id == TRUE_ANSWERS)
+}
+
+/// Returns true if the server must keep whatever a change does not name.
+pub fn are_texts_kept(contract: &ContractSpec) -> bool {
+    !are_of(contract) || contract.guarantees.iter().any(|made| made.id == TEXT_KEPT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks;
+
+    #[test]
+    fn each_promise_is_judged_and_no_pattern_is_empty() {
+        for promise in &PROMISES {
+            for pattern in promise.checks {
+                let judges = checks::all().any(|check| covers(pattern, check.id));
+                assert!(judges, "{}: {pattern}", promise.guarantee.id);
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_is_held_to_its_promises_alone() {
+        let contract = crate::contracts::find("braindrive-markdown").unwrap();
+        let ids = |promises: &[&str]| -> Vec<&str> {
+            let promises: Vec<_> = promises.iter().map(|id| (*id).to_owned()).collect();
+            let held = held_to(contract, &promises).unwrap();
+            checks::of(held).map(|check| check.id).collect()
+        };
+        let (none, some) = (ids(&[]), ids(&["confined", "atomic"]));
+        for (check, in_none, in_some) in [
+            ("wire/handshake", true, true),
+            ("mutation/content", true, true),
+            ("paths/escape", false, true),
+            ("atomic/kill", false, true),
+            ("atomic/disk-full", false, true),
+            ("paths/git-internals", false, false),
+            ("mutation/one-commit", false, false),
+            ("concurrent/clients", false, false),
+            ("preview/equals-result", false, false),
+            ("rows/model", false, false),
+        ] {
+            assert_eq!(none.contains(&check), in_none, "{check}");
+            assert_eq!(some.contains(&check), in_some, "{check}");
+        }
+        let error = held_to(contract, &["confind".to_owned()]).unwrap_err();
+        assert!(
+            error.contains("confined, text-kept") && error.contains("commit-per-mutation"),
+            "{error}"
+        );
+    }
+}
