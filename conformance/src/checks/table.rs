@@ -7,6 +7,7 @@ use crate::{
     check::{Bench, Case},
     documents::{self, CHANGES, Content, Document},
     judgement::Stop,
+    promises,
     request::With,
     scene::Scene,
 };
@@ -28,7 +29,9 @@ pub(super) fn cases(
     fits: fn(&Bench<'_>, &Document) -> bool,
 ) -> Result<Vec<Case>, Stop> {
     let mut cases = Vec::new();
-    let all = documents::contents();
+    let keeps = promises::are_texts_kept(bench.subject.contract);
+    let all = documents::contents().iter();
+    let all: Vec<_> = all.filter(|it| keeps || !it.text.contains('\r')).collect();
     for (effect, kind) in CHANGES.into_iter().enumerate() {
         if !kinds.contains(&kind) || bench.subject.tool_with(kind).is_none() {
             continue;
@@ -39,7 +42,7 @@ pub(super) fn cases(
         };
         for number in 0..contents {
             // In the quick profile each kind gets other contents, so that each content has some kind.
-            let content = &all[(number * 7 + effect) % all.len()];
+            let content = all[(number * 7 + effect) % all.len()];
             let fitting = documents::all()
                 .iter()
                 .filter(|it| fits(bench, it) && it.takes(kind));

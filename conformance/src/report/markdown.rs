@@ -15,6 +15,8 @@ use crate::{
 
 /// Size after which no more failures are added, in bytes: comments are limited to 65,536 characters.
 const MAX_BYTES: usize = 48_000;
+/// The same of one server's failures.
+const MAX_SERVER_BYTES: usize = 6_000;
 /// Length of the longest block, in characters.
 const MAX_BLOCK_CHARS: usize = 3_000;
 /// Length of the longest diff, in lines.
@@ -161,12 +163,13 @@ fn causes(text: &mut String, report: &Report, is_one: bool) {
 }
 
 fn failures(text: &mut String, report: &Report, is_one: bool) {
+    let begun = text.len();
     let shown = report.findings(false);
     if !shown.is_empty() && !is_one {
         let _ = writeln!(text, "### {}\n", plain(&report.server.name));
     }
     for (number, finding) in shown.iter().enumerate() {
-        if text.len() > MAX_BYTES {
+        if text.len() > MAX_BYTES || text.len() - begun > MAX_SERVER_BYTES {
             let more = shown.len() - number;
             let _ = writeln!(text, "… and {more} more.\n");
             return;
@@ -180,7 +183,8 @@ fn failure(text: &mut String, check: &CheckReport, revisions: &str) {
     let reason = check.reason.as_deref().unwrap_or("it passes");
     let _ = writeln!(
         text,
-        "<details><summary>{sign} {} in {}: {}</summary>\n",
+        "<details><summary>{sign} {} {} in {}: {}</summary>\n",
+        check.harm().words(),
         code(&check.id),
         plain(revisions),
         code(&visible::cut(reason, 160))

@@ -16,7 +16,7 @@ pub mod steps;
 pub mod terminal;
 pub mod visible;
 
-pub use standing::{Finding, Standing};
+pub use standing::{Finding, Harm, Standing};
 
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! Standings: which verdicts fail a run, which are known failures, and the words for them.
 
+use std::cmp::Reverse;
+
 use super::{CheckReport, GuaranteeReport, Report, Verdict};
 use crate::{
     check::{Profile, Severity},
@@ -72,7 +74,48 @@ impl Standing {
     }
 }
 
+/// What a failure does to those who use the server; the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Harm {
+    /// Their data are lost or damaged.
+    Loss,
+    /// What should be out of reach is read or written.
+    Escape,
+    /// They are told what is not so.
+    WrongAnswer,
+    /// Clients can't talk to the server.
+    Protocol,
+    /// They are worse off than they could be.
+    Advice,
+}
+
+impl Harm {
+    /// Returns the words for it, as a label.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Loss => "data lost",
+            Self::Escape => "escape",
+            Self::WrongAnswer => "wrong answer",
+            Self::Protocol => "protocol",
+            Self::Advice => "advice",
+        }
+    }
+}
+
 impl CheckReport {
+    /// Returns what a failure of the check does.
+    pub fn harm(&self) -> Harm {
+        match &*self.family {
+            _ if self.severity == Severity::Should => Harm::Advice,
+            "atomic" | "concurrent" | "bytes" | "append" | "undo" | "versions" | "remote" | "rows" => {
+                Harm::Loss
+            }
+            "paths" | "policy" | "orgs" | "secrets" | "auth" | "gates" | "approval" => Harm::Escape,
+            "wire" | "http" | "schema" | "errors" => Harm::Protocol,
+            _ => Harm::WrongAnswer,
+        }
+    }
+
     /// Returns the meaning of the verdict for the run.
     pub fn standing(&self) -> Standing {
         match (self.verdict, &self.known) {
@@ -172,7 +215,7 @@ impl Report {
                 }),
             }
         }
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.check.standing()));
+        findings.sort_by_key(|finding| (Reverse(finding.check.standing()), finding.check.harm()));
         findings
     }
 

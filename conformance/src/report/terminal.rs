@@ -230,16 +230,16 @@ pub fn failure(check: &CheckReport) -> String {
 
 fn add_failure(text: &mut String, check: &CheckReport, revisions: &str, with: Extras<'_>) {
     let head = paint(style(Some(check.standing())), check.word());
-    let should = if check.severity == Severity::Should {
-        "  recommended, not required"
-    } else {
-        ""
+    let harm = match check.standing() {
+        _ if check.severity == Severity::Should => "  recommended, not required",
+        Standing::Broken => &format!("  {}", check.harm().words()),
+        _ => "",
     };
     let _ = writeln!(
         text,
         "{head}  {}  {}",
         paint(BOLD, &visible::line(&check.id)),
-        paint(DIM, &format!("{}{should}", visible::line(revisions)))
+        paint(DIM, &format!("{}{harm}", visible::line(revisions)))
     );
     let _ = writeln!(text, "  {}", visible::line(&check.states));
     if !check.guarantees.is_empty() {

@@ -9,6 +9,7 @@ mod measure;
 mod official;
 mod platforms;
 mod quality;
+mod scoreboard;
 mod served;
 mod suite;
 mod times;
@@ -60,6 +61,8 @@ enum Task {
     Bench(bench::Options),
     /// Show how well texts are found, on public collections of labelled queries
     Quality(quality::Options),
+    /// Run the suite on published servers, and write the page of what each claims and keeps
+    Scoreboard(scoreboard::Options),
     /// Call from many clients at once, over HTTP and over lines, and look for acknowledged changes on disk
     Load(load::Options),
 }
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Task::Headings { paths } => headings::compare(&paths),
         Task::Bench(options) => bench::all(&options),
         Task::Quality(options) => quality::print(&options),
+        Task::Scoreboard(options) => scoreboard::make(&options),
         Task::Load(options) => load::all(&options),
     })
 }

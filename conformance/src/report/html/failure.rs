@@ -137,10 +137,11 @@ fn failure(
     };
     let _ = write!(
         html,
-        "<article class=\"failure{minor}\" id=\"{id}\">\n<h4>{}<code>{}</code><small>MCP {}</small></h4>\n",
+        "<article class=\"failure{minor}\" id=\"{id}\">\n<h4>{}<code>{}</code><small>MCP {}, {}</small></h4>\n",
         mark(Some(standing), &check.word().to_lowercase()),
         escape(&check.id),
-        escape(revisions)
+        escape(revisions),
+        check.harm().words()
     );
     if standing == Standing::NotApplicable {
         let _ = writeln!(

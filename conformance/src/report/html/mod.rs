@@ -208,7 +208,7 @@ fn mark(standing: Option<Standing>, word: &str) -> String {
 }
 
 /// Escapes text for an element or an attribute, and makes invisible characters visible.
-pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+pub fn escape(text: &str) -> Cow<'_, str> {
     let shown = visible::lines(text);
     if !shown.contains(['&', '<', '>', '"', '\'']) {
         return shown;
