@@ -109,6 +109,15 @@ impl<'a> Client<'a> {
         self.ask(method, params)
     }
 
+    /// As [`request`](Self::request), but does not wait for the response; returns the request's id.
+    ///
+    /// # Errors
+    /// If the server is gone.
+    pub fn post_request(&mut self, method: &str, mut params: Value) -> Result<i64, WireError> {
+        prepare(self.subject.era, &mut params, &self.person.capabilities());
+        self.target.post(method, params)
+    }
+
     /// Sends a request and waits for the response. The person answers the server's questions meanwhile.
     fn ask(&mut self, method: &str, params: Value) -> Result<Value, WireError> {
         let id = self.target.post(method, params)?;

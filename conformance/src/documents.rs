@@ -97,10 +97,15 @@ impl Document {
         [&*self.head, &self.lead, &self.section, &self.rest].concat()
     }
 
-    /// Returns true if it has nothing that careless servers rewrite: neither head, nor carriage returns, nor blanks at the ends of lines.
+    /// Returns true if it has nothing that careless servers rewrite, or refuse: an ordinary name, and neither head, nor carriage returns, nor
+    /// blanks at the ends of lines.
     pub fn is_plain(&self) -> bool {
         let text = self.text();
         let is_bare = self.head.is_empty() && !text.contains('\r') && !text.starts_with("---");
+        let is_bare = is_bare
+            && self.path.ends_with(".md")
+            && !self.path.contains(['"', ' '])
+            && !self.path.contains("/-");
         is_bare && text.lines().all(|line| line.trim_end() == line)
     }
 

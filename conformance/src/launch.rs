@@ -12,6 +12,9 @@ use std::{
     time::Duration,
 };
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use crate::{
     Target, WireError,
     era::Era,
@@ -36,6 +39,8 @@ pub const DATABASE: &str = "{database}";
 pub const INSTANCE: &str = "{id}";
 /// Placeholder for the bare repository that a library is shared through.
 pub const SHARED: &str = "{remote}";
+/// Placeholder for the text that a call stores.
+pub const TOKEN: &str = "{token}";
 /// Placeholder for the numbers of the parts that a person approves, separated by blanks; nothing for all.
 pub const PARTS: &str = "{parts}";
 
@@ -66,6 +71,8 @@ pub struct Launch {
     /// The shell command by which a library is shared through a remote that acknowledges its changes, if there is one; with [`SHARED`] and
     /// `{library}`.
     pub share: Option<String>,
+    /// Calls that store a text, for servers whose store is not one file a document.
+    pub store: Vec<StoreCall>,
     /// The environment variable by which a build for tests has its clock ahead by that many seconds, if there is one.
     pub clock_offset: Option<String>,
     /// Whether the server's standard error is shown.
@@ -74,6 +81,57 @@ pub struct Launch {
     pub patience: Duration,
     /// Transport.
     pub reach: Reach,
+}
+
+/// A call that stores a text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoreCall {
+    /// Name of the tool.
+    pub tool: String,
+    /// Its arguments, with [`TOKEN`] for the text.
+    pub arguments: Value,
+}
+
+impl StoreCall {
+    /// Parses `TOOL=ARGUMENTS`.
+    ///
+    /// # Errors
+    /// If the arguments are no JSON object with a place for the text.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let example = format!(r#"expected TOOL=ARGUMENTS, such as add_note={{"text": "{TOKEN}"}}"#);
+        let (tool, arguments) = text.split_once('=').ok_or(&*example)?;
+        if !arguments.contains(TOKEN) {
+            return Err(format!(
+                "`{TOKEN}` is missing, for the text that is stored; {example}"
+            ));
+        }
+        match serde_json::from_str(arguments) {
+            Ok(arguments @ Value::Object(_)) => Ok(Self {
+                tool: tool.to_owned(),
+                arguments,
+            }),
+            Ok(_) => Err(example),
+            Err(error) => Err(format!("{error}; {example}")),
+        }
+    }
+
+    /// Returns the arguments that store `text`.
+    pub fn filled(&self, text: &str) -> Value {
+        fn fill(value: &Value, text: &str) -> Value {
+            match value {
+                Value::String(part) => part.replace(TOKEN, text).into(),
+                Value::Array(items) => items.iter().map(|item| fill(item, text)).collect(),
+                Value::Object(members) => {
+                    let members = members.iter();
+                    members
+                        .map(|(name, value)| (name.clone(), fill(value, text)))
+                        .collect()
+                }
+                other => other.clone(),
+            }
+        }
+        fill(&self.arguments, text)
+    }
 }
 
 /// Transport to a server.
@@ -110,6 +168,7 @@ impl Launch {
             show: None,
             decide: None,
             share: None,
+            store: Vec::new(),
             clock_offset: None,
             verbose: false,
             patience: crate::target::ANSWER_TIMEOUT,

@@ -39,6 +39,11 @@ const REPLACES: Defect = Defect {
     says: "\"code\":-32601",
     does: "reads bytes that are not UTF-8 as replacement characters",
 };
+const UNKNOWN_METHOD: Defect = Defect {
+    check: "wire/unknown-method",
+    says: "\"message\":\"Invalid request parameters\"",
+    does: "answers an unknown method with -32602 instead of -32601",
+};
 
 /// The kits that are known.
 pub const SDKS: [Sdk; 2] = [
@@ -59,7 +64,21 @@ pub const SDKS: [Sdk; 2] = [
     Sdk {
         name: "the Python SDK",
         says: &["Invalid request parameters"],
-        defects: &[SILENT, SILENT_CODE, REPLACES],
+        defects: &[
+            SILENT,
+            SILENT_CODE,
+            REPLACES,
+            UNKNOWN_METHOD,
+            Defect {
+                check: "wire/bad-lines-code",
+                ..UNKNOWN_METHOD
+            },
+            Defect {
+                check: "wire/bad-params-code",
+                says: "\"text\":\"Unknown tool: \"",
+                does: "answers a call of an unknown tool with a result instead of -32602",
+            },
+        ],
     },
 ];
 

@@ -252,7 +252,7 @@ impl Library {
             Err(_) if is(Mutant::AcksWithoutCommit) => step.head.clone().unwrap_or_default(),
             made => made?,
         };
-        if is(Mutant::AcksBeforeWrite) {
+        if is(Mutant::AcksBeforeWrite) || is(Mutant::WritesLate) {
             self.postponed
                 .replace(Some(PostponedStep(scratch, step, commit.clone())));
             return Ok(Some(commit));
@@ -279,13 +279,21 @@ impl Library {
 
     /// Completes a change that was answered early.
     pub(super) fn finish(&self) {
-        if let Some(PostponedStep(scratch, step, commit)) = self.postponed.take() {
-            std::thread::sleep(std::time::Duration::from_millis(300));
-            let done = self
-                .lock()
-                .and_then(|_lock| self.publish_commit(&scratch, &step, &commit));
-            done.err().into_iter().for_each(|failure| eprintln!("{failure}"));
+        // Where nothing is postponed any more, the lock clears away what was prepared, and the change is lost.
+        let lost = is(Mutant::AcksBeforeWrite)
+            .then(|| self.postponed.take())
+            .flatten();
+        if lost.is_none() && self.postponed.borrow().is_none() {
+            return;
         }
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let done = self.lock().and_then(|_lock| {
+            let publish = |PostponedStep(scratch, step, commit): PostponedStep| {
+                self.publish_commit(&scratch, &step, &commit)
+            };
+            lost.or_else(|| self.postponed.take()).map(publish).transpose()
+        });
+        done.err().into_iter().for_each(|failure| eprintln!("{failure}"));
     }
 
     fn publish_commit(

@@ -71,5 +71,6 @@ pub fn serve(root: &Path, http: Option<SocketAddr>) -> Result<(), Box<dyn Error>
     let signal = Some(rustix::process::Signal::TERM);
     rustix::process::set_parent_process_death_signal(signal)?;
     wire::serve(&library, io::stdin().lock(), io::stdout().lock())?;
+    mutant::after_serving(root);
     Ok(())
 }

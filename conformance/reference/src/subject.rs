@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
+use serde_json::json;
 use tabellion_conformance::{
     Subject,
     era::Era,
-    launch::{DECISION, INSTANCE, Launch, MODE, PARTS, ROLE, Reach, SHARED},
+    launch::{DECISION, INSTANCE, Launch, MODE, PARTS, ROLE, Reach, SHARED, StoreCall, TOKEN},
     ledger::Source,
 };
-use tabellion_contracts::{braindrive_markdown, learning_os, safe_markdown_editor};
+use tabellion_contracts::{
+    braindrive_markdown::{self, tool},
+    learning_os, safe_markdown_editor,
+};
 use tabellion_runtime::ContractSpec;
 
 use crate::{correct_server::CorrectServer, mutant::Specimen, small};
@@ -83,6 +87,7 @@ impl CorrectServer {
             role: contract.auth.map(|_| format!("--as={ROLE}")),
             show: (self == Self::Shelf).then(|| format!("{own} --decide show")),
             decide: (self == Self::Shelf).then(|| format!("{own} --decide {DECISION} --parts {PARTS}")),
+            store: (self == Self::Reference).then(appended).into_iter().collect(),
             share: (self == Self::Reference).then(|| format!("{program} --share {SHARED}")),
             ..Launch::of(command)
         };
@@ -93,6 +98,17 @@ impl CorrectServer {
             launch: launch.clone(),
             ..Subject::new(contract, launch.command)
         }
+    }
+}
+
+/// Returns the call that stores a text at the end of a document.
+fn appended() -> StoreCall {
+    StoreCall {
+        tool: tool::EDIT_MARKDOWN.to_owned(),
+        arguments: json!({
+            "path": "README.md",
+            "operation": { "type": "append", "content": format!("- {TOKEN}\n") },
+        }),
     }
 }
 

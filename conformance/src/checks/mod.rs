@@ -34,6 +34,7 @@ pub(crate) mod rest;
 mod rows;
 mod schema;
 mod secrets;
+mod store;
 mod table;
 mod undo;
 mod wire;
@@ -68,6 +69,8 @@ enum Need {
     Http,
     /// A remote, by the operator's command.
     Remote,
+    /// Calls that store a text, by the operator's word.
+    Store,
 }
 
 impl Family {
@@ -94,6 +97,13 @@ impl Family {
     const fn over_http(self) -> Self {
         Self {
             needs: Some(Need::Http),
+            ..self
+        }
+    }
+
+    const fn of_store(self) -> Self {
+        Self {
+            needs: Some(Need::Store),
             ..self
         }
     }
@@ -142,6 +152,7 @@ const FAMILIES: &[Family] = &[
     Family::new(undo::CHECKS, has_documents),
     Family::new(model::CHECKS, has_documents),
     Family::new(remote::CHECKS, has_documents).of_remote(),
+    Family::new(store::CHECKS, has_documents).of_store(),
     Family::new(rows::CHECKS, has_rows).always(),
     Family::new(orgs::CHECKS, has_rows)
         .or_declared(|contract| contract.rows.is_some_and(|rows| rows.org.is_some())),
@@ -266,10 +277,17 @@ pub const SMOKE: &[&str] = &[
 ];
 
 /// Checks and families for servers without a contract.
-const OF_DECLARED: [&str; 5] = ["wire", "http", "schema", "pure/reads-change-nothing", "budget"];
+const OF_DECLARED: [&str; 6] = [
+    "wire",
+    "http",
+    "schema",
+    "pure/reads-change-nothing",
+    "store",
+    "budget",
+];
 
 /// Checks and families for servers with tools of their own, whatever they promise.
-const OF_EVERY_SERVER: [&str; 5] = ["wire", "http", "schema", "paths/special-files", "budget"];
+const OF_EVERY_SERVER: [&str; 6] = ["wire", "http", "schema", "paths/special-files", "store", "budget"];
 
 /// Returns all checks, in the order in which they run.
 pub fn all() -> impl Iterator<Item = &'static Check> {
@@ -311,16 +329,18 @@ fn fitting(contract: &ContractSpec) -> impl Iterator<Item = (&'static Family, &'
 pub(crate) fn of_server(subject: &Subject) -> impl Iterator<Item = &'static Check> + use<> {
     let (contract, is_http) = (subject.contract, subject.launch.is_http());
     let is_shared = subject.launch.share.is_some();
+    let stores = !subject.launch.store.is_empty();
     let has_library = subject.launch.has_library();
     let applies = |check: &Check| {
         !contracts::is_declared(contract)
             || OF_DECLARED.iter().any(|pattern| covers(pattern, check.id))
-                && (has_library || check.family() != "pure")
+                && (has_library || !["pure", "store"].contains(&check.family()))
     };
     let applying: Vec<_> = of(contract).filter(|check| applies(check)).collect();
     applying.into_iter().filter(move |check| match need(check) {
         None => true,
         Some(Need::Http) => is_http,
+        Some(Need::Store) => stores,
         Some(Need::Remote) => is_shared || judged(check, contract).next().is_some(),
     })
 }

@@ -31,7 +31,12 @@ pub(super) fn cases(
     let mut cases = Vec::new();
     let keeps = promises::are_texts_kept(bench.subject.contract);
     let all = documents::contents().iter();
-    let all: Vec<_> = all.filter(|it| keeps || !it.text.contains('\r')).collect();
+    let is_promised = promises::are_of(bench.subject.contract);
+    let all: Vec<_> = all
+        .filter(|it| keeps || !it.text.contains('\r'))
+        // A change of nothing may be refused.
+        .filter(|it| !(is_promised && it.text.is_empty()))
+        .collect();
     for (effect, kind) in CHANGES.into_iter().enumerate() {
         if !kinds.contains(&kind) || bench.subject.tool_with(kind).is_none() {
             continue;

@@ -13,9 +13,10 @@ use crate::{
     era::Era,
     http::Url,
     judgement::Stop,
-    launch::{DATABASE, DECISION, ExternalServer, INSTANCE, Launch, MODE, ROLE, Reach, SHARED},
+    launch::{DATABASE, DECISION, ExternalServer, INSTANCE, Launch, MODE, ROLE, Reach, SHARED, StoreCall},
     ledger::Source,
     probe::{self, Identity, ServerInfo},
+    promises,
     setup::Setup,
     subject::{Commits, Subject},
     target::ANSWER_TIMEOUT,
@@ -68,6 +69,9 @@ pub(super) struct Server {
     /// repository, `{library}` by the folder of the library
     #[arg(long, value_name = "COMMAND", value_parser = sharing)]
     share: Option<String>,
+    /// A call that stores a text somewhere in {library}: the tool and its arguments, with `{token}` for the text; repeat it for several
+    #[arg(long, value_name = "TOOL=ARGUMENTS", value_parser = StoreCall::parse)]
+    store: Vec<StoreCall>,
     /// The environment variable by which a build for tests has its clock ahead by that many seconds, such as `TABELLION_CLOCK_OFFSET` for
     /// a debug build of Tabellion; without one, what ends with time is not tested
     #[arg(long, value_name = "NAME")]
@@ -133,6 +137,7 @@ impl Server {
             show: self.show.clone(),
             decide: self.decide.clone(),
             share: self.share.clone(),
+            store: self.store.clone(),
             clock_offset: self.clock_offset.clone(),
             verbose: self.verbose,
             patience: self.patience.map_or(ANSWER_TIMEOUT, Duration::from_secs),
@@ -160,7 +165,14 @@ impl Server {
             check_placeholders(&launch, contract)?;
         }
         let globs = theirs.map_or(&[][..], |server| server.own.globs());
-        let own = Own::parse(globs.iter().chain(&self.own)).map_err(|why| format!("--own: {why}"))?;
+        let temporary = if promises::are_of(contract) {
+            promises::TEMPORARY
+        } else {
+            &[]
+        };
+        let temporary = temporary.iter().map(|glob| (*glob).to_owned());
+        let globs: Vec<_> = globs.iter().chain(&self.own).cloned().chain(temporary).collect();
+        let own = Own::parse(globs).map_err(|why| format!("--own: {why}"))?;
         let mut setup = theirs.map_or_else(Setup::default, |server| server.setup.clone());
         if let Some(prepare) = &self.prepare {
             setup.command = ["sh", "-c", prepare].map(str::to_owned).to_vec();
@@ -335,7 +347,9 @@ impl Server {
             ("clock-offset", self.clock_offset.clone()),
         ];
         let own = self.own.iter().map(|glob| ("own", Some(glob.clone())));
-        let given = given.into_iter().chain(own);
+        let store = self.store.iter();
+        let store = store.map(|call| ("store", Some(format!("{}={}", call.tool, call.arguments))));
+        let given = given.into_iter().chain(own).chain(store);
         let mut options: Vec<_> = given
             .filter_map(|(name, value)| {
                 let value = quoted(&value?);

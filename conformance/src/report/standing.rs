@@ -107,9 +107,8 @@ impl CheckReport {
     pub fn harm(&self) -> Harm {
         match &*self.family {
             _ if self.severity == Severity::Should => Harm::Advice,
-            "atomic" | "concurrent" | "bytes" | "append" | "undo" | "versions" | "remote" | "rows" => {
-                Harm::Loss
-            }
+            "atomic" | "concurrent" | "bytes" | "append" | "undo" | "versions" | "remote" | "store"
+            | "rows" => Harm::Loss,
             "paths" | "policy" | "orgs" | "secrets" | "auth" | "gates" | "approval" => Harm::Escape,
             "wire" | "http" | "schema" | "errors" => Harm::Protocol,
             _ => Harm::WrongAnswer,

@@ -194,6 +194,9 @@ pub(in super::super) fn damage(text: String) -> String {
         text + "\n"
     } else if is(Mutant::Formats) {
         text.replace(" \n", "\n").replace("\n* ", "\n- ")
+    } else if is(Mutant::DropsUnknownLines) {
+        let is_word = |line: &str| line.trim_end().len() > 3 && !line.trim_end().contains(' ');
+        text.split_inclusive('\n').filter(|line| !is_word(line)).collect()
     } else {
         text
     }

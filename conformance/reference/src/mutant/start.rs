@@ -1,11 +1,13 @@
 //! Defects at the start of a server.
 
-use std::{hint, path::Path, sync::OnceLock, thread, time::Duration};
+use std::{fs, hint, path::Path, sync::OnceLock, thread, time::Duration};
 
 use tabellion_runtime::{Failure, FailureKind};
 
 use super::{super::library::Library, Mutant, is};
 
+/// A file that is there while the server runs.
+const RUNNING: &str = ".git/reference-runs";
 /// HEAD when the process started, if there was one.
 static BEGINNING: OnceLock<Option<String>> = OnceLock::new();
 
@@ -23,10 +25,25 @@ pub(in super::super) fn after_open(root: &Path, library: &Library) -> Result<(),
         let (files, _) = library.list("", true)?;
         files.iter().for_each(|_| index_one());
     }
+    if is(Mutant::UndoesAfterCrash) {
+        let running = root.join(RUNNING);
+        if running.exists() {
+            library.git.ask(&["reset", "--quiet", "--hard", "HEAD~1"]);
+        }
+        // Without it, nothing is undone.
+        let _ = fs::write(running, "");
+    }
     if is(Mutant::LogOfAProcess) {
         BEGINNING.get_or_init(|| library.head());
     }
     Ok(())
+}
+
+/// Runs when the server ends in order.
+pub(in super::super) fn after_serving(root: &Path) {
+    if is(Mutant::UndoesAfterCrash) {
+        let _ = fs::remove_file(root.join(RUNNING));
+    }
 }
 
 /// Adds a document to an index that takes too much time or memory.

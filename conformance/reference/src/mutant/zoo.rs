@@ -90,7 +90,7 @@ mutants! {
             fails ["atomic/torn-reads", "concurrent/editor"];
         LosesRacingEdit "loses-racing-edit": "a document is read before the lock is taken, and not read again"
             imitates "read, change, write without a second read"
-            fails ["concurrent/processes", "concurrent/sections"];
+            fails ["concurrent/processes", "concurrent/sections", "store/processes"];
         TwoProcessRace "two-process-race": "two processes do not exclude each other"
             imitates "an in-memory lock" fails ["concurrent/processes"];
         FollowsSymlinks "follows-symlinks": "symbolic links are followed out of the library"
@@ -102,7 +102,9 @@ mutants! {
             fails ["paths/git-internals"];
         DecodesPaths "decodes-paths": "`%2e%2e/` in a path escapes the library"
             imitates "a path decoded after the check" fails ["paths/escape"];
-        AcksBeforeWrite "acks-before-write": "a mutation is answered before it is visible"
+        WritesLate "writes-late": "a mutation is visible 300 ms after its answer"
+            imitates "a write queue that is flushed by a timer" fails ["store/acknowledged", "store/pipelined"];
+        AcksBeforeWrite "acks-before-write": "a mutation is answered before it is made, and then it is lost"
             imitates "a write queue that is flushed later"
             fails ["mutation/one-commit", "wire/eof-in-flight", "concurrent/clients", "concurrent/create"];
         AcksWithoutCommit "acks-without-commit": "if git fails, the document is written and success is reported"
@@ -111,6 +113,10 @@ mutants! {
             imitates "nearly every server: no journal" fails ["atomic/kill"];
         LeavesTempFiles "leaves-temp-files": "a mutation leaves a temporary file beside the document"
             imitates "write to a temporary file, copy, forget" fails ["mutation/one-commit"];
+        DropsUnknownLines "drops-unknown-lines": "an edit writes again only those lines of the document that the server knows"
+            imitates "server-memory, which parses its file and writes it anew" fails ["store/unknown"];
+        UndoesAfterCrash "undoes-after-crash": "after a crash, the last commit is undone"
+            imitates "a journal that is rolled back although it was committed" fails ["store/killed"];
         NormalisesLineEndings "normalises-line-endings": "CRLF becomes LF"
             imitates "the official filesystem server, on an edit of one word" fails ["bytes/untouched"];
         DropsByteOrderMark "drops-byte-order-mark": "a byte order mark is lost"
@@ -160,7 +166,7 @@ mutants! {
             imitates "a cache updated on reads"
             fails ["pure/reads-change-nothing", "pure/no-write-without-call"];
         ModeLost "mode-lost": "a write makes a document readable for everybody"
-            imitates "a new file with default permissions, renamed over the old one" fails ["bytes/mode"];
+            imitates "a new file with default permissions, renamed over the old one" fails ["bytes/mode", "store/files"];
         ReplacesInvalidUtf8 "replaces-invalid-utf8": "an edit replaces bytes that are not UTF-8 by U+FFFD"
             imitates "lossy decoding" fails ["bytes/invalid-utf8"];
         DoesNothing "does-nothing": "a mutation reports success and does nothing"

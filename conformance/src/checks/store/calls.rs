@@ -1,0 +1,193 @@
+//! Calls that store a text, and the texts that were acknowledged.
+
+use std::{collections::HashSet, path::PathBuf, thread, time::Duration};
+
+use serde_json::{Value, json};
+
+use crate::{
+    WireError,
+    check::{Bench, Case},
+    client::Client,
+    judgement::{Judgement, Stop, fail, not_shown, refused},
+    launch::StoreCall,
+    ledger,
+    reply::Refusal,
+    scene::Scene,
+};
+
+/// How often, and after which pause, a store is looked at again that lacks a text.
+const LATE_LOOKS: usize = 20;
+const LATE: Duration = Duration::from_millis(100);
+
+/// Returns each call of the operator's as a case.
+pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
+    let calls = bench.subject.launch.store.iter();
+    Ok(calls.map(|call| Case::new(call.tool.clone(), call)).collect())
+}
+
+/// A store, and what was acknowledged of it.
+pub(super) struct Store<'a> {
+    pub(super) scene: Scene<'a>,
+    call: StoreCall,
+    /// Number of texts so far.
+    made: usize,
+    /// Texts whose calls succeeded.
+    acknowledged: Vec<String>,
+}
+
+impl<'a> Store<'a> {
+    /// Creates a store with one text. What the server answers, and where it keeps the text, is known then.
+    ///
+    /// # Errors
+    /// As "not shown", if the call is refused, or no file has the text.
+    pub(super) fn new(bench: &Bench<'a>, case: &Case) -> Result<Self, Stop> {
+        let mut store = Self {
+            scene: bench.scene(&[("README.md", "# Library\n")])?,
+            call: case.read()?,
+            made: 0,
+            acknowledged: Vec::new(),
+        };
+        let mut client = store.scene.start()?;
+        let first = store.must_store(&mut client)?;
+        if !store.has(&first)? {
+            return Err(store.where_is(client, &first)?);
+        }
+        client.close()?;
+        Ok(store)
+    }
+
+    /// Returns why a text is not in the store although its call succeeded: it comes later, or there is no telling.
+    fn where_is(&mut self, mut client: Client<'_>, text: &str) -> Result<Stop, Stop> {
+        let late = |when: &str| {
+            fail(format!(
+                "`{text}` was acknowledged, and came into the store only {when}"
+            ))
+        };
+        for _ in 0..LATE_LOOKS {
+            thread::sleep(LATE);
+            if self.has(text)? {
+                return Ok(late("after that"));
+            }
+        }
+        let _ = self.store(&mut client)?;
+        if self.has(text)? {
+            return Ok(late("with the next call"));
+        }
+        client.close()?;
+        if self.has(text)? {
+            return Ok(late("when the server ended"));
+        }
+        Ok(not_shown(
+            "no file of the library has the text that a successful call stored, also after the server's end: it may be kept elsewhere, or in \
+             a different form",
+        ))
+    }
+
+    /// Returns a new text.
+    pub(super) fn text(&mut self) -> String {
+        self.made += 1;
+        format!("storedtext{:05}", self.made)
+    }
+
+    /// Returns the parameters of the call that stores `text`.
+    pub(super) fn params(&self, text: &str) -> Value {
+        json!({ "name": self.call.tool, "arguments": self.call.filled(text) })
+    }
+
+    /// Sends a call without waiting for its answer; returns its id.
+    pub(super) fn post(&self, client: &mut Client<'_>, text: &str) -> Result<i64, WireError> {
+        client.post_request("tools/call", self.params(text))
+    }
+
+    /// Stores a new text, if the server does not refuse it.
+    pub(super) fn store(&mut self, client: &mut Client<'_>) -> Result<Result<String, Refusal>, Stop> {
+        let text = self.text();
+        let answer = client.request("tools/call", self.params(&text))?;
+        Ok(match Refusal::of(&answer) {
+            Some(refusal) => Err(refusal),
+            None => {
+                self.acknowledged.push(text.clone());
+                Ok(text)
+            }
+        })
+    }
+
+    /// Stores a new text.
+    ///
+    /// # Errors
+    /// As "not shown", if it is refused.
+    pub(super) fn must_store(&mut self, client: &mut Client<'_>) -> Result<String, Stop> {
+        let tool = self.call.tool.clone();
+        self.store(client)?
+            .map_err(|refusal| refused(format!("a call of `{tool}`"), &refusal))
+    }
+
+    /// Notes that a call succeeded.
+    pub(super) fn acknowledge(&mut self, text: String) {
+        self.acknowledged.push(text);
+    }
+
+    /// Returns all files of the library, with their bytes.
+    pub(super) fn files(&self) -> Result<Vec<(PathBuf, Vec<u8>)>, Stop> {
+        let files = self.scene.files()?;
+        let read = files.keys().filter_map(|path| {
+            let bytes = ledger::bytes(&self.scene.library().join(path))?;
+            Some((path.clone(), bytes))
+        });
+        Ok(read.collect())
+    }
+
+    /// Returns the files that have a text.
+    pub(super) fn with(&self, text: &str) -> Result<Vec<PathBuf>, Stop> {
+        let files = self.files()?.into_iter();
+        let has = files.filter(|(_, bytes)| contains(bytes, text.as_bytes()));
+        Ok(has.map(|(path, _)| path).collect())
+    }
+
+    fn has(&self, text: &str) -> Result<bool, Stop> {
+        Ok(!self.with(text)?.is_empty())
+    }
+
+    /// Fails unless each acknowledged text is in the store.
+    pub(super) fn ensure_kept(&self, when: &str) -> Judgement {
+        let files = self.files()?;
+        let lost: Vec<_> = self
+            .acknowledged
+            .iter()
+            .filter(|text| !files.iter().any(|(_, bytes)| contains(bytes, text.as_bytes())))
+            .map(String::as_str)
+            .collect();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let few: Vec<_> = lost.iter().take(3).copied().collect();
+        Err(fail(format!(
+            "{} of {} acknowledged texts are not in the store {when}: {}{}",
+            lost.len(),
+            self.acknowledged.len(),
+            few.join(", "),
+            if lost.len() > few.len() { ", …" } else { "" }
+        )))
+    }
+}
+
+/// Returns the texts of `posted` calls that succeeded, once all are answered, or once no answer comes any more.
+pub(super) fn answered(client: &mut Client<'_>, posted: &[(i64, String)]) -> Result<Vec<String>, Stop> {
+    let mut open: HashSet<i64> = posted.iter().map(|(id, _)| *id).collect();
+    let mut done = Vec::new();
+    while !open.is_empty() {
+        let message = client.receive()?;
+        let Some(id) = message["id"].as_i64().filter(|id| open.remove(id)) else {
+            continue;
+        };
+        if Refusal::of(&message).is_none() {
+            let text = posted.iter().find(|(posted, _)| *posted == id);
+            done.extend(text.map(|(_, text)| text.clone()));
+        }
+    }
+    Ok(done)
+}
+
+pub(super) fn contains(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
