@@ -6,14 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tabellion_runtime::{Guarantee, spec::EffectKind};
 
-use crate::{
-    Subject,
-    judgement::Stop,
-    promises,
-    request::With,
-    scene::{SECRET, Scene},
-    trace::Trace,
-};
+use crate::{Subject, judgement::Stop, layout::SECRET, promises, request::With, scene::Scene, trace::Trace};
 
 /// Returns a folder for libraries, if the server reads what is beside a library in the usual one when it is plainly asked, and does not do so in
 /// that folder. `None` if the usual one is right, or the server reads everywhere.

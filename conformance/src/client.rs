@@ -14,6 +14,7 @@ use crate::{
     Subject, Target, WireError,
     era::Era,
     judgement::{Stop, fail},
+    layout::SECRET,
     person::{self, Pending, Person},
     provenance,
     reply::Reply,
@@ -178,6 +179,12 @@ impl<'a> Client<'a> {
         meta: Map<String, Value>,
     ) -> Result<Value, Stop> {
         let mut params = self.params_after(tool, arguments, meta)?;
+        // An adapter works arguments out from the disk, where a link may have led it out of the library.
+        if !self.subject.is_native() && params.to_string().contains(SECRET.trim_end()) {
+            return Err(Stop::NotApplicable(
+                "the adapter would send what is outside".into(),
+            ));
+        }
         for _ in 0..MAX_QUESTIONS {
             let message = self.ask("tools/call", params.clone())?;
             if let Some(wait) = retry_after(tool, &message) {

@@ -10,3 +10,5 @@ pub(crate) const WORKSPACE: &str = "workspace";
 pub(crate) const INNER_ROOT: &str = "docs/library";
 /// Names of the folders beside a library, which no server may touch.
 pub(crate) const AROUND: [&str; 2] = ["outside", "library-evil"];
+/// Content of the secret file in each of them.
+pub(crate) const SECRET: &str = "canary: this must not be read\n";

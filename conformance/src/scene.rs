@@ -22,16 +22,13 @@ use crate::{
     era::Era,
     judgement::{Cause, Judgement, Stop, ensure, fail},
     launch::{Launch, OperatorFolder, not_ours},
-    layout::{AROUND, DATA, INNER_ROOT, WORKSPACE},
+    layout::{AROUND, DATA, INNER_ROOT, SECRET, WORKSPACE},
     ledger::{self, git, rows::RowLedger},
     person::Person,
     stepper::{Counting, Stepper},
     subject::Commits,
     trace::Trace,
 };
-
-/// Content of the secret file outside of the library.
-pub const SECRET: &str = "canary: this must not be read\n";
 
 /// How long HEAD must not move for a server's late commits to be taken for complete.
 const QUIET: Duration = Duration::from_millis(500);

@@ -44,9 +44,9 @@ innocents! {
         acquitted by ["concurrent/clients", "concurrent/processes", "concurrent/create", "bytes/write-exact",
             "atomic/kill-observed", "mutation/content", "model/one-client"];
     WholeDocuments "whole-documents": "has no tool that edits, so that the adapter sends whole documents"
-        accused of "losing what the adapter overwrote"
+        accused of "losing what the adapter overwrote, and telling what the adapter sent"
         acquitted by ["concurrent/clients", "concurrent/processes", "concurrent/sections",
-            "concurrent/editor"];
+            "concurrent/editor", "paths/swapped-folder"];
     KeepsNoHistory "keeps-no-history": "adds to what a person has saved, without commits"
         accused of "losing a save that is in the document, and changing a person's commit"
         acquitted by ["concurrent/editor", "concurrent/git", "paths/special-files"];

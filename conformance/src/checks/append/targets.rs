@@ -10,10 +10,10 @@ use crate::{
     attacks,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure},
+    layout::SECRET,
     moment::Moment,
     reply::Reply,
     request::put,
-    scene::SECRET,
 };
 
 pub(super) const NAMES: Check = Check {

@@ -15,12 +15,13 @@ use crate::{
     check::{Bench, Case, Check, Severity},
     client::Client,
     judgement::{Judgement, Stop, ensure, refused},
+    layout::SECRET,
     ledger,
     moment::Moment,
     promises,
     reply::Reply,
     request::{self, Call, With, may_name, with_effect},
-    scene::{SECRET, Scene},
+    scene::Scene,
     semantics,
 };
 

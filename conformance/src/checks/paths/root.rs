@@ -14,11 +14,11 @@ use crate::{
     client::Client,
     documents::CHANGES,
     judgement::{Judgement, Stop, ensure, not_shown, refused},
-    layout,
+    layout::{self, SECRET},
     moment::Moment,
     reply::Reply,
     request::{Call, With},
-    scene::{SECRET, Scene},
+    scene::Scene,
     semantics,
 };
 
