@@ -55,6 +55,8 @@ pub const TRUE_ANSWERS: &str = "true-answers";
 pub const CONFINED: &str = "confined";
 /// The promise that the rest of a document keeps its bytes.
 const TEXT_KEPT: &str = "text-kept";
+/// The promise that each change is a commit.
+const COMMITS: &str = "commits";
 
 /// Globs of temporary files, which a server that is killed may leave: no promise is about them.
 pub const TEMPORARY: &[&str] = &["**/*.tmp", "**/.*.tmp"];
@@ -168,7 +170,7 @@ pub static PROMISES: [Promise; 10] = [
     of_kind(
         GuaranteeKind::Commit,
         promise(
-            "commits",
+            COMMITS,
             "Each change is one commit of git, of the named document alone, made before the answer",
             &[
                 "mutation/one-commit",
@@ -246,7 +248,16 @@ pub fn are_of(contract: &ContractSpec) -> bool {
 
 /// Returns true if the server must keep whatever a change does not name.
 pub fn are_texts_kept(contract: &ContractSpec) -> bool {
-    !are_of(contract) || contract.guarantees.iter().any(|made| made.id == TEXT_KEPT)
+    owes(contract, TEXT_KEPT)
+}
+
+/// Returns true if the server must leave git's files as its commits need them.
+pub fn are_commits_kept(contract: &ContractSpec) -> bool {
+    owes(contract, COMMITS)
+}
+
+fn owes(contract: &ContractSpec, promise: &str) -> bool {
+    !are_of(contract) || contract.guarantees.iter().any(|made| made.id == promise)
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use crate::{
     layout::{AROUND, DATA, INNER_ROOT, SECRET, WORKSPACE},
     ledger::{self, git, rows::RowLedger},
     person::Person,
+    promises,
     stepper::{Counting, Stepper},
     subject::Commits,
     trace::Trace,
@@ -347,6 +348,11 @@ impl<'a> Scene<'a> {
     /// If a file or folder cannot be read.
     pub fn files(&self) -> io::Result<ledger::Files> {
         Ok(ledger::files_and_folders(&self.library(), &self.own)?.0)
+    }
+
+    /// Returns true if git's files are judged, too.
+    pub fn is_git_judged(&self) -> bool {
+        promises::are_commits_kept(self.subject.contract)
     }
 
     /// Returns the paths of the library that are the server's own.

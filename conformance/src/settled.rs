@@ -234,7 +234,9 @@ pub fn ensure_sound(scene: &Scene<'_>) -> Judgement {
         return Err(fail(format!("the repository is damaged: {error}")));
     }
     let mut locks = Vec::new();
-    collect_locks(&scene.library(), &scene.path(".git"), 0, &mut locks)?;
+    if scene.is_git_judged() {
+        collect_locks(&scene.library(), &scene.path(".git"), 0, &mut locks)?;
+    }
     ensure(locks.is_empty(), || {
         format!("locks of git's files remain: {}", locks.join(", "))
     })
