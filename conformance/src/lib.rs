@@ -61,6 +61,7 @@ pub mod report;
 pub mod request;
 pub mod rows;
 pub mod run;
+mod sample;
 pub mod scene;
 pub mod sdk;
 pub mod semantics;

@@ -83,6 +83,7 @@ pub static PROMISES: [Promise; 10] = [
         &[
             "paths/escape",
             "paths/links",
+            "paths/every-tool",
             "paths/swapped-folder",
             "paths/linked-root",
             "paths/inner-root",

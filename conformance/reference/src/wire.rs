@@ -211,7 +211,7 @@ impl<'a> Session<'a> {
         }
         let Some(tool) = tools::find(name) else {
             let unknown = || wrong(INVALID_PARAMS, &format!("unknown tool `{}`", name.escape_debug()));
-            return mutant::unknown_tool().ok_or_else(unknown);
+            return mutant::unknown_tool(self.library, name, &arguments).ok_or_else(unknown);
         };
         Ok(match tools::call(self.library, tool, arguments, meta) {
             Ok((response, meta)) => {

@@ -1,6 +1,7 @@
 //! Defects in messages. Each function returns the correct value unless the process is its mutant.
 
 use std::{
+    fs,
     io::{self, Write},
     process, thread,
     time::Duration,
@@ -9,10 +10,15 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    super::wire::{INTERNAL_ERROR, STATELESS, UNKNOWN_METHOD, error},
+    super::{
+        library::Library,
+        wire::{INTERNAL_ERROR, STATELESS, UNKNOWN_METHOD, error},
+    },
     Mutant, is,
 };
 
+/// Name of a tool that the contract does not have.
+const ONE_MORE: &str = "head_of_file";
 /// Length of a line at which a mutant exits, in bytes.
 const LARGE_BYTES: usize = 1 << 20;
 
@@ -64,7 +70,12 @@ pub(in super::super) fn change_code(code: i64) -> i64 {
 }
 
 /// Returns the result of a call of an unknown tool, if not an error.
-pub(in super::super) fn unknown_tool() -> Option<Value> {
+pub(in super::super) fn unknown_tool(library: &Library, name: &str, arguments: &Value) -> Option<Value> {
+    if is(Mutant::HasOneMoreTool) && name == ONE_MORE {
+        let path = library.folder.path.join(arguments["file"].as_str()?);
+        let text = fs::read_to_string(path).unwrap_or_default();
+        return Some(json!({ "content": [{ "type": "text", "text": text }] }));
+    }
     is(Mutant::UnknownToolIsFine).then(|| json!({ "content": [], "isError": false }))
 }
 
@@ -80,7 +91,12 @@ pub(in super::super) fn change_result(mut result: Value) -> Value {
 }
 
 /// Changes the list of tools.
-pub(in super::super) fn change_tools(tools: &mut [Value]) {
+pub(in super::super) fn change_tools(tools: &mut Vec<Value>) {
+    if is(Mutant::HasOneMoreTool) {
+        let file =
+            json!({ "type": "object", "properties": { "file": { "type": "string" } }, "required": ["file"] });
+        tools.push(json!({ "name": ONE_MORE, "inputSchema": file }));
+    }
     if is(Mutant::NondeterministicList) {
         fastrand::shuffle(tools);
     }

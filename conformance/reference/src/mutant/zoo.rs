@@ -97,6 +97,8 @@ mutants! {
             imitates "CVE-2025-53109" fails ["paths/links"];
         FollowsSymlinkedFolder "follows-symlinked-folder": "symbolic links are refused as documents, but followed as folders"
             imitates "a check of the last segment only" fails ["paths/links", "paths/swapped-folder"];
+        HasOneMoreTool "has-one-more-tool": "a tool beside the contract's takes any path"
+            imitates "`get_file_info` and `head` beside a reading tool that checks" fails ["paths/every-tool"];
         WritesDotGit "writes-dot-git": "documents are written into `.git`"
             imitates "popular servers that write `.git/hooks` and `.git/config`"
             fails ["paths/git-internals"];

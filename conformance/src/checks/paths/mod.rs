@@ -2,6 +2,7 @@
 
 mod attack;
 mod environment;
+mod every_tool;
 mod existing;
 mod hostile;
 mod injection;
@@ -16,6 +17,7 @@ pub(super) const CHECKS: &[Check] = &[
     attack::NAMES,
     attack::GIT_INTERNALS,
     existing::EXISTING_NAMES,
+    every_tool::EVERY_TOOL,
     root::SWAPPED_FOLDER,
     root::LINKED_ROOT,
     root::INNER_ROOT,
