@@ -109,6 +109,8 @@ impl CheckReport {
             _ if self.severity == Severity::Should => Harm::Advice,
             "atomic" | "concurrent" | "bytes" | "append" | "undo" | "versions" | "remote" | "store"
             | "rows" => Harm::Loss,
+            // A file that blocks the server is no way out.
+            _ if self.id == "paths/special-files" => Harm::Protocol,
             "paths" | "policy" | "orgs" | "secrets" | "auth" | "gates" | "approval" => Harm::Escape,
             "wire" | "http" | "schema" | "errors" => Harm::Protocol,
             _ => Harm::WrongAnswer,

@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use tabellion_conformance::report::{Finding, Report, Standing, html::escape, time};
+use tabellion_conformance::report::{CheckReport, Report, Standing, html::escape, time};
 use xtask::{
     Outcome,
     foreign::{Missing, Node, Python},
@@ -78,7 +78,16 @@ struct Confirmations {
 struct Confirmation {
     package: String,
     check: String,
+    /// Further checks that fail for the same reason.
+    #[serde(default)]
+    also: Vec<String>,
     how: String,
+}
+
+impl Confirmation {
+    fn is_of(&self, check: &str) -> bool {
+        self.check == check || self.also.iter().any(|also| also == check)
+    }
 }
 
 impl Server {
@@ -193,6 +202,9 @@ pub(crate) fn make(options: &Options) -> Outcome {
         } else {
             judge(server, &suite, &file)?
         };
+        if let (Outcomes::Skipped(why), false) = (&outcome, options.again) {
+            fs::write(&file, why)?;
+        }
         match &outcome {
             Outcomes::Judged(report) => println!(
                 "{}: {} ({})",
@@ -242,25 +254,69 @@ fn judge(server: &Server, suite: &Path, file: &Path) -> Outcome<Outcomes> {
 }
 
 fn read(file: &Path) -> Outcomes {
-    let parsed = fs::read_to_string(file)
-        .map_err(|error| error.to_string())
-        .and_then(|json| Report::parse(&json));
-    match parsed {
-        Ok(report) => Outcomes::Judged(Box::new(report)),
-        Err(why) => Outcomes::Skipped(why),
+    match fs::read_to_string(file) {
+        Ok(text) => match Report::parse(&text) {
+            Ok(report) => Outcomes::Judged(Box::new(report)),
+            // Why there is none.
+            Err(_) => Outcomes::Skipped(text),
+        },
+        Err(error) => Outcomes::Skipped(error.to_string()),
     }
 }
 
-/// Returns the accusations of a report, the worst first.
-fn accusations(report: &Report) -> Vec<Finding<'_>> {
-    let mut findings = report.findings(false);
-    findings.retain(|finding| matches!(finding.check.standing(), Standing::Broken | Standing::Advice));
-    findings
+/// What a server is accused of, and how that was confirmed.
+struct Accusation<'a> {
+    /// The failing checks, of which the first has the reason.
+    checks: Vec<&'a CheckReport>,
+    how: Option<&'a Confirmation>,
 }
 
-fn confirmation<'a>(all: &'a [Confirmation], server: &Server, check: &str) -> Option<&'a Confirmation> {
-    all.iter()
-        .find(|it| it.package == server.package && it.check == check)
+impl Accusation<'_> {
+    fn reason(&self) -> &str {
+        self.checks[0].reason.as_deref().unwrap_or_default()
+    }
+
+    fn harm(&self) -> &'static str {
+        self.checks[0].harm().words()
+    }
+
+    fn ids(&self) -> Vec<&str> {
+        self.checks.iter().map(|check| check.id.as_str()).collect()
+    }
+
+    fn how(&self) -> &str {
+        self.how.map_or("not confirmed", |it| it.how.trim())
+    }
+}
+
+/// Returns what a server is accused of, the worst first; each cause once, whatever checks fail for it and in whatever revisions.
+fn accusations<'a>(
+    server: &Server,
+    report: &'a Report,
+    confirmed: &'a [Confirmation],
+) -> Vec<Accusation<'a>> {
+    let mut all: Vec<Accusation<'_>> = Vec::new();
+    for finding in report.findings(false) {
+        let check = finding.check;
+        if !matches!(check.standing(), Standing::Broken | Standing::Advice) {
+            continue;
+        }
+        let is_how = |it: &&Confirmation| it.package == server.package && it.is_of(&check.id);
+        let how = confirmed.iter().find(is_how);
+        let same = all.iter_mut().find(|it| match (it.how, how) {
+            (Some(one), Some(other)) => std::ptr::eq(one, other),
+            _ => it.checks[0].id == check.id,
+        });
+        match same {
+            Some(same) if same.checks.iter().any(|it| it.id == check.id) => {}
+            Some(same) => same.checks.push(check),
+            None => all.push(Accusation {
+                checks: vec![check],
+                how,
+            }),
+        }
+    }
+    all
 }
 
 fn check(rows: &[(&Server, Outcomes)], confirmed: &[Confirmation]) -> Outcome {
@@ -269,16 +325,13 @@ fn check(rows: &[(&Server, Outcomes)], confirmed: &[Confirmation]) -> Outcome {
         let Outcomes::Judged(report) = outcome else {
             continue;
         };
-        let accused = accusations(report);
-        for finding in &accused {
-            if confirmation(confirmed, server, &finding.check.id).is_none() {
-                problems.push(format!(
-                    "{}: {} is not confirmed",
-                    server.package, finding.check.id
-                ));
-            }
-        }
-        let is_found = |it: &&Confirmation| accused.iter().any(|finding| finding.check.id == it.check);
+        let accused = accusations(server, report, confirmed);
+        let open = accused.iter().filter(|it| it.how.is_none());
+        problems.extend(open.map(|it| format!("{}: {} is not confirmed", server.package, it.ids()[0])));
+        let is_found = |it: &&Confirmation| {
+            let mut found = accused.iter().filter_map(|accusation| accusation.how);
+            found.any(|how| std::ptr::eq(how, *it))
+        };
         let gone = confirmed
             .iter()
             .filter(|it| it.package == server.package && !is_found(it));
@@ -318,21 +371,17 @@ impl Page<'_> {
                 Outcomes::Skipped(why) => writeln!(text, "| {name} | skipped: {} | | | |", plain(why)),
             };
         }
-        for (server, report) in self.accused() {
+        for (server, accused) in self.accused() {
             let _ = writeln!(text, "\n## `{}`\n", server.package);
-            for finding in accusations(report) {
-                let check = finding.check;
-                let reason = check.reason.as_deref().unwrap_or_default();
-                let how =
-                    confirmation(self.confirmed, server, &check.id).map_or("not confirmed", |it| &it.how);
+            for accusation in accused {
                 let _ = writeln!(
                     text,
                     "- **{}** `{}`: {}\n  - confirmed: {}\n  - `{}`",
-                    check.harm().words(),
-                    check.id,
-                    plain(reason),
-                    how.trim(),
-                    server.replay(&check.id)
+                    accusation.harm(),
+                    accusation.ids().join("`, `"),
+                    plain(accusation.reason()),
+                    accusation.how(),
+                    server.replay(&accusation.ids().join(","))
                 );
             }
         }
@@ -355,28 +404,29 @@ impl Page<'_> {
                 escape(&server.package),
                 escape(&server.version)
             );
-            let cells = match outcome {
-                Outcomes::Judged(report) => cells(report),
-                Outcomes::Skipped(why) => vec![format!("skipped: {why}")],
+            let cells: String = match outcome {
+                Outcomes::Judged(report) => {
+                    let cells = cells(report);
+                    cells.iter().map(|cell| format!("<td>{}", escape(cell))).collect()
+                }
+                Outcomes::Skipped(why) => {
+                    format!("<td colspan=\"4\" class=\"quiet\">skipped: {}", escape(why))
+                }
             };
-            let cells: String = cells.iter().map(|cell| format!("<td>{}", escape(cell))).collect();
             let _ = writeln!(html, "<tr><td>{name}{cells}");
         }
         html.push_str("</table>\n");
-        for (server, report) in self.accused() {
+        for (server, accused) in self.accused() {
             let _ = writeln!(html, "<h2><code>{}</code></h2>\n<ul>", escape(&server.package));
-            for finding in accusations(report) {
-                let check = finding.check;
-                let how =
-                    confirmation(self.confirmed, server, &check.id).map_or("not confirmed", |it| &it.how);
+            for accusation in accused {
                 let _ = writeln!(
                     html,
                     "<li><strong>{}</strong> <code>{}</code>: {}<br><span class=\"quiet\">confirmed: {}</span><br><code>{}</code>",
-                    check.harm().words(),
-                    escape(&check.id),
-                    escape(check.reason.as_deref().unwrap_or_default()),
-                    escape(how.trim()),
-                    escape(&server.replay(&check.id))
+                    accusation.harm(),
+                    escape(&accusation.ids().join(", ")),
+                    with_code(accusation.reason()),
+                    with_code(accusation.how()),
+                    escape(&server.replay(&accusation.ids().join(",")))
                 );
             }
             html.push_str("</ul>\n");
@@ -385,10 +435,13 @@ impl Page<'_> {
     }
 
     /// Returns the servers with accusations, in order.
-    fn accused(&self) -> impl Iterator<Item = (&Server, &Report)> {
+    fn accused(&self) -> impl Iterator<Item = (&Server, Vec<Accusation<'_>>)> {
         self.rows.iter().filter_map(|(server, outcome)| match outcome {
-            Outcomes::Judged(report) if !accusations(report).is_empty() => Some((*server, &**report)),
-            _ => None,
+            Outcomes::Judged(report) => {
+                let accused = accusations(server, report, self.confirmed);
+                (!accused.is_empty()).then_some((*server, accused))
+            }
+            Outcomes::Skipped(_) => None,
         })
     }
 }
@@ -417,13 +470,30 @@ fn cells(report: &Report) -> Vec<String> {
         )
     };
     let count = |standing| report.count(standing);
-    let counts = format!(
+    let mut counts = format!(
         "{} passed, {} failed, {} warned",
         count(Standing::Holds),
         count(Standing::Broken),
         count(Standing::Advice)
     );
+    if !report.not_run.is_empty() {
+        let _ = write!(counts, ", {} not reached", report.not_run.len());
+    }
     vec![claims, kept, counts, time(report.seconds)]
+}
+
+/// Returns text for HTML, in which backticks mark code.
+fn with_code(text: &str) -> String {
+    let mut html = String::new();
+    for (number, part) in text.split('`').enumerate() {
+        let part = escape(part);
+        if number % 2 == 1 {
+            let _ = write!(html, "<code>{part}</code>");
+        } else {
+            html.push_str(&part);
+        }
+    }
+    html
 }
 
 /// Returns text for a line of Markdown.
