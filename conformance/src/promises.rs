@@ -68,6 +68,7 @@ pub static PROMISES: [Promise; 10] = [
         "A call that succeeds did what it says, to the document that it names; reading and starting change nothing",
         &[
             "mutation/content",
+            "mutation/encoding",
             "bytes/write-exact",
             "bytes/read-exact",
             "pure/reads-change-nothing",

@@ -53,6 +53,13 @@ pub(in super::super) fn change_arguments(library: &Library, tool: &ToolSpec, mut
         // The change reports whether the folder could be created.
         let _ = fs::create_dir_all(folder);
     }
+    if is(Mutant::EmptiesBeforeEncoding)
+        && arguments.get("encoding").is_some()
+        && let Some(path) = &path
+    {
+        // The call is refused for its argument.
+        let _ = fs::write(path, "");
+    }
     if is(Mutant::AcceptsUnknownArguments)
         && let (Some(given), Value::Object(schema)) = (arguments.as_object_mut(), tool.input.wire())
     {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use tabellion_contracts::braindrive_markdown::tool;
 
 use super::{
     super::{
@@ -96,6 +97,14 @@ pub(in super::super) fn change_tools(tools: &mut Vec<Value>) {
         let file =
             json!({ "type": "object", "properties": { "file": { "type": "string" } }, "required": ["file"] });
         tools.push(json!({ "name": ONE_MORE, "inputSchema": file }));
+    }
+    if is(Mutant::EmptiesBeforeEncoding) {
+        for tool in tools
+            .iter_mut()
+            .filter(|listed| listed["name"] == tool::WRITE_MARKDOWN)
+        {
+            tool["inputSchema"]["properties"]["encoding"] = json!({ "type": "string" });
+        }
     }
     if is(Mutant::NondeterministicList) {
         fastrand::shuffle(tools);

@@ -99,6 +99,8 @@ mutants! {
             imitates "a check of the last segment only" fails ["paths/links", "paths/swapped-folder"];
         HasOneMoreTool "has-one-more-tool": "a tool beside the contract's takes any path"
             imitates "`get_file_info` and `head` beside a reading tool that checks" fails ["paths/every-tool"];
+        EmptiesBeforeEncoding "empties-before-encoding": "a document is emptied before its text is encoded, which fails"
+            imitates "`open(path, \"w\", encoding=…)`" fails ["mutation/encoding"];
         WritesDotGit "writes-dot-git": "documents are written into `.git`"
             imitates "popular servers that write `.git/hooks` and `.git/config`"
             fails ["paths/git-internals"];

@@ -3,6 +3,7 @@
 
 mod commit;
 mod content;
+mod encoding;
 mod log;
 mod others;
 mod recorded;
@@ -16,6 +17,7 @@ pub(super) const CHECKS: &[Check] = &[
     commit::RETURNED_ID,
     content::CONTENT,
     content::NO_IMPLICIT_EDITS,
+    encoding::ENCODING,
     others::ONLY_ITS_DOCUMENT,
     others::PERSON_UNCOMMITTED,
     log::LOG_ENTRY,
