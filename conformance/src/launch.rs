@@ -491,3 +491,30 @@ impl Drop for OperatorFolder {
         self.0.is_taken.store(false, Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_stores_has_a_place_for_the_text() {
+        let call =
+            StoreCall::parse(r#"add={"items": [{"name": "{token}", "at": 1}], "about": "of {token}"}"#);
+        let filled = call.expect("a call").filled("x");
+        assert_eq!(
+            filled,
+            json!({ "items": [{ "name": "x", "at": 1 }], "about": "of x" })
+        );
+        for (text, expected) in [
+            ("add", "expected TOOL=ARGUMENTS"),
+            (r#"add={"a": 1}"#, "`{token}` is missing"),
+            (r#"add=["{token}"]"#, "expected TOOL=ARGUMENTS"),
+            (r#"add={"a": "{token}""#, "EOF"),
+        ] {
+            let error = StoreCall::parse(text).expect_err(text);
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

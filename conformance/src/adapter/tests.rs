@@ -93,6 +93,11 @@ fn errors_have_a_line_and_a_description() {
         ),
         ("folders = [\".git/x\"]".into(), 4, "is not a path in the library"),
         (
+            "promises = [\"confind\"]\n[tools.read_markdown]\nname = \"r\"".into(),
+            4,
+            "there is no promise `confind`, but confined, text-kept",
+        ),
+        (
             read("arguments = { a = [{ b = \"FILL IN: string\" }] }"),
             6,
             "the adapter is unfinished: fill in `tools.read_markdown.arguments.a.b`",
