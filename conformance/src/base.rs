@@ -1,55 +1,86 @@
 //! Where libraries are put, so that what is outside of one is outside for the server too.
 //!
-//! Some servers permit the system's temporary folder, whatever they are told. There, a file beside the library is no file outside.
+//! Some servers permit the system's temporary folder or the home folder, whatever they are told. There, a file beside the library is no file
+//! outside.
 
 use std::path::{Path, PathBuf};
 
-use tabellion_runtime::{Guarantee, spec::EffectKind};
+use tabellion_runtime::spec::EffectKind;
 
-use crate::{Subject, judgement::Stop, layout::SECRET, promises, request::With, scene::Scene, trace::Trace};
+use crate::{
+    Subject,
+    judgement::Stop,
+    layout::SECRET,
+    promises,
+    request::{self, With},
+    scene::Scene,
+    trace::Trace,
+};
 
-/// Returns a folder for libraries, if the server reads what is beside a library in the usual one when it is plainly asked, and does not do so in
-/// that folder. `None` if the usual one is right, or the server reads everywhere.
+/// A folder for libraries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Base {
+    /// The usual one. What the server reads outside of a library there, it reads anywhere.
+    Usual,
+    /// A different one, because the server permits the usual one.
+    Elsewhere(PathBuf),
+    /// There is none: where the server reads a library, it reads what is beside it, and it refuses both in other places.
+    Nowhere,
+}
+
+/// A text of a library's document.
+const INSIDE: &str = "inside the library\n";
+
+/// Asks the server plainly, by absolute paths, for documents inside and outside of libraries in several folders.
 ///
 /// # Errors
 /// If the server does not start, or the disk or git fails.
-pub fn elsewhere(subject: &Subject) -> Result<Option<PathBuf>, Stop> {
-    let is_confined = |promise: &Guarantee| promise.id == promises::CONFINED;
-    if subject.is_native() || !subject.contract.guarantees.iter().any(is_confined) {
-        return Ok(None);
-    }
+pub fn find(subject: &Subject) -> Result<Base, Stop> {
+    let is_promised = subject
+        .contract
+        .guarantees
+        .iter()
+        .any(|promise| promise.id == promises::CONFINED);
     let usual = tempfile::env::temp_dir();
-    if !reads_outside(subject, &usual)? {
-        return Ok(None);
+    if subject.is_native() || !is_promised || !reads(subject, &usual)?[1] {
+        return Ok(Base::Usual);
     }
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    let others = [home, Some("/var/tmp".into())].into_iter().flatten();
+    let others = [home, Some("/var/tmp".into()), Some("/dev/shm".into())];
+    let others = others.into_iter().flatten();
+    let mut is_refused = false;
     for other in others.filter(|other| other.is_dir() && !other.starts_with(&usual)) {
-        if !reads_outside(subject, &other)? {
-            return Ok(Some(other));
+        match reads(subject, &other)? {
+            [true, false] => return Ok(Base::Elsewhere(other)),
+            [false, false] => is_refused = true,
+            [_, true] => {}
         }
     }
-    Ok(None)
+    Ok(if is_refused { Base::Nowhere } else { Base::Usual })
 }
 
-/// Returns true if the server tells what a file beside a library in `folder` says, asked for it by its absolute path.
-fn reads_outside(subject: &Subject, folder: &Path) -> Result<bool, Stop> {
-    let scene = Scene::new_in(
-        folder,
-        subject,
-        &Trace::default(),
-        &[("README.md", "# Library\n")],
-    )?;
-    let secret = scene.path("../outside/secret.md");
-    let secret = secret.canonicalize()?.to_string_lossy().into_owned();
-    let with = With {
-        path: &secret,
-        content: "",
-        target: "",
+/// Returns whether the server tells what a document of a library in `folder` says, and one beside it.
+fn reads(subject: &Subject, folder: &Path) -> Result<[bool; 2], Stop> {
+    let scene = Scene::new_in(folder, subject, &Trace::default(), &[("notes/plan.md", INSIDE)])?;
+    let Some((tool, effect)) = subject.tool_with(EffectKind::Read) else {
+        return Ok([true, false]);
     };
-    let Some(call) = subject.request(EffectKind::Read, with) else {
-        return Ok(false);
+    let mut client = scene.start()?;
+    let mut tells = |path: &str, text: &str| -> Result<bool, Stop> {
+        let path = scene.path(path).canonicalize()?;
+        let with = With {
+            path: &path.to_string_lossy(),
+            ..With::default()
+        };
+        // The contract's own rules of paths are not the server's.
+        let Some(call) = request::with_effect(tool, effect, with) else {
+            return Ok(false);
+        };
+        let message = client.attempt(call.tool, &call.arguments)?;
+        Ok(message.is_some_and(|message| message.to_string().contains(text.trim_end())))
     };
-    let message = scene.start()?.attempt(call.tool, &call.arguments)?;
-    Ok(message.is_some_and(|message| message.to_string().contains(SECRET.trim_end())))
+    Ok([
+        tells("notes/plan.md", INSIDE)?,
+        tells("../outside/secret.md", SECRET)?,
+    ])
 }

@@ -19,6 +19,11 @@ pub struct Promise {
 }
 
 impl Promise {
+    /// Returns the ids and families of the checks that judge it.
+    pub fn checks(&self) -> impl Iterator<Item = &'static &'static str> + use<> {
+        self.checks.iter()
+    }
+
     /// Returns true if the check with this id judges it.
     pub fn is_judged_by(&self, check: &str) -> bool {
         self.checks.iter().any(|pattern| covers(pattern, check))

@@ -8,7 +8,8 @@ use super::{
     server::Server,
 };
 use crate::{
-    base,
+    Subject,
+    base::{self, Base},
     check::Profile,
     checks, contracts,
     era::Era,
@@ -146,22 +147,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     for part in not_judged {
         eprintln!("note: not judged: {part}");
     }
-    match base::elsewhere(&subject) {
-        Ok(None) => {}
-        Ok(Some(folder)) => {
-            eprintln!(
-                "note: {} permits `{}`, whatever library it is given; the libraries of this run are in `{}`",
-                subject.name,
-                tempfile::env::temp_dir().display(),
-                folder.display()
-            );
-            // Only this decides where they are.
-            let _ = tempfile::env::override_temp_dir(&folder);
-        }
-        Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),
-        // The checks report this in more detail.
-        Err(_) => {}
-    }
+    place(&subject, &mut options)?;
     let progress = Progress::new(arguments.quiet, run::plan(&subject, &options).len());
     let mut report = run::run(&subject, &options, &progress);
     report.server.identity = identity.map(|it| format!("{} {}", it.name, it.version).trim_end().to_owned());
@@ -177,6 +163,38 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Trouble> {
     print(&terminal::rest(&report, with))?;
     arguments.write(&report)?;
     Ok(exit_code(&report))
+}
+
+/// Decides where the libraries of a run are, and says so if it is not the usual place.
+fn place(subject: &Subject, options: &mut Options) -> Result<(), Trouble> {
+    let (name, usual) = (&subject.name, tempfile::env::temp_dir());
+    match base::find(subject) {
+        Ok(Base::Usual) => {}
+        Ok(Base::Elsewhere(folder)) => {
+            eprintln!(
+                "note: {name} permits `{}`, whatever library it is given; the libraries of this run are in `{}`",
+                usual.display(),
+                folder.display()
+            );
+            // Only this decides where they are.
+            let _ = tempfile::env::override_temp_dir(&folder);
+        }
+        Ok(Base::Nowhere) => {
+            eprintln!(
+                "note: {name} permits `{}`, whatever library it is given, and refuses libraries in other places: what is outside of one can't be \
+                 told, and `{}` is not judged",
+                usual.display(),
+                promises::CONFINED
+            );
+            let confined = promises::find(promises::CONFINED).into_iter();
+            let checks = confined.flat_map(|promise| promise.checks());
+            options.skip.extend(checks.map(|id| (*id).to_owned()));
+        }
+        Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),
+        // The checks report this in more detail.
+        Err(_) => {}
+    }
+    Ok(())
 }
 
 impl Arguments {
