@@ -35,6 +35,10 @@ pub(super) enum Hole {
     Library,
     /// `{absolute}`: the document's absolute path.
     Absolute,
+    /// `{dirname}`: the document's folder, relative to the library; nothing for one at the top.
+    Dirname,
+    /// `{basename}`: the document's name in its folder.
+    Basename,
     /// `{old}`: a text that occurs once in the document and that the call replaces.
     Old,
     /// `{new}`: the replacement for `{old}`.
@@ -64,10 +68,12 @@ pub(super) enum Hole {
 }
 
 /// Holes with names.
-pub(super) const NAMED: [(&str, Hole); 15] = [
+pub(super) const NAMED: [(&str, Hole); 17] = [
     ("library", Hole::Library),
     ("library_name", Hole::LibraryName),
     ("absolute", Hole::Absolute),
+    ("dirname", Hole::Dirname),
+    ("basename", Hole::Basename),
     ("old", Hole::Old),
     ("new", Hole::New),
     ("content", Hole::Content),
@@ -91,8 +97,11 @@ impl Hole {
 
     /// Returns true if the value is derived from the document's path.
     pub(super) fn is_of_document(&self) -> bool {
-        use Hole::{Absolute, GitBlob, Mtime, MtimeMs, Sha256, Size};
-        matches!(self, Absolute | Sha256 | GitBlob | Size | Mtime | MtimeMs)
+        use Hole::{Absolute, Basename, Dirname, GitBlob, Mtime, MtimeMs, Sha256, Size};
+        matches!(
+            self,
+            Absolute | Dirname | Basename | Sha256 | GitBlob | Size | Mtime | MtimeMs
+        )
     }
 }
 

@@ -280,6 +280,12 @@ fn arguments_are_filled_from_the_request_and_the_disk() {
         ("\"{{{/path}}}-\"", "append", json!("{a.md}-")),
         ("\"{absolute}\"", "append", json!(format!("{shown}/a.md"))),
         ("\"{library}/{/path}\"", "append", json!(format!("{shown}/a.md"))),
+        // A document at the top has no folder.
+        (
+            "{ folder = \"{dirname}\", name = \"{basename}\" }",
+            "append",
+            json!({ "name": "a.md" }),
+        ),
         (
             "\"{/operation}\"",
             "append",

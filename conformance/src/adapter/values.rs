@@ -85,6 +85,8 @@ impl<'a> Values<'a> {
                 Some(Value::String(path)) => self.root.join(path).to_string_lossy().into(),
                 other => return Ok(other.cloned()),
             },
+            Hole::Dirname => return Ok(self.parted().and_then(|(folder, _)| folder).map(Value::from)),
+            Hole::Basename => return Ok(self.parted().map(|(_, name)| name.into())),
             Hole::Old => self.edit()?.old.into(),
             Hole::New => self.edit()?.new.into(),
             Hole::Content => {
@@ -110,6 +112,15 @@ impl<'a> Values<'a> {
             Hole::Next => return Ok(self.next.clone()),
             Hole::Taken(name) => return Ok(self.taken.get(name).cloned()),
         }))
+    }
+
+    /// Returns the folder and the name in the path of the request's document.
+    fn parted(&self) -> Option<(Option<&str>, &str)> {
+        let path = self.request.pointer(self.tool.path?)?.as_str()?;
+        Some(match path.rsplit_once('/') {
+            Some((folder, name)) => (Some(folder), name),
+            None => (None, path),
+        })
     }
 
     /// Returns the path of the request's document on the disk.

@@ -199,7 +199,7 @@ fn write_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
             };
             written = true;
             if let Reply::Refused(refusal) = client.make(&call)? {
-                if odd {
+                if odd || text.is_empty() && promises::are_of(bench.subject.contract) {
                     continue;
                 }
                 return Err(refused(format!("a write of `{path}` ({name})"), &refusal));
