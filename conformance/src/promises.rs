@@ -225,12 +225,8 @@ pub fn find(id: &str) -> Option<&'static Promise> {
 /// # Errors
 /// If there is no promise of a name: a message that lists all.
 pub fn held_to(contract: &ContractSpec, promises: &[String]) -> Result<&'static ContractSpec, String> {
-    let all = || {
-        PROMISES
-            .iter()
-            .map(|promise| &promise.guarantee)
-            .chain(contract.guarantees)
-    };
+    let own = || contract.guarantees.iter().filter(|own| find(own.id).is_none());
+    let all = || PROMISES.iter().map(|promise| &promise.guarantee).chain(own());
     if let Some(id) = promises.iter().find(|id| all().all(|made| made.id != **id)) {
         let ids: Vec<_> = all().skip(1).map(|made| made.id).collect();
         return Err(format!("there is no promise `{id}`, but {}", ids.join(", ")));
@@ -306,6 +302,9 @@ mod tests {
             assert_eq!(none.contains(&check), in_none, "{check}");
             assert_eq!(some.contains(&check), in_some, "{check}");
         }
+        // A contract's own guarantee of that name has the contract's checks.
+        let editor = crate::contracts::find("safe-markdown-editor").unwrap();
+        assert!(checks::of(editor).any(|check| check.id == "undo/nothing"));
         let error = held_to(contract, &["confind".to_owned()]).unwrap_err();
         assert!(
             error.contains("confined, text-kept") && error.contains("commit-per-mutation"),

@@ -252,7 +252,7 @@ impl Library {
             Err(_) if is(Mutant::AcksWithoutCommit) => step.head.clone().unwrap_or_default(),
             made => made?,
         };
-        if is(Mutant::AcksBeforeWrite) || is(Mutant::WritesLate) {
+        if is(Mutant::AcksBeforeWrite) || is(Mutant::WritesLate) && step.path == "README.md" {
             self.postponed
                 .replace(Some(PostponedStep(scratch, step, commit.clone())));
             return Ok(Some(commit));

@@ -374,9 +374,11 @@ pub fn not_judged(contract: &'static ContractSpec) -> Vec<String> {
 /// check names, of a kind that it judges in the suite's own contracts. Of promises, those that say so.
 pub fn judged(check: &Check, contract: &ContractSpec) -> impl Iterator<Item = &'static Guarantee> {
     let names = check.guarantees;
+    // A contract may have a guarantee of the same name.
+    let is_promised = promises::are_of(contract);
     let id = check.id;
     contract.guarantees.iter().filter(move |guarantee| {
-        if let Some(promise) = promises::find(guarantee.id) {
+        if let Some(promise) = promises::find(guarantee.id).filter(|_| is_promised) {
             return promise.is_judged_by(id);
         }
         let mut ids = guarantee.kind.into_iter().flat_map(contracts::ids_of);

@@ -106,7 +106,7 @@ mutants! {
             fails ["paths/git-internals"];
         DecodesPaths "decodes-paths": "`%2e%2e/` in a path escapes the library"
             imitates "a path decoded after the check" fails ["paths/escape"];
-        WritesLate "writes-late": "a mutation is visible 300 ms after its answer"
+        WritesLate "writes-late": "a mutation of one document is visible 300 ms after its answer"
             imitates "a write queue that is flushed by a timer" fails ["store/acknowledged", "store/pipelined"];
         AcksBeforeWrite "acks-before-write": "a mutation is answered before it is made, and then it is lost"
             imitates "a write queue that is flushed later"
