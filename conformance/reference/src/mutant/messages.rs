@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{self, Write},
+    path::{Path, PathBuf},
     process, thread,
     time::Duration,
 };
@@ -18,7 +19,7 @@ use super::{
     Mutant, is,
 };
 
-/// Name of a tool that the contract does not have.
+/// Name of a tool that the contract does not have: it reads any file, or any in the folders that a call permits.
 const ONE_MORE: &str = "head_of_file";
 /// Length of a line at which a mutant exits, in bytes.
 const LARGE_BYTES: usize = 1 << 20;
@@ -73,9 +74,20 @@ pub(in super::super) fn change_code(code: i64) -> i64 {
 /// Returns the result of a call of an unknown tool, if not an error.
 pub(in super::super) fn unknown_tool(library: &Library, name: &str, arguments: &Value) -> Option<Value> {
     if is(Mutant::HasOneMoreTool) && name == ONE_MORE {
-        let path = library.folder.path.join(arguments["file"].as_str()?);
-        let text = fs::read_to_string(path).unwrap_or_default();
-        return Some(json!({ "content": [{ "type": "text", "text": text }] }));
+        let path = library
+            .folder
+            .path
+            .join(arguments["file"].as_str()?)
+            .canonicalize();
+        let is_below = |path: &Path, folder: &Value| path.starts_with(folder.as_str().unwrap_or_default());
+        let permitted = |path: &PathBuf| match &arguments["below"] {
+            Value::Array(folders) => folders.iter().any(|folder| is_below(path, folder)),
+            _ => true,
+        };
+        let path = path.ok().filter(permitted);
+        let text = path.and_then(|path| fs::read_to_string(path).ok());
+        let (text, is_error) = text.map_or(("no such file".to_owned(), true), |text| (text, false));
+        return Some(json!({ "content": [{ "type": "text", "text": text }], "isError": is_error }));
     }
     is(Mutant::UnknownToolIsFine).then(|| json!({ "content": [], "isError": false }))
 }
@@ -94,8 +106,7 @@ pub(in super::super) fn change_result(mut result: Value) -> Value {
 /// Changes the list of tools.
 pub(in super::super) fn change_tools(tools: &mut Vec<Value>) {
     if is(Mutant::HasOneMoreTool) {
-        let file =
-            json!({ "type": "object", "properties": { "file": { "type": "string" } }, "required": ["file"] });
+        let file = json!({ "type": "object", "properties": { "file": { "type": "string" }, "below": {} }, "required": ["file"] });
         tools.push(json!({ "name": ONE_MORE, "inputSchema": file }));
     }
     if is(Mutant::EmptiesBeforeEncoding) {

@@ -1,6 +1,6 @@
 //! Judgement without a contract: the reference keeps its own declarations, and mutants break theirs.
 
-use std::process::Command;
+use std::{env, fs, process::Command};
 
 use tabellion_conformance::exit;
 
@@ -73,5 +73,47 @@ fn a_server_is_held_to_what_it_declares() {
         for said in said {
             assert!(printed.contains(said), "{mutant:?}: {said}\n{printed}");
         }
+    }
+}
+
+/// A server that permits certain folders: a tool of a mutant's, to which the adapter names them.
+#[test]
+fn confinement_is_judged_where_it_can_be_seen() {
+    let temporary = env::temp_dir().canonicalize().unwrap();
+    let home = env::home_dir().expect("a home").canonicalize().unwrap();
+    let [temporary, home] = [temporary, home].map(|folder| folder.to_string_lossy().into_owned());
+    let cases: [(&[&str], u8, &str); 4] = [
+        (&["{library}"], exit::PASSED, "checks: 1 passed"),
+        (
+            &["{library}", &temporary],
+            exit::PASSED,
+            "the libraries of this run are in",
+        ),
+        (&[&temporary, &home], exit::PASSED, "`confined` is not judged"),
+        (&["/"], exit::BROKEN, "reveals a file outside the library"),
+    ];
+    for (permitted, code, said) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let adapter = folder.path().join("adapter.toml");
+        let text = format!(
+            "[server]\nname = \"reader\"\ncontract = \"braindrive-markdown\"\npromises = [\"confined\"]\n\
+             command = [{:?}, \"--library\", \"{{library}}\", \"--mutant\", \"has-one-more-tool\"]\n\
+             [tools.read_markdown]\nname = \"head_of_file\"\narguments = {{ file = \"{{absolute}}\", below = {permitted:?} }}\n\
+             response = {{ \"/content\" = {{ text = true }} }}\n",
+            env!("CARGO_BIN_EXE_tabellion-reference")
+        );
+        fs::write(&adapter, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
+        command
+            .args(["run", "--only", "paths/escape", "--adapter"])
+            .arg(&adapter);
+        let output = command.output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(code.into()),
+            "{permitted:?}\n{printed}"
+        );
+        assert!(printed.contains(said), "{permitted:?}: {said}\n{printed}");
     }
 }
