@@ -42,6 +42,9 @@ pub struct Attack {
     /// Whether a server may list and search the path as a folder.
     #[serde(default)]
     pub lists: bool,
+    /// Whether only contracts are about it, and no promise of an author's.
+    #[serde(default)]
+    pub contracts_only: bool,
     /// Reason for the attack, for people.
     pub why: String,
     /// Files to create before the attack.

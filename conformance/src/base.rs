@@ -1,7 +1,7 @@
-//! Where libraries are put, so that what is outside of one is outside for the server too.
+//! The folder for a run's libraries.
 //!
-//! Some servers permit the system's temporary folder or the home folder, whatever they are told. There, a file beside the library is no file
-//! outside.
+//! Some servers permit the system's temporary folder or the home folder, whatever they are told. There, a file beside the library is not out of
+//! bounds, and reading it is no escape.
 
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,11 @@ use crate::{
 /// A folder for libraries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
-    /// The usual one. What the server reads outside of a library there, it reads anywhere.
+    /// The system's temporary folder. Either the server keeps to the library there, or it reads everything.
     Usual,
-    /// A different one, because the server permits the usual one.
+    /// A different folder: the server permits all of the temporary one.
     Elsewhere(PathBuf),
-    /// There is none: where the server reads a library, it reads what is beside it, and it refuses both in other places.
+    /// None: the server permits all of the folders in which it serves a library.
     Nowhere,
 }
 
@@ -59,7 +59,7 @@ pub fn find(subject: &Subject) -> Result<Base, Stop> {
     Ok(if is_refused { Base::Nowhere } else { Base::Usual })
 }
 
-/// Returns whether the server tells what a document of a library in `folder` says, and one beside it.
+/// Returns whether the server reads a document inside, and a file outside, of a library in `folder`.
 fn reads(subject: &Subject, folder: &Path) -> Result<[bool; 2], Stop> {
     let scene = Scene::new_in(folder, subject, &Trace::default(), &[("notes/plan.md", INSIDE)])?;
     let Some((tool, effect)) = subject.tool_with(EffectKind::Read) else {

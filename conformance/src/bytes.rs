@@ -4,6 +4,11 @@ use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::Value;
 
+/// Returns true if `text` occurs in `bytes`.
+pub fn contain(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|part| part == text.as_bytes())
+}
+
 /// A document's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Bytes(pub Vec<u8>);

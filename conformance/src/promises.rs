@@ -1,7 +1,7 @@
-//! What the author of a server with tools of its own promises, by name: `promises` of an adapter.
+//! Promises by name: the key `promises` of an adapter.
 //!
-//! A contract has guarantees; other servers promise less, and what they don't promise they can't break. Besides its promises, a server is held
-//! to MCP and to what each mapped tool says: that it reads, writes or changes the document that a call names.
+//! A server without a contract promises less than one, and can't break the rest. Besides its promises, it is held to MCP and to its mapped
+//! tools: each must read, write or change the document that a call names.
 
 use tabellion_runtime::{ContractSpec, Guarantee, spec::GuaranteeKind};
 
@@ -13,17 +13,12 @@ pub struct Promise {
     /// The promise as a guarantee, by its name.
     pub guarantee: Guarantee,
     /// The checks that judge it: ids and families.
-    checks: &'static [&'static str],
-    /// Parts of what the descriptions of tools say that make it.
+    pub checks: &'static [&'static str],
+    /// Words in descriptions of tools that suggest it, for drafts.
     pub said: &'static [&'static str],
 }
 
 impl Promise {
-    /// Returns the ids and families of the checks that judge it.
-    pub fn checks(&self) -> impl Iterator<Item = &'static &'static str> + use<> {
-        self.checks.iter()
-    }
-
     /// Returns true if the check with this id judges it.
     pub fn is_judged_by(&self, check: &str) -> bool {
         self.checks.iter().any(|pattern| covers(pattern, check))
@@ -63,7 +58,7 @@ const TEXT_KEPT: &str = "text-kept";
 /// The promise that each change is a commit.
 const COMMITS: &str = "commits";
 
-/// Globs of temporary files, which a server that is killed may leave: no promise is about them.
+/// Globs of temporary files, which a killed server may leave behind: no promise is about them.
 pub const TEMPORARY: &[&str] = &["**/*.tmp", "**/.*.tmp"];
 
 /// All promises. The first is every server's.

@@ -302,7 +302,7 @@ fn owed(subject: &Subject, check: &Check, stop: Stop) -> Stop {
     }))
 }
 
-/// Returns false if a failure that shows this breaks none of the promises that a server is held to.
+/// Returns false if a failure that shows this breaks none of the server's promises.
 fn is_owed(subject: &Subject, check: &Check, shows: Shows) -> bool {
     let mut judged = checks::judged(check, subject.contract).peekable();
     !promises::are_of(subject.contract)
@@ -470,7 +470,8 @@ impl Runner<'_> {
         report
     }
 
-    /// Replaces the witness's case with a smaller one as long as one fails. Each that is not answered would take the whole patience.
+    /// Replaces the witness's case with a smaller one as long as one fails. Unanswered cases are left as they are: each try would take the
+    /// whole timeout.
     fn make_smaller(&self, witness: &mut Witness) {
         if matches!(witness.failure.cause, Some(Cause::NoAnswer(_))) {
             return;

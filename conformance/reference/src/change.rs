@@ -279,7 +279,7 @@ impl Library {
 
     /// Completes a change that was answered early.
     pub(super) fn finish(&self) {
-        // Where nothing is postponed any more, the lock clears away what was prepared, and the change is lost.
+        // Once it is taken, the lock removes its prepared files, and the change is lost.
         let lost = is(Mutant::AcksBeforeWrite)
             .then(|| self.postponed.take())
             .flatten();

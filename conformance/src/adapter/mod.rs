@@ -56,7 +56,7 @@ pub struct Mapping {
     pub server: Server,
     /// Contract whose tools are mapped.
     pub contract: &'static ContractSpec,
-    /// Contract that the server is held to: that one, or what its author promises.
+    /// The server's obligations: that contract, or its author's promises.
     pub held_to: &'static ContractSpec,
     tools: Vec<MappedTool>,
 }

@@ -13,6 +13,7 @@ use tabellion_runtime::{
 
 use super::rows::{entity, has, some, spec};
 use crate::{
+    bytes,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     judgement::{Judgement, Stop, ensure, fail, refused},
@@ -187,8 +188,7 @@ impl Kept {
             }
             // A file may be gone by now.
             let bytes = fs::read(&path).unwrap_or_default();
-            let has = |word: &String| bytes.windows(word.len()).any(|window| window == word.as_bytes());
-            if self.words.iter().any(has) {
+            if self.words.iter().any(|word| bytes::contain(&bytes, word)) {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let name = if path == self.log {
                     "standard error".into()

@@ -31,9 +31,9 @@ use crate::{
 const SMOKE_BUDGET: Duration = Duration::from_secs(45);
 /// Time after which a run by what a server declares starts no check, unless another is given: a first verdict comes within a minute.
 const DECLARED_BUDGET: Duration = Duration::from_secs(45);
-/// The same of a run by what a server promises, which has more to try.
+/// Time after which a run by promises starts no check, unless another is given.
 const PROMISED_BUDGET: Duration = Duration::from_secs(200);
-/// How long a run by what a server promises waits for an answer.
+/// Timeout for an answer in a run by promises.
 const PROMISED_ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a smoke run, or one by what a server declares, waits for an answer.
 const SMOKE_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -187,7 +187,7 @@ fn place(subject: &Subject, options: &mut Options) -> Result<(), Trouble> {
                 promises::CONFINED
             );
             let confined = promises::find(promises::CONFINED).into_iter();
-            let checks = confined.flat_map(|promise| promise.checks());
+            let checks = confined.flat_map(|promise| promise.checks);
             options.skip.extend(checks.map(|id| (*id).to_owned()));
         }
         Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),

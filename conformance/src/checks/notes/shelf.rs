@@ -11,7 +11,7 @@ use super::{
     written::{Status, Written},
 };
 use crate::{
-    callers,
+    bytes, callers,
     check::Bench,
     client::Client,
     http::{Request, Url},
@@ -273,10 +273,9 @@ impl<'b, 'a> Shelf<'b, 'a> {
     /// If there is none, or more than one.
     pub(super) fn file_with(&self, word: &str) -> Result<String, Stop> {
         let files = self.scene.files()?;
-        let has = |bytes: &[u8]| bytes.windows(word.len()).any(|part| part == word.as_bytes());
         let with: Vec<PathBuf> = files
             .into_iter()
-            .filter_map(|(path, (_, bytes))| has(&bytes).then_some(path))
+            .filter_map(|(path, (_, bytes))| bytes::contain(&bytes, word).then_some(path))
             .collect();
         match with.as_slice() {
             [path] => Ok(path.to_string_lossy().into_owned()),

@@ -100,9 +100,8 @@ struct AttackCase {
 }
 
 fn cases(bench: &Bench<'_>, check: &str) -> Result<Vec<Case>, Stop> {
-    // A hard link is the file itself: no path shows that it is outside, too.
     let is_promised = promises::are_of(bench.subject.contract);
-    let is_owed = |attack: &&Attack| !(is_promised && attack.id == "hard-link");
+    let is_owed = |attack: &&Attack| !(is_promised && attack.contracts_only);
     let attacks = attacks::all()
         .iter()
         .filter(|attack| attack.check == check)
@@ -242,7 +241,7 @@ fn judge_hostile(
     let by_disk = !bench.subject.is_native() && (is_promised || BY_DISK.contains(&&*attack.check));
     for AttackCall { call, names_folder } in calls {
         let message = match client.attempt(call.tool, &call.arguments) {
-            // Its author promises no refusal: then such a file may hold up the call that names it, and nothing else.
+            // Without a promise to refuse it, such a file may block the call that names it, and nothing else.
             Err(Stop::NotShown(_)) if is_promised && attack.check == "special-files" => {
                 client.request("tools/list", Value::Object(Map::new()))?;
                 return Ok(());
@@ -287,8 +286,8 @@ fn judge_hostile(
     judge_contained(scene, attack, path, &before, &after)
 }
 
-/// Fails if calls have changed files outside the library, git's own, or files that are not documents. Of a server that is held to promises,
-/// each check judges what its promise says: a server for all kinds of files may write what is no document.
+/// Fails if calls have changed files outside the library, git's own, or files that are not documents. For a server with promises, only
+/// `paths/git-internals` judges the latter two: it may be a server for all kinds of files.
 fn judge_disk(
     bench: &Bench<'_>,
     scene: &Scene<'_>,

@@ -5,27 +5,26 @@ use std::{collections::HashSet, path::PathBuf, thread, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    WireError,
+    WireError, bytes,
     check::{Bench, Case},
     client::Client,
     judgement::{Judgement, Stop, fail, not_shown, refused},
-    launch::StoreCall,
-    ledger,
+    launch::{StoreCall, not_ours},
     reply::Refusal,
     scene::Scene,
 };
 
-/// How often, and after which pause, a store is looked at again that lacks a text.
+/// Number of further looks for a missing text, and the pause before each.
 const LATE_LOOKS: usize = 20;
 const LATE: Duration = Duration::from_millis(100);
 
-/// Returns each call of the operator's as a case.
+/// Returns a case for each call of `--store`.
 pub(super) fn cases(bench: &Bench<'_>) -> Result<Vec<Case>, Stop> {
     let calls = bench.subject.launch.store.iter();
     Ok(calls.map(|call| Case::new(call.tool.clone(), call)).collect())
 }
 
-/// A store, and what was acknowledged of it.
+/// A store, and the texts that its server acknowledged.
 pub(super) struct Store<'a> {
     pub(super) scene: Scene<'a>,
     call: StoreCall,
@@ -41,6 +40,10 @@ impl<'a> Store<'a> {
     /// # Errors
     /// As "not shown", if the call is refused, or no file has the text.
     pub(super) fn new(bench: &Bench<'a>, case: &Case) -> Result<Self, Stop> {
+        // A server that runs already is neither killed nor started twice.
+        if bench.subject.launch.running().is_some() {
+            return Err(not_ours());
+        }
         let mut store = Self {
             scene: bench.scene(&[("README.md", "# Library\n")])?,
             call: case.read()?,
@@ -127,20 +130,10 @@ impl<'a> Store<'a> {
         self.acknowledged.push(text);
     }
 
-    /// Returns all files of the library, with their bytes.
-    pub(super) fn files(&self) -> Result<Vec<(PathBuf, Vec<u8>)>, Stop> {
-        let files = self.scene.files()?;
-        let read = files.keys().filter_map(|path| {
-            let bytes = ledger::bytes(&self.scene.library().join(path))?;
-            Some((path.clone(), bytes))
-        });
-        Ok(read.collect())
-    }
-
     /// Returns the files that have a text.
     pub(super) fn with(&self, text: &str) -> Result<Vec<PathBuf>, Stop> {
-        let files = self.files()?.into_iter();
-        let has = files.filter(|(_, bytes)| contains(bytes, text.as_bytes()));
+        let files = self.scene.files()?.into_iter();
+        let has = files.filter(|(_, (_, bytes))| bytes::contain(bytes, text));
         Ok(has.map(|(path, _)| path).collect())
     }
 
@@ -150,11 +143,11 @@ impl<'a> Store<'a> {
 
     /// Fails unless each acknowledged text is in the store.
     pub(super) fn ensure_kept(&self, when: &str) -> Judgement {
-        let files = self.files()?;
+        let files = self.scene.files()?;
         let lost: Vec<_> = self
             .acknowledged
             .iter()
-            .filter(|text| !files.iter().any(|(_, bytes)| contains(bytes, text.as_bytes())))
+            .filter(|text| !files.values().any(|(_, bytes)| bytes::contain(bytes, text)))
             .map(String::as_str)
             .collect();
         if lost.is_empty() {
@@ -171,7 +164,10 @@ impl<'a> Store<'a> {
     }
 }
 
-/// Returns the texts of `posted` calls that succeeded, once all are answered, or once no answer comes any more.
+/// Waits for the answers to all `posted` calls; returns the texts of those that succeeded.
+///
+/// # Errors
+/// If an answer does not come.
 pub(super) fn answered(client: &mut Client<'_>, posted: &[(i64, String)]) -> Result<Vec<String>, Stop> {
     let mut open: HashSet<i64> = posted.iter().map(|(id, _)| *id).collect();
     let mut done = Vec::new();
@@ -186,8 +182,4 @@ pub(super) fn answered(client: &mut Client<'_>, posted: &[(i64, String)]) -> Res
         }
     }
     Ok(done)
-}
-
-pub(super) fn contains(bytes: &[u8], text: &[u8]) -> bool {
-    bytes.windows(text.len()).any(|window| window == text)
 }

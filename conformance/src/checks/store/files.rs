@@ -10,8 +10,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::calls::{self, Store};
+use super::calls::Store;
 use crate::{
+    bytes,
     check::{Bench, Case},
     judgement::{Judgement, Stop, ensure, refused},
     launch::StoreCall,
@@ -27,7 +28,7 @@ const UNKNOWN: [&str; 2] = [
     "unknownline00001",
 ];
 
-/// What is tried with the store's files.
+/// A property of the store's files that calls must keep.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Property {
@@ -121,7 +122,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                     )
                 })?;
                 let kept = fs::read(store.scene.path("../outside/store"))?;
-                ensure(calls::contains(&kept, last.as_bytes()), || {
+                ensure(bytes::contain(&kept, &last), || {
                     format!(
                         "`{}` is a symbolic link, and the file that it leads to lacks `{last}`",
                         file.display()
@@ -169,7 +170,7 @@ pub(super) fn unknown(bench: &Bench<'_>, case: &Case) -> Judgement {
     let mut client = store.scene.start()?;
     let _ = store.store(&mut client)?;
     let kept = fs::read(&path)?;
-    ensure(calls::contains(&kept, b"unknownline00001"), || {
+    ensure(bytes::contain(&kept, "unknownline00001"), || {
         format!(
             "a line of `{}` that the server does not know is gone after a call",
             file.display()
