@@ -3,6 +3,7 @@
 mod changes;
 mod conversion;
 mod interruptions;
+mod meetings;
 mod names;
 mod others;
 mod racy;
