@@ -331,7 +331,15 @@ fn without_secrets(word: &str) -> String {
 
 /// What programs say, and the trouble that it means; the first that is said counts.
 const WORDS: [(Trouble, &[&str]); 4] = [
-    (Trouble::Full, &["No space left on device", "Disk quota exceeded"]),
+    (
+        Trouble::Full,
+        &[
+            "No space left on device",
+            "Disk quota exceeded",
+            // A reference's lock: git leaves out the reason.
+            "couldn't write '",
+        ],
+    ),
     (
         Trouble::Auth,
         &[

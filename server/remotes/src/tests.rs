@@ -240,6 +240,10 @@ fn a_push_that_was_never_sent_leaves_no_doubt() {
         ),
         ("git@example.com: Permission denied (publickey).", Trouble::Auth),
         ("fatal: write error: No space left on device", Trouble::Full),
+        (
+            "error: cannot update ref 'refs/fetched/7-0': couldn't write '/lib/.git/tabellion/remote.git/refs/fetched/7-0.lock'",
+            Trouble::Full,
+        ),
         ("fatal: the remote end hung up unexpectedly", Trouble::Cut),
         ("error: RPC failed; curl 52 Empty reply from server", Trouble::Cut),
     ] {
