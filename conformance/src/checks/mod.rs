@@ -295,7 +295,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
 }
 
 /// Returns the checks for a contract: those of its guarantees, those of no guarantee, and, if it is not one of the suite's own,
-/// those of what its tools declare. A server with promises gets the checks of these, and [`OF_EVERY_SERVER`].
+/// those of what its tools declare. A server with promises gets the checks of these, and `OF_EVERY_SERVER`.
 pub fn of(contract: &'static ContractSpec) -> impl Iterator<Item = &'static Check> {
     let is_promised = promises::are_of(contract);
     fitting(contract)
