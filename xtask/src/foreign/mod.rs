@@ -82,7 +82,13 @@ fn installed(name: &str, packages: &[&str], install: impl FnOnce(&Path) -> Outco
 /// # Errors
 /// With [`Missing`] if it can't be run or fails; `help` says what to do.
 fn fetch(command: &mut Command, help: &str) -> Outcome {
-    let program = command.get_program().to_string_lossy().into_owned();
+    // Its name alone: what tasks say stands in pages that others read.
+    let program = Path::new(command.get_program());
+    let program = program
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let output = command
         .output()
         .map_err(|error| Missing::boxed(format!("`{program}` can't be run: {error}; {help}")))?;
