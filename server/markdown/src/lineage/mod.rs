@@ -40,7 +40,7 @@ mod id;
 pub mod matching;
 pub mod undo;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use self::id::HistoryDigest;
 pub use self::{
@@ -74,12 +74,15 @@ struct Returning {
 
 impl Returning {
     /// Gives the sections that come back their former ids. `now` are the ids of the version's sections, `before` those of the
-    /// version before it, and `pairs` the positions of its sections in [`content`](Self::content).
+    /// version before it, and `pairs` the positions of its sections in [`content`](Self::content). An id that a section has
+    /// kept is not given twice.
     fn restore_ids(&self, now: &mut [SectionId], before: &[SectionId], pairs: &[Option<usize>]) {
+        let kept: HashSet<SectionId> = now.iter().copied().collect();
         for (id, pair) in now.iter_mut().zip(pairs) {
             let index = pair.and_then(|position| position.checked_sub(self.position));
             if let Some(former) = index.and_then(|index| self.ids.get(index))
                 && !before.contains(id)
+                && !kept.contains(former)
             {
                 *id = *former;
             }

@@ -4,9 +4,13 @@
 //! the top of the undo stack to the redo stack, a redo moves it back. Any other version leaves both as they are: an undo
 //! compares the document's content with the entry's, and so detects such a version. Where a person has edited other lines
 //! since, the change alone is taken back; then the sections are matched as after a hand edit, and those that the undo brings
-//! back have their former ids.
+//! back have their former ids. If that leads to the very content from before, though the sections are the same as right after
+//! the change, all of them have their former ids: sections without a text of their own could not be told apart otherwise.
 
-use std::sync::Arc;
+use std::{
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
+    sync::Arc,
+};
 
 use super::{Followed, Lineage, Returning, SectionChange, SectionId, Version};
 
@@ -39,6 +43,8 @@ pub struct UndoEntry {
     added: Vec<SectionId>,
     /// The sections that the change removed.
     removed: Vec<SectionId>,
+    /// The [`digest`] of all sections before the change, and after it.
+    sections: [u64; 2],
     /// The id of the content before; `None` if there was no document.
     pub before: Option<String>,
     /// The id of the content after; `None` if the document was deleted.
@@ -52,6 +58,15 @@ impl UndoEntry {
         match direction {
             Direction::Undo => (after, before),
             Direction::Redo => (before, after),
+        }
+    }
+
+    /// Returns the [`digest`] of the sections that an undo or redo of this change leads from.
+    fn sections_from(&self, direction: Direction) -> u64 {
+        let [before, after] = self.sections;
+        match direction {
+            Direction::Undo => after,
+            Direction::Redo => before,
         }
     }
 
@@ -160,12 +175,14 @@ impl Lineage {
         if taken || !fits(change, self.ids.len()) {
             return false;
         }
+        let before = digest(&self.ids);
         let removed = apply(change, &mut self.ids, &added);
         self.undo.push(Arc::new(UndoEntry {
             commit: version.commit.clone(),
             change: change.clone(),
             added,
             removed,
+            sections: [before, digest(&self.ids)],
             before: self.content.clone(),
             after: version.content.clone(),
         }));
@@ -183,8 +200,17 @@ impl Lineage {
             return Followed::Matched(None);
         };
         to.push(Arc::clone(&done));
-        if done.contents(direction) != (self.content.as_deref(), version.content.as_deref()) {
-            return Followed::Matched(Some(done.returning(direction)));
+        let returning = done.returning(direction);
+        let (content_from, content_to) = done.contents(direction);
+        let has_same_content = || {
+            // Its sections can have other ids, by hand edits in between, and also those that would come back.
+            let is_one_back = || self.ids.iter().any(|id| returning.ids.contains(id));
+            content_from == self.content.as_deref() && !is_one_back()
+        };
+        let is_exact = content_to == version.content.as_deref()
+            && (done.sections_from(direction) == digest(&self.ids) || has_same_content());
+        if !is_exact {
+            return Followed::Matched(Some(returning));
         }
         match direction {
             Direction::Undo => revert(&done.change, &mut self.ids, &done.removed),
@@ -192,6 +218,11 @@ impl Lineage {
         }
         Followed::Counted
     }
+}
+
+/// Returns a number by which lists of sections are compared, within one process.
+fn digest(ids: &[SectionId]) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(ids)
 }
 
 /// Returns true if the change can apply to a list of `length` sections.

@@ -325,6 +325,41 @@ fn undo_and_redo_follow_three_hundred_changes() {
     model.check(true).expect("the same sections");
 }
 
+/// Hand edits of sections that can't be told apart, between a change and its undo.
+#[test]
+fn undo_and_redo_restore_the_ids_of_twins() {
+    let by_hand = Action::Write("# Plan\n\nby hand\n\n## Notes\n\n## Notes\n");
+    let histories = [
+        // The merge of the undo restores the very content from before the move.
+        vec![
+            by_hand.clone(),
+            Action::Update(1, "text\n"),
+            Action::Move(1, 2),
+            by_hand.clone(),
+            Action::Undo,
+        ],
+        // A twin has the id of the section that the redo brings back.
+        vec![
+            by_hand.clone(),
+            Action::Insert(3, "Notes", "text\n"),
+            Action::Insert(0, "Plan", ""),
+            Action::Undo,
+            Action::CutOut(2),
+            by_hand,
+            Action::Undo,
+            Action::Redo,
+        ],
+    ];
+    for history in histories {
+        let mut model = Model::default();
+        for action in history {
+            model.act(&action).expect("a change");
+            let restores = matches!(action, Action::Undo | Action::Redo);
+            model.check(restores).expect("the same sections");
+        }
+    }
+}
+
 /// A recorded change that does not fit the list is followed like a hand edit.
 #[test]
 fn the_lineage_ignores_changes_that_do_not_fit() {
