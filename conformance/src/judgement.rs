@@ -93,6 +93,8 @@ pub enum Cause {
     PartialRead,
     /// The server accepts what the contract refuses.
     Accepted,
+    /// The server's messages break MCP's schema: which definition, how and where.
+    Schema(String),
 }
 
 /// Number of words of a message that identify a refusal.

@@ -11,18 +11,46 @@ use std::{
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Value, json};
 
+use crate::judgement::{Cause, Stop, fail};
+
 const EXCERPTS: [(&str, &str); 3] = [
     ("2025-06-18", include_str!("../mcp/2025-06-18.json")),
     ("2025-11-25", include_str!("../mcp/2025-11-25.json")),
     ("2026-07-28", include_str!("../mcp/2026-07-28.json")),
 ];
 
+/// A message breaks MCP's schema.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{what}")]
+pub struct Violation {
+    what: String,
+    /// The same, whatever the revision.
+    gist: String,
+}
+
+impl Violation {
+    /// Returns it with an excerpt of the message.
+    #[must_use]
+    pub fn in_message(self, excerpt: &str) -> Self {
+        Self {
+            what: format!("{}: {excerpt}", self.what),
+            ..self
+        }
+    }
+}
+
+impl From<Violation> for Stop {
+    fn from(violation: Violation) -> Self {
+        fail(violation.what).because(Some(Cause::Schema(violation.gist)))
+    }
+}
+
 /// Validates a server's message against the schema of `revision`. `method` is the method of the request that the
 /// message answers, if any. Revisions before 2025-06-18 use that revision's schema.
 ///
 /// # Errors
 /// A description of the violation, with its location.
-pub fn check(revision: &str, method: Option<&str>, message: &Value) -> Result<(), String> {
+pub fn check(revision: &str, method: Option<&str>, message: &Value) -> Result<(), Violation> {
     valid(revision, envelope(revision, message), message)?;
     if let Some(result) = message.get("result") {
         let definition = match method {
@@ -53,9 +81,11 @@ pub fn check(revision: &str, method: Option<&str>, message: &Value) -> Result<()
     if revision_of(revision).0 < "2026" && sent == "ping" {
         return valid(revision, "PingRequest", message);
     }
-    Err(format!(
-        "the server sent the request `{sent}` to a client without that capability"
-    ))
+    let what = format!("the server sent the request `{sent}` to a client without that capability");
+    Err(Violation {
+        gist: what.clone(),
+        what,
+    })
 }
 
 /// Returns the JSON-RPC definition for a message of this kind. Its name depends on the revision.
@@ -82,18 +112,18 @@ fn notification(revision: &str, method: &str) -> Option<String> {
     Some(found.0.clone())
 }
 
-fn valid(revision: &str, definition: &str, value: &Value) -> Result<(), String> {
+fn valid(revision: &str, definition: &str, value: &Value) -> Result<(), Violation> {
     let revision = revision_of(revision).0;
+    let violation = |how: String| Violation {
+        what: format!("not a {definition} of MCP {revision}: {how}"),
+        gist: format!("not a {definition}: {how}"),
+    };
     let Some(validator) = validator(revision, definition) else {
-        return Err(format!("MCP {revision} has no {definition}"));
+        return Err(violation("the revision has no such definition".to_owned()));
     };
     validator.validate(value).map_err(|error| {
         let error = most_specific(&error);
-        let pointer = error.instance_path();
-        format!(
-            "not a {definition} of MCP {revision}: {} at `{pointer}`",
-            error.masked()
-        )
+        violation(format!("{} at `{}`", error.masked(), error.instance_path()))
     })
 }
 
@@ -207,7 +237,9 @@ mod tests {
     fn the_error_is_that_of_the_closest_alternative() {
         let result = json!({ "content": [{ "text": "x" }], "resultType": "complete" });
         let message = json!({ "jsonrpc": "2.0", "id": 1, "result": result });
-        let why = check("2026-07-28", Some("tools/call"), &message).unwrap_err();
+        let why = check("2026-07-28", Some("tools/call"), &message)
+            .unwrap_err()
+            .to_string();
         assert!(
             why.contains("\"type\" is a required property at `/content/0`"),
             "{why}"

@@ -36,7 +36,7 @@ const DISCOVER_TIMEOUT: Duration = Duration::from_secs(3);
 /// Number of lines after which no message is looked for among them.
 const MAX_STRAYS: usize = 1_000;
 /// Timeout for the answer of a server that has written a line that is no message.
-const STRAY_TIMEOUT: Duration = Duration::from_secs(5);
+const STRAY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Number of lines of a server's output to show: as many from the beginning as from the end.
 const MAX_LINES: usize = 48;
 /// Length to which a shown line is cut, in characters.

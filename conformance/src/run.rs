@@ -289,7 +289,7 @@ fn owed(subject: &Subject, check: &Check, stop: Stop) -> Stop {
         Some(Cause::NoAnswer(_)) => {
             subject.is_native() || check.guarantees.is_empty() || is_about_the_wire(check)
         }
-        Some(Cause::OwnState(_) | Cause::PartialRead | Cause::Accepted) | None => false,
+        Some(Cause::OwnState(_) | Cause::PartialRead | Cause::Accepted | Cause::Schema(_)) | None => false,
     };
     if !owes {
         return Stop::NotShown(shown);

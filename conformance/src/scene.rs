@@ -214,7 +214,7 @@ impl<'a> Scene<'a> {
             ahead: AtomicU64::new(0),
             trace: trace.clone(),
         };
-        if subject.contract.rows.is_some() {
+        if scene.has_data() {
             fs::create_dir_all(scene.data())?;
         }
         if subject.launch.names("{workspace}") {
@@ -375,9 +375,13 @@ impl<'a> Scene<'a> {
             .collect()
     }
 
-    /// Returns true if a name beside the library is that of the folder for rows.
+    /// Returns true if a name beside the library is that of the folder for rows, or for whatever else the server keeps there.
     fn is_data(&self, name: &std::ffi::OsStr) -> bool {
-        name == DATA && self.subject.contract.rows.is_some()
+        name == DATA && self.has_data()
+    }
+
+    fn has_data(&self) -> bool {
+        self.subject.contract.rows.is_some() || self.subject.launch.names("{data}")
     }
 
     /// Waits until a server that commits [later](Commits::Later) has made its commits; for others it does nothing.

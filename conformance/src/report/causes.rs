@@ -30,6 +30,7 @@ impl Cause {
                     .to_owned()
             }
             Self::Accepted => "the server accepts what the contract refuses".to_owned(),
+            Self::Schema(how) => format!("the server's messages break MCP's schema: {how}"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{CheckReport, GuaranteeReport, Report, Verdict};
 use crate::{
-    check::{Profile, Severity},
+    check::{Profile, Severity, counted},
     contracts::{DECLARED, PROMISED},
 };
 
@@ -246,13 +246,14 @@ impl Report {
     /// Returns the note on what a run has left out; empty if it is whole.
     pub fn left_out(&self) -> String {
         let many = self.not_run.len();
-        let s = if many == 1 { "" } else { "s" };
+        let checks = counted(many, "check");
         match (many, self.profile) {
             (0, _) => String::new(),
             (_, Profile::Smoke) => format!(
-                "a first impression: {many} check{s} and most cases were not run; `--profile quick` runs them"
+                "a first impression: {checks} and most cases were not run; `--profile quick` runs them"
             ),
-            _ => format!("{many} check{s} were not run; `--time-budget SECONDS` gives them time"),
+            (1, _) => format!("{checks} was not run; `--time-budget SECONDS` gives it time"),
+            _ => format!("{checks} were not run; `--time-budget SECONDS` gives them time"),
         }
     }
 

@@ -522,9 +522,14 @@ fn parse(line: &str) -> Option<Value> {
     message.or_else(|| serde_json::from_str(&without_halves(line)).ok())
 }
 
-/// Returns true if a line that is not JSON is not even meant to be a message.
+/// Returns true if a line that is not JSON is not even meant to be a message: it begins neither as an object with a member does
+/// nor as an array of such. Logs have `[INFO] ready`, and printed objects `{ port: 1 }`.
 pub(crate) fn is_stray(line: &str) -> bool {
-    !line.trim_start().starts_with(['{', '['])
+    let line = line.trim_start();
+    let line = line.strip_prefix('[').unwrap_or(line).trim_start();
+    !line
+        .strip_prefix('{')
+        .is_some_and(|rest| rest.trim_start().starts_with('"'))
 }
 
 /// Replaces each escape of half a surrogate pair by that of U+FFFD.
@@ -568,6 +573,31 @@ mod tests {
         target.patience = Duration::from_millis(50);
         let sent = target.send(vec![b'x'; 4 << 20]);
         assert!(matches!(sent, Err(WireError::Silent(_))), "{sent:?}");
+    }
+
+    #[test]
+    fn a_line_meant_as_a_message_is_no_stray() {
+        for stray in [
+            "",
+            "ready",
+            "[INFO] ready",
+            "[2026-01-01] {\"a\"",
+            "[]]",
+            "{ port: 1 }",
+            "{",
+            "}",
+            "\u{1b}[32mok",
+        ] {
+            assert!(is_stray(stray), "{stray}");
+        }
+        for message in [
+            r#"{"jsonrpc":"2.0","id":1"#,
+            r#" { "id" : NaN}"#,
+            r#"[{"jsonrpc""#,
+            r#"{"a":1} trailing"#,
+        ] {
+            assert!(!is_stray(message), "{message}");
+        }
     }
 
     #[test]

@@ -120,6 +120,9 @@ pub(in super::super) fn change_tools(tools: &mut Vec<Value>) {
     if is(Mutant::NondeterministicList) {
         fastrand::shuffle(tools);
     }
+    if is(Mutant::ListOfTheStart) {
+        fastrand::Rng::with_seed(std::process::id().into()).shuffle(tools);
+    }
     if is(Mutant::TalksMuch) {
         for tool in tools {
             tool["description"] = "Use this tool wisely. ".repeat(1000).into();

@@ -184,6 +184,8 @@ mutants! {
             imitates "an answer sent by the handler and by its wrapper" fails ["wire/ids"];
         NondeterministicList "nondeterministic-list": "the order of the list of tools changes"
             imitates "a hash map" fails ["wire/tools-list"];
+        ListOfTheStart "list-of-the-start": "each start has its own order of the list of tools"
+            imitates "a set of allowed commands, printed into a description" fails ["wire/tools-list-starts"];
         WrongOutputShape "wrong-output-shape": "numbers are returned as strings"
             imitates "results not validated against the schema" fails ["wire/output-schema"];
         ErrorsAsSuccess "errors-as-success": "a refused call is answered as a success with the error as text"

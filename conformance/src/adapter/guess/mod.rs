@@ -85,9 +85,9 @@ fn complaint(subject: &Subject, client: &mut Client<'_>) -> Result<String, Stop>
     let revision = subject.era.revision();
     Ok(match official::check(revision, Some("tools/list"), &list) {
         Ok(()) => String::new(),
-        Err(why) => format!(
+        Err(violation) => format!(
             "# Warning: `tools/list` does not satisfy MCP's schema of {revision}, so that some clients reject the server:\n# {}\n\n",
-            visible::cut(&why, 300)
+            visible::cut(&violation.to_string(), 300)
         ),
     })
 }

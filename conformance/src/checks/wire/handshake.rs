@@ -174,10 +174,10 @@ fn judge_session(talk: &mut Talk<'_>, revision: &str) -> Judgement {
     ensure(!UNKNOWN.contains(&agreed), || {
         format!("the server agrees to {agreed}, which is not a revision of MCP")
     })?;
-    official::check(agreed, Some("initialize"), &answer).map_err(fail)?;
+    official::check(agreed, Some("initialize"), &answer)?;
     ensure_tools_capability(&answer["result"])?;
     let list = talk.ask(&json!(2), "tools/list", json!({}))?;
-    official::check(agreed, Some("tools/list"), &list).map_err(fail)?;
+    official::check(agreed, Some("tools/list"), &list)?;
     ensure(list.get("result").is_some(), || {
         format!(
             "in a session of {agreed}, `tools/list` is answered with {}",
@@ -187,7 +187,7 @@ fn judge_session(talk: &mut Talk<'_>, revision: &str) -> Judgement {
 }
 
 fn ensure_valid(bench: &Bench<'_>, method: Option<&str>, message: &Value) -> Judgement {
-    official::check(bench.subject.era.revision(), method, message).map_err(fail)
+    Ok(official::check(bench.subject.era.revision(), method, message)?)
 }
 
 fn ensure_tools_capability(result: &Value) -> Judgement {

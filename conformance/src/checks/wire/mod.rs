@@ -33,6 +33,7 @@ pub(super) const CHECKS: &[Check] = &[
     notifications::CHECK,
     official::CHECK,
     tools_list::CHECK,
+    tools_list::STARTS,
     output::CHECK,
     output::TEXT,
     stdout::CHECK,

@@ -8,7 +8,7 @@ use crate::{
     check::{Bench, Case, Check, Severity},
     era::Era,
     generate::Inputs,
-    judgement::{Judgement, Stop, ensure, fail},
+    judgement::{Judgement, Stop, ensure},
     official,
     talk::{Talk, is_answer},
 };
@@ -115,7 +115,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     for message in &talk.heard {
         let method = talk.method_of(message);
         official::check(&revision, method, message)
-            .map_err(|why| fail(format!("{why}: {}", super::short(message))))?;
+            .map_err(|violation| violation.in_message(&super::short(message)))?;
         if is_answer(message) && era == Era::Stateless {
             judge_stateless(message)?;
         }

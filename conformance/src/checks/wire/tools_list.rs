@@ -15,17 +15,32 @@ pub(super) const CHECK: Check = Check {
     id: "wire/tools-list",
     severity: Severity::Must,
     guarantees: &[],
-    states: "The list of tools equals the contract's, and never changes.",
+    states: "The list of tools equals the contract's, if there is one, and changes only if the server says so.",
     explains: "Compares names and their order, descriptions, input and output schemas and annotations with the \
-               contract, as JSON. The list must be the same in a second request, after calls, and from a second \
-               server.",
+               contract, as JSON. The list must be the same in a second request and after calls, unless the server has \
+               sent `notifications/tools/list_changed`.",
     cases,
     judge,
     shrink: as_small_as_can_be,
 };
 
+pub(super) const STARTS: Check = Check {
+    id: "wire/tools-list-starts",
+    severity: Severity::Should,
+    guarantees: &[],
+    states: "Each start of the server lists the same tools in the same order.",
+    explains: "Clients and models cache the list, and prompts that begin with it; an order from a hash table defeats that. \
+               Compares the lists of two servers, as JSON.",
+    cases: |_| Ok(Case::only()),
+    judge: judge_starts,
+    shrink: as_small_as_can_be,
+};
+
 /// Maximum number of pages of the list; more suggest an endless list.
 const MAX_PAGES: usize = 1_000;
+
+/// Bytes of a text that are shown before the first difference.
+const CONTEXT: usize = 40;
 
 /// The list that the first one is compared with.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,7 +49,6 @@ enum Comparison {
     WithContract,
     Again,
     AfterCalls,
-    SecondServer,
 }
 
 fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
@@ -42,7 +56,6 @@ fn cases(_: &Bench<'_>) -> Result<Vec<Case>, Stop> {
         Case::new("the contract", Comparison::WithContract),
         Case::new("a second request", Comparison::Again),
         Case::new("after calls", Comparison::AfterCalls),
-        Case::new("a second server", Comparison::SecondServer),
     ])
 }
 
@@ -72,10 +85,32 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
             )?;
             list_tools(&mut talk)?
         }
-        Comparison::SecondServer => list_tools(&mut Talk::open(bench.subject, &scene)?)?,
     };
-    ensure(first == second, || {
-        "the second list of tools differs from the first".into()
+    let is_announced = |message: &Value| message["method"] == "notifications/tools/list_changed";
+    if !bench.subject.is_native() && talk.heard.iter().any(is_announced) {
+        return Ok(());
+    }
+    same(&first, &second)
+}
+
+fn judge_starts(bench: &Bench<'_>, _: &Case) -> Judgement {
+    let scene = library(bench)?;
+    let first = list_tools(&mut Talk::open(bench.subject, &scene)?)?;
+    let second = list_tools(&mut Talk::open(bench.subject, &scene)?)?;
+    same(&first, &second)
+}
+
+fn same(first: &[Value], second: &[Value]) -> Judgement {
+    let names = |tools: &[Value]| -> Vec<_> { tools.iter().map(|tool| tool["name"].clone()).collect() };
+    let (before, after) = (names(first), names(second));
+    ensure(before == after, || {
+        let (before, after) = (short(&before.into()), short(&after.into()));
+        format!("the second list has the tools {after}, the first {before}")
+    })?;
+    let differs = first.iter().zip(second).find(|(one, other)| one != other);
+    differs.map_or(Ok(()), |(one, other)| {
+        let (tool, how) = (&one["name"], difference(one, other));
+        Err(fail(format!("in the second list, {how} in the tool {tool}")))
     })
 }
 
@@ -163,6 +198,17 @@ fn difference(expected: &Value, found: &Value) -> String {
         pointer = format!("{pointer}/{name}");
         expected = one.get(name).unwrap_or(&Value::Null);
         found = other.get(name).unwrap_or(&Value::Null);
+    }
+    // The part of two texts that differs.
+    if let (Value::String(one), Value::String(other)) = (expected, found) {
+        let alike = one
+            .chars()
+            .zip(other.chars())
+            .take_while(|(one, other)| one == other);
+        let start: usize = alike.map(|(it, _)| it.len_utf8()).sum();
+        let start = one.floor_char_boundary(start.saturating_sub(CONTEXT));
+        let (one, other) = (one[start..].into(), other[start..].into());
+        return format!("`{pointer}` has {} instead of {}", short(&other), short(&one));
     }
     format!("`{pointer}` is {} instead of {}", short(found), short(expected))
 }
