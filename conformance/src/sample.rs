@@ -61,7 +61,9 @@ impl Sampler<'_> {
         match kind {
             "object" => self.object(schema, is_whole, depth),
             "array" => {
-                let items = bound("minItems").unwrap_or(i64::from(is_whole)).clamp(0, 100);
+                // An edit without its items edits nothing.
+                let wants_one = is_whole || schema["items"]["type"] == "object";
+                let items = bound("minItems").unwrap_or(i64::from(wants_one)).clamp(0, 100);
                 let item = || self.sample(name, &schema["items"], is_whole, depth + 1);
                 (0..items).map(|_| item()).collect()
             }
@@ -101,6 +103,13 @@ fn text(name: &str, schema: &Value) -> String {
         Some("time") => "03:04:05Z",
         Some("email") => "ann@example.com",
         Some("uuid") => "b64aa32c-2a94-4f38-8ca0-d2339eafc199",
+        // A line of the documents of checks.
+        _ if ["old", "search", "find"]
+            .iter()
+            .any(|word| name.starts_with(word)) =>
+        {
+            "Intro."
+        }
         _ if has(&["dir", "folder"]) => "notes",
         _ if has(&["path", "file"]) => "notes/plan.md",
         _ => "plan",

@@ -1,17 +1,18 @@
 //! Mutants: correct servers with one defect each, as real servers have it, to prove that the checks detect it.
 //!
 //! A mutant is a row of `zoo`, which declares a variant of [`Mutant`] and a [`Specimen`]. It deviates where its server asks `is`, or,
-//! where that takes more than a line, in `start`, `messages` or `behaviour`. A process is one mutant for all its life, or none.
+//! where that takes more than a line, in `start`, `messages`, `tools` or `behaviour`. A process is one mutant for all its life, or none.
 
 mod behaviour;
 mod messages;
 mod start;
+mod tools;
 mod zoo;
 
 use std::sync::OnceLock;
 
 pub use zoo::{HTTP_ZOO, Mutant, REST_ZOO, Specimen};
-pub(super) use {behaviour::*, messages::*, start::*};
+pub(super) use {behaviour::*, messages::*, start::*, tools::unknown_tool};
 
 /// Mutants of other lists whose defect is visible over HTTP, and the HTTP checks that detect it.
 pub const ALSO_OVER_HTTP: &[(&str, &[&str])] = &[

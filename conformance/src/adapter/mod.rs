@@ -220,6 +220,14 @@ impl Adapter {
         }
     }
 
+    /// Returns true if a document's parts are joined by what the server says of the next one.
+    pub fn follows_pages(&self, tool: &ToolSpec) -> bool {
+        match self {
+            Self::Native => false,
+            Self::Mapped(mapping) => mapping.tool(tool).is_some_and(|mapped| mapped.paging.is_some()),
+        }
+    }
+
     /// Returns true if the server has another call for a document that does not exist than for one that exists.
     pub fn depends_on_existence(&self, tool: &ToolSpec) -> bool {
         match self {

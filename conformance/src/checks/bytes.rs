@@ -1,5 +1,8 @@
 //! Bytes: an edit changes no byte outside of its place, and reads and writes are exact.
 
+mod offered;
+mod pages;
+
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde::{Deserialize, Serialize};
@@ -81,6 +84,9 @@ pub(super) const CHECKS: &[Check] = &[
         judge: mode,
         shrink: as_small_as_can_be,
     },
+    pages::PAGES,
+    offered::EVERY_TOOL,
+    offered::MOVED,
 ];
 
 /// Kinds of changes in the quick profile.

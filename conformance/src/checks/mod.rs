@@ -19,6 +19,7 @@ mod model;
 mod modes;
 mod mutation;
 mod notes;
+mod offered;
 mod operations;
 mod orgs;
 mod outline;

@@ -70,6 +70,12 @@ innocents! {
     CreatesByAppending "creates-by-appending": "creates the note that it is to append to"
         accused of "accepting an impossible call"
         acquitted by ["pure/refusals-change-nothing", "model/one-client"];
+    SaysWhich "says-which": "writes the notes of a batch that it can, and says which it could not"
+        accused of "writing a part of a batch" acquitted by ["mutation/batch"];
+    ReadsLines "reads-lines": "returns lines by their numbers, from 1, without the end of the last"
+        accused of "parts that do not join" acquitted by ["bytes/pages"];
+    MovesNotes "moves-notes": "moves a note by renaming it"
+        accused of "losing what was moved" acquitted by ["bytes/moved", "bytes/every-tool"];
     CommitsLater "commits-later": "commits a note a moment after the answer"
         accused of "making the last call's commit with the next call"
         acquitted by ["pure/refusals-change-nothing", "mutation/no-implicit-edits",

@@ -82,13 +82,32 @@ impl Vault {
         } else {
             (&["path", "content"], &[])
         };
-        json!([
+        let mut tools = json!([
             tool("read_note", &["path"], &[]),
             tool("create_note", required, optional),
             tool("append_note", &["path", "content"], &[]),
             tool("edit_note", &["path", "old", "new"], &[]),
             tool("delete_note", &["path"], &[]),
-        ])
+        ]);
+        if is(Innocent::ReadsLines) {
+            for bound in ["start_line", "end_line"] {
+                tools[0]["inputSchema"]["properties"][bound] = json!({ "type": "integer" });
+            }
+        }
+        let mut more = Vec::new();
+        if is(Innocent::SaysWhich) {
+            let notes = json!({ "type": "array", "items": tools[1]["inputSchema"] });
+            let schema = json!({ "type": "object", "properties": { "notes": notes }, "required": ["notes"] });
+            more.push(json!({ "name": "create_notes", "inputSchema": schema }));
+        }
+        if is(Innocent::MovesNotes) {
+            more.push(tool("move_note", &["from", "to"], &[]));
+        }
+        tools
+            .as_array_mut()
+            .into_iter()
+            .for_each(|tools| tools.append(&mut more));
+        tools
     }
 
     /// Calls a tool; `None` if there is no such tool.
@@ -104,7 +123,26 @@ impl Vault {
         let path = || text("path").and_then(resolve);
         let done = |made: Result<(), Failure>| made.map(|()| json!({ "success": true }));
         Some(match tool {
-            "read_note" => path().and_then(|path| self.read(&path)),
+            "read_note" => path().and_then(|path| lines(self.read(&path)?, arguments)),
+            "create_notes" if is(Innocent::SaysWhich) => {
+                let notes = arguments["notes"]
+                    .as_array()
+                    .map(Vec::as_slice)
+                    .unwrap_or_default();
+                let make = |note| self.call("create_note", note);
+                let made = notes.iter().map(|note| {
+                    let made = matches!(make(note), Some(Ok(_)));
+                    json!({ "path": note["path"], "success": made })
+                });
+                Ok(json!({ "notes": made.collect::<Vec<_>>() }))
+            }
+            "move_note" if is(Innocent::MovesNotes) => {
+                let end = |name: &str| Ok(self.folder.path.join(resolve(text(name)?)?));
+                done(
+                    end("from")
+                        .and_then(|from| fs::rename(from, end("to")?).map_err(failed("move the note"))),
+                )
+            }
             "create_note" => done(path().and_then(|path| {
                 let content = text("content")?;
                 self.change(&path, &|old| match old {
@@ -242,6 +280,29 @@ fn resolve(named: &str) -> Result<String, Failure> {
     } else {
         path + ".md"
     })
+}
+
+/// Returns the lines of a note that a call names, or all of it.
+fn lines(mut note: Value, arguments: &Value) -> Result<Value, Failure> {
+    let bound = |name: &str| {
+        arguments[name]
+            .as_u64()
+            .and_then(|number| usize::try_from(number).ok())
+    };
+    let (Some(start), Some(end)) = (bound("start_line"), bound("end_line")) else {
+        return Ok(note);
+    };
+    let text = note["content"].as_str().unwrap_or_default();
+    let lines = text
+        .lines()
+        .skip(start.saturating_sub(1))
+        .take((end + 1).saturating_sub(start));
+    let lines: Vec<_> = lines.collect();
+    if start == 0 || lines.is_empty() {
+        return Err(refused("the note has no such lines".to_owned()));
+    }
+    note["content"] = lines.join("\n").into();
+    Ok(note)
 }
 
 /// Returns a text with a paragraph at its end.

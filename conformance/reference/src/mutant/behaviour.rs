@@ -28,6 +28,9 @@ use super::{
     Mutant, is,
 };
 
+/// The bytes that the call names, for its result.
+static PART: Mutex<Option<Range<usize>>> = Mutex::new(None);
+
 /// Changes the arguments of a call before they are checked.
 pub(in super::super) fn change_arguments(library: &Library, tool: &ToolSpec, mut arguments: Value) -> Value {
     let path = arguments["path"].as_str();
@@ -59,6 +62,15 @@ pub(in super::super) fn change_arguments(library: &Library, tool: &ToolSpec, mut
     {
         // The call is refused for its argument.
         let _ = fs::write(path, "");
+    }
+    if is(Mutant::PagesByBytes)
+        && let Some(arguments) = arguments.as_object_mut()
+        && let (Some(offset), Some(limit)) = (arguments.remove("offset"), arguments.remove("limit"))
+    {
+        let number = |value: Value| usize::try_from(value.as_u64().unwrap_or_default()).unwrap_or_default();
+        let start = number(offset);
+        *PART.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(start..start.saturating_add(number(limit)));
     }
     if is(Mutant::AcceptsUnknownArguments)
         && let (Some(given), Value::Object(schema)) = (arguments.as_object_mut(), tool.input.wire())
@@ -95,6 +107,13 @@ pub(in super::super) fn change_response(tool: &ToolSpec, mut response: Value) ->
         && let Some(id) = response["git_commit_sha"].as_str()
     {
         response["git_commit_sha"] = id[..7].into();
+    }
+    if is(Mutant::PagesByBytes)
+        && let Some(part) = PART.lock().unwrap_or_else(PoisonError::into_inner).take()
+        && let Some(text) = response["content"].as_str()
+    {
+        let end = part.end.min(text.len());
+        response["content"] = String::from_utf8_lossy(&text.as_bytes()[part.start.min(end)..end]).into();
     }
     if is(Mutant::WrongOutputShape) && tool.name == tool::READ_MARKDOWN {
         response["metadata"]["size"] = response["metadata"]["size"].to_string().into();

@@ -1,9 +1,7 @@
 //! Defects in messages. Each function returns the correct value unless the process is its mutant.
 
 use std::{
-    fs,
     io::{self, Write},
-    path::{Path, PathBuf},
     process, thread,
     time::Duration,
 };
@@ -12,15 +10,11 @@ use serde_json::{Value, json};
 use tabellion_contracts::braindrive_markdown::tool;
 
 use super::{
-    super::{
-        library::Library,
-        wire::{INTERNAL_ERROR, STATELESS, UNKNOWN_METHOD, error},
-    },
+    super::wire::{INTERNAL_ERROR, STATELESS, UNKNOWN_METHOD, error},
     Mutant, is,
+    tools::add_tool,
 };
 
-/// Name of a tool that the contract does not have: it reads any file, or any in the folders that a call permits.
-const ONE_MORE: &str = "head_of_file";
 /// Length of a line at which a mutant exits, in bytes.
 const LARGE_BYTES: usize = 1 << 20;
 
@@ -71,27 +65,6 @@ pub(in super::super) fn change_code(code: i64) -> i64 {
     }
 }
 
-/// Returns the result of a call of an unknown tool, if not an error.
-pub(in super::super) fn unknown_tool(library: &Library, name: &str, arguments: &Value) -> Option<Value> {
-    if is(Mutant::HasOneMoreTool) && name == ONE_MORE {
-        let path = library
-            .folder
-            .path
-            .join(arguments["file"].as_str()?)
-            .canonicalize();
-        let is_below = |path: &Path, folder: &Value| path.starts_with(folder.as_str().unwrap_or_default());
-        let permitted = |path: &PathBuf| match &arguments["below"] {
-            Value::Array(folders) => folders.iter().any(|folder| is_below(path, folder)),
-            _ => true,
-        };
-        let path = path.ok().filter(permitted);
-        let text = path.and_then(|path| fs::read_to_string(path).ok());
-        let (text, is_error) = text.map_or(("no such file".to_owned(), true), |text| (text, false));
-        return Some(json!({ "content": [{ "type": "text", "text": text }], "isError": is_error }));
-    }
-    is(Mutant::UnknownToolIsFine).then(|| json!({ "content": [], "isError": false }))
-}
-
 /// Changes the result of a call.
 pub(in super::super) fn change_result(mut result: Value) -> Value {
     if is(Mutant::ContentIsText) {
@@ -105,17 +78,19 @@ pub(in super::super) fn change_result(mut result: Value) -> Value {
 
 /// Changes the list of tools.
 pub(in super::super) fn change_tools(tools: &mut Vec<Value>) {
-    if is(Mutant::HasOneMoreTool) {
-        let file = json!({ "type": "object", "properties": { "file": { "type": "string" }, "below": {} }, "required": ["file"] });
-        tools.push(json!({ "name": ONE_MORE, "inputSchema": file }));
-    }
-    if is(Mutant::EmptiesBeforeEncoding) {
-        for tool in tools
-            .iter_mut()
-            .filter(|listed| listed["name"] == tool::WRITE_MARKDOWN)
-        {
-            tool["inputSchema"]["properties"]["encoding"] = json!({ "type": "string" });
+    add_tool(tools);
+    let mut add = |name: &str, argument: &str, kind: &str| {
+        let mut all = tools.iter_mut();
+        if let Some(tool) = all.find(|listed| listed["name"] == name) {
+            tool["inputSchema"]["properties"][argument] = json!({ "type": kind });
         }
+    };
+    if is(Mutant::EmptiesBeforeEncoding) {
+        add(tool::WRITE_MARKDOWN, "encoding", "string");
+    }
+    if is(Mutant::PagesByBytes) {
+        add(tool::READ_MARKDOWN, "offset", "integer");
+        add(tool::READ_MARKDOWN, "limit", "integer");
     }
     if is(Mutant::NondeterministicList) {
         fastrand::shuffle(tools);

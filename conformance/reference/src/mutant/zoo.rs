@@ -101,6 +101,14 @@ mutants! {
             imitates "`get_file_info` and `head` beside a reading tool that checks" fails ["paths/every-tool"];
         EmptiesBeforeEncoding "empties-before-encoding": "a document is emptied before its text is encoded, which fails"
             imitates "`open(path, \"w\", encoding=…)`" fails ["mutation/encoding"];
+        StopsAmidBatch "stops-amid-batch": "a call for several documents stops at the first that fails, and reports success"
+            imitates "a loop whose errors are logged" fails ["mutation/batch"];
+        MovesText "moves-text": "a document that is moved is read as text and written"
+            imitates "`read_text` and `write_text` for a move" fails ["bytes/moved"];
+        SavesAnew "saves-anew": "a document is removed before it is written"
+            imitates "a rename of a temporary file without its mode" fails ["bytes/every-tool"];
+        PagesByBytes "pages-by-bytes": "parts of a document are cut between bytes"
+            imitates "`read(limit)` of a file opened in binary" fails ["bytes/pages"];
         WritesDotGit "writes-dot-git": "documents are written into `.git`"
             imitates "popular servers that write `.git/hooks` and `.git/config`"
             fails ["paths/git-internals"];

@@ -1,6 +1,7 @@
 //! Checks of mutations: an accepted one makes one commit of one document with one log entry, and changes nothing else,
 //! least of all a person's uncommitted work.
 
+mod batch;
 mod commit;
 mod content;
 mod encoding;
@@ -13,6 +14,7 @@ mod states;
 use crate::check::Check;
 
 pub(super) const CHECKS: &[Check] = &[
+    batch::BATCH,
     commit::ONE_COMMIT,
     commit::RETURNED_ID,
     content::CONTENT,
