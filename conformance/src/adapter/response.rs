@@ -160,7 +160,7 @@ impl Mapping {
                 message: text,
             })
         };
-        marked.or_else(by_text)
+        marked.or_else(by_text).or_else(|| told(&message["result"]))
     }
 
     /// Returns the pointers for which a response has no value.
@@ -227,6 +227,60 @@ impl Source {
         Some(made)
     }
 }
+
+/// Returns the refusal that a successful result tells as JSON: of the whole, or of the only item of a list.
+fn told(result: &Value) -> Option<Refusal> {
+    let text = reply::text(result);
+    let json = match &result["structuredContent"] {
+        Value::Null => serde_json::from_str(&text).ok()?,
+        structured => structured.clone(),
+    };
+    let only = |value: &Value| {
+        value
+            .as_array()
+            .filter(|items| items.len() == 1)
+            .map(|items| items[0].clone())
+    };
+    let member = || json.as_object()?.values().find_map(only);
+    let item = only(&json).or_else(member);
+    let failed = [item.as_ref(), Some(&json)]
+        .into_iter()
+        .flatten()
+        .find(|object| says_failed(object))?;
+    let why = ["/error", "/error/message", "/message", "/reason"];
+    let why = why.iter().find_map(|pointer| failed.pointer(pointer)?.as_str());
+    Some(Refusal {
+        code: None,
+        message: why.map_or(text, str::to_owned),
+    })
+}
+
+fn says_failed(object: &Value) -> bool {
+    let is = |name: &str, value: bool| object[name] == value;
+    let has_error = match &object["error"] {
+        Value::String(text) => !text.is_empty(),
+        error => error.is_object(),
+    };
+    let has_failed = object["status"]
+        .as_str()
+        .is_some_and(|status| FAILED.contains(&&*status.to_lowercase()));
+    is("success", false)
+        || is("ok", false)
+        || has_failed
+        || has_error && !is("success", true) && !is("ok", true)
+}
+
+/// Values of `status` with which a result says that it did nothing.
+const FAILED: [&str; 8] = [
+    "failed",
+    "failure",
+    "error",
+    "skipped",
+    "refused",
+    "rejected",
+    "denied",
+    "not_found",
+];
 
 /// Returns the pages before a message.
 fn pages(message: &Value) -> &[Value] {

@@ -606,6 +606,25 @@ fn a_pattern_of_refusals_overrides_success() {
         reply(json!({ "error": { "code": -1, "message": "no" } })),
         refused(Some(-1), "no")
     );
+    for (said, is_refused) in [
+        (r#"[{ "path": "a.md", "error": "not found" }]"#, true),
+        (
+            r#"{ "results": [{ "path": "a.md", "status": "skipped" }] }"#,
+            true,
+        ),
+        (r#"{ "success": false }"#, true),
+        (r#"{ "ok": true, "error": "a warning" }"#, false),
+        (r#"[{ "error": "not found" }, { "content": "a" }]"#, false),
+        (r#"{ "c": "text", "error": null }"#, false),
+        (r#"{ "status": "active" }"#, false),
+    ] {
+        let result = json!({ "content": [{ "type": "text", "text": said }] });
+        assert_eq!(
+            reply(json!({ "result": result })).done().is_none(),
+            is_refused,
+            "{said}"
+        );
+    }
     // A success without some values is still a success; only `missing` reports them to the adapter's author.
     let thin = json!({ "result": { "content": [] } });
     assert_eq!(

@@ -14,10 +14,9 @@ pub fn badge(report: &Report) -> String {
     };
     let (held, all) = report.promises();
     let (name, value) = (crate::report::visible::cut(contract, 40), format!("{held}/{all}"));
-    let is_unshown = !report.is_passed() && report.count(Standing::Broken) == 0;
     let colour = if held == all && report.is_passed() {
         "#2a7d4f"
-    } else if report.is_passed() || is_unshown {
+    } else if report.is_passed() || report.is_undecided() {
         "#8a6a1f"
     } else {
         "#b3382c"

@@ -31,7 +31,13 @@ pub fn markdown(comparison: &Comparison<'_>) -> String {
     };
     let _ = writeln!(text, "## Conformance {title}\n");
     for report in comparison.reports {
-        let sign = if report.is_passed() { "✅" } else { "❌" };
+        let sign = if report.is_passed() {
+            "✅"
+        } else if report.is_undecided() {
+            "❔"
+        } else {
+            "❌"
+        };
         let (name, summary) = (plain(&report.server.name), report.summary());
         let (profile, seed) = (report.profile.name(), report.seed);
         let _ = writeln!(

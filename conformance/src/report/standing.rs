@@ -173,6 +173,11 @@ impl Report {
         !standings.any(|standing| standing >= Standing::NotShown)
     }
 
+    /// Returns true if it did not pass, although nothing is broken: the run could not show enough.
+    pub fn is_undecided(&self) -> bool {
+        !self.is_passed() && self.count(Standing::Broken) == 0
+    }
+
     /// Returns the standing of a guarantee; `None` if no check with severity `Must` tests it.
     pub fn standing(&self, guarantee: &GuaranteeReport) -> Option<Standing> {
         let is_known = || {

@@ -148,6 +148,8 @@ pub fn rest(report: &Report, with: Extras<'_>) -> String {
     let passed = report.is_passed() && report.count(Standing::Unexpected) == 0;
     let head = if passed {
         paint(GOOD, "PASSED")
+    } else if report.is_undecided() {
+        paint(ODD, "NOT SHOWN")
     } else {
         paint(BAD, "FAILED")
     };

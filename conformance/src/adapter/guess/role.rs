@@ -31,6 +31,8 @@ pub(super) const NOUNS: &[&str] = &[
 ];
 const HASHES: &[&str] = &["hash", "sha256", "checksum", "etag"];
 const STARTS: &[&str] = &["start", "from", "first"];
+const ENDS: &[&str] = &["end", "to", "last"];
+const LINES: &[&str] = &["line", "lineno"];
 const PAGES: &[&str] = &["cursor", "offset", "page"];
 const DRY_RUNS: &[&str] = &["dry", "preview", "simulate"];
 
@@ -224,6 +226,14 @@ impl WantedEffect<'_> {
             seen.path = true;
             return Some(toml(&self.path.into()));
         }
+        let is_plural = |word: &String| word.strip_suffix('s').is_some_and(|one| PATHS.contains(&one));
+        if kind == Some("array") && !seen.path && words.iter().any(is_plural) {
+            let items = resolved(&property["items"], root);
+            if items["type"] == "string" {
+                seen.path = true;
+                return Some(toml(&vec![self.path].into()));
+            }
+        }
         if kind == Some("boolean") && has(DRY_RUNS) {
             seen.dry_run = self.previews;
             return self.previews.then(|| "true".to_owned());
@@ -237,6 +247,14 @@ impl WantedEffect<'_> {
         {
             let item = self.object(resolved(&property["items"], root), root, way, seen)?;
             return Some(format!("[{item}]"));
+        }
+        if kind == Some("integer") && way.old_and_new && has(LINES) && (has(STARTS) || has(ENDS)) {
+            let hole = if has(STARTS) {
+                "{old_start_line}"
+            } else {
+                "{old_end_line}"
+            };
+            return Some(toml(&hole.into()));
         }
         if kind == Some("integer") && required && has(STARTS) {
             return Some("1".to_owned());
@@ -365,4 +383,60 @@ pub(super) fn words(name: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_drafted_from_their_names() {
+        let text = || json!({ "type": "string" });
+        let paths = json!({ "paths": { "type": "array", "items": text() } });
+        let change = json!({
+            "path": text(), "start_line": { "type": "integer" }, "search_pattern": text(), "replace_content": text(),
+        });
+        let changes =
+            json!({ "changes": { "type": "array", "items": { "type": "object", "properties": change } } });
+        let lines = json!({
+            "filepath": text(), "old": text(), "new": text(),
+            "fromLine": { "type": "integer" }, "toLine": { "type": "integer" },
+        });
+        let cases = [
+            ("read_content", EffectKind::Read, &paths, r#"{ paths = ["P"] }"#),
+            ("delete_items", EffectKind::Delete, &paths, r#"{ paths = ["P"] }"#),
+            (
+                "edit_file",
+                EffectKind::Append,
+                &changes,
+                r#"{ changes = [{ path = "P", replace_content = "{new}", search_pattern = "{old}", start_line = "{old_start_line}" }] }"#,
+            ),
+            (
+                "edit_lines",
+                EffectKind::ReplaceSection,
+                &lines,
+                r#"{ filepath = "P", fromLine = "{old_start_line}", new = "{new}", old = "{old}", toLine = "{old_end_line}" }"#,
+            ),
+        ];
+        for (tool, kind, properties, expected) in cases {
+            let schema =
+                json!({ "type": "object", "properties": properties, "required": ["paths", "changes"] });
+            let offer = Offer::from([(tool.to_owned(), json!({ "name": tool, "inputSchema": schema }))]);
+            let wanted = WantedEffect {
+                kind,
+                content: "/content",
+                target: None,
+                path: "P",
+                previews: false,
+            };
+            let members = |text: &str| {
+                let table: toml::Table = format!("x = {text}").parse().expect("TOML");
+                table
+            };
+            let entry = wanted.entry(&offer).expect("a guess");
+            assert_eq!(members(&entry.arguments), members(expected), "{tool}");
+        }
+    }
 }

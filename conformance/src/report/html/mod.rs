@@ -157,7 +157,13 @@ fn servers(html: &mut String, comparison: &Comparison<'_>) {
 /// Returns the number of guarantees that hold, as HTML.
 fn score(report: &Report) -> String {
     let (held, all) = report.promises();
-    let class = if report.is_passed() { "good" } else { "bad" };
+    let class = if report.is_passed() {
+        "good"
+    } else if report.is_undecided() {
+        "odd"
+    } else {
+        "bad"
+    };
     format!("<b class=\"score {class}\">{held}<i>/{all}</i></b>")
 }
 
