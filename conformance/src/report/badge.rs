@@ -2,7 +2,7 @@
 
 use crate::{
     contracts::PROMISED,
-    report::{Report, Standing, html::escape},
+    report::{Report, html::escape},
 };
 
 /// Returns an SVG image such as `braindrive-markdown | 9/9`.
