@@ -13,6 +13,7 @@ mod program;
 mod recipes;
 mod registry;
 mod targets;
+mod wheels;
 
 use std::{
     fmt::Write as _,
@@ -25,7 +26,7 @@ use clap::{Args, builder::PossibleValuesParser};
 
 use self::{
     archive::Entry,
-    product::Product,
+    product::{Kind, Product},
     targets::{TARGETS, Target},
 };
 use xtask::{Outcome, foreign::Missing, root};
@@ -43,6 +44,9 @@ pub(crate) struct Options {
         value_parser = PossibleValuesParser::new(TARGETS.map(|target| target.triple))
     )]
     targets: Vec<String>,
+    /// Program to build; may be repeated. Without it, all
+    #[arg(long = "program", value_name = "NAME", value_parser = ["tabellion", "tabellion-conformance"])]
+    programs: Vec<String>,
     /// Build nothing; make packages of the archives that are in the folder already
     #[arg(long, conflicts_with = "targets")]
     no_build: bool,
@@ -59,39 +63,69 @@ struct Release {
     program: Vec<u8>,
 }
 
-/// Makes archives and packages.
+/// Makes archives and packages of each program.
 ///
 /// # Errors
 /// If something can't be built. If only tools are missing, after all else, with [`Missing`].
 pub(crate) fn make(options: &Options) -> Outcome {
-    let product = Product::read()?;
     let out = options.out.clone().unwrap_or_else(|| root().join("target/dist"));
     fs::create_dir_all(&out)?;
-    let mut missing = String::new();
+    let (mut missing, mut downloads) = (String::new(), String::new());
+    for kind in Kind::ALL {
+        make_one(&Product::read(kind)?, options, &out, &mut missing, &mut downloads)?;
+    }
+    fs::write(out.join(CHECKSUMS), downloads)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Missing::boxed(format!(
+        "not everything was made:\n{}",
+        missing.trim_end()
+    )))
+}
+
+/// Makes archives and packages of a program. Adds what is missing, and the digests of what is downloaded.
+fn make_one(
+    product: &Product,
+    options: &Options,
+    out: &Path,
+    missing: &mut String,
+    downloads: &mut String,
+) -> Outcome {
     let asked = |target: &&Target| {
         let any = options.targets.is_empty();
-        !options.no_build && (any || options.targets.iter().any(|it| it == target.triple))
+        let is_asked = options.programs.is_empty() || options.programs.contains(&product.name);
+        product.is_for(target)
+            && is_asked
+            && !options.no_build
+            && (any || options.targets.iter().any(|it| it == target.triple))
     };
     for target in TARGETS.iter().filter(asked) {
-        eprintln!("== {}", target.triple);
+        eprintln!("== {} for {}", product.name, target.triple);
         let start = Instant::now();
-        match build(&product, target, &out) {
+        match build(product, target, out) {
             Ok(()) => eprintln!("== {}: {:.0} s", target.triple, start.elapsed().as_secs_f64()),
-            Err(error) if error.is::<Missing>() => writeln!(missing, "{}: {error}", target.triple)?,
+            Err(error) if error.is::<Missing>() => {
+                writeln!(missing, "{} for {}: {error}", product.name, target.triple)?;
+            }
             Err(error) => return Err(format!("{}: {error}", target.triple).into()),
         }
     }
-    let releases = find(&product, &out)?;
+    let releases = find(product, out)?;
     if releases.is_empty() {
-        return Err(Missing::boxed(format!(
-            "there is no archive of version {} in `{}`\n{}",
-            product.version,
-            out.display(),
-            missing.trim_end()
-        )));
+        let (name, version) = (&product.name, &product.version);
+        writeln!(
+            missing,
+            "there is no archive of {name} {version} in `{}`",
+            out.display()
+        )?;
+        return Ok(());
     }
-    package(&product, &releases, &out)?;
-    if let Err(error) = bundle::validate(&out.join(bundle::file_name(&product))) {
+    downloads.push_str(&package(product, &releases, out)?);
+    if product.kind == Kind::Suite {
+        return Ok(());
+    }
+    if let Err(error) = bundle::validate(&out.join(bundle::file_name(product))) {
         if !error.is::<Missing>() {
             return Err(error);
         }
@@ -103,13 +137,7 @@ pub(crate) fn make(options: &Options) -> Outcome {
             product.repository
         );
     }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(Missing::boxed(format!(
-        "not everything was made:\n{}",
-        missing.trim_end()
-    )))
+    Ok(())
 }
 
 /// Writes the target's archive.
@@ -123,11 +151,14 @@ fn build(product: &Product, target: &Target, out: &Path) -> Outcome {
     };
     let mut entries = vec![within(Entry::program(target.program(&product.name), program))];
     entries.extend(licences()?.into_iter().map(within));
-    entries.push(within(Entry::file(
-        "README.md",
-        fs::read(root().join("README.md"))?,
-    )));
-    entries.extend(program::documents(&product.name)?.into_iter().map(within));
+    let readme = match product.kind {
+        Kind::Server => "README.md",
+        Kind::Suite => "conformance/README.md",
+    };
+    entries.push(within(Entry::file("README.md", fs::read(root().join(readme))?)));
+    if product.kind == Kind::Server {
+        entries.extend(program::documents(&product.name)?.into_iter().map(within));
+    }
     let archive = archive::pack(target.format(), &entries)?;
     Ok(fs::write(
         out.join(target.archive(&product.name, &product.version)),
@@ -163,35 +194,34 @@ fn find(product: &Product, out: &Path) -> Outcome<Vec<Release>> {
     Ok(releases)
 }
 
-/// Writes all packages of the archives, and the checksums of what is downloaded.
-fn package(product: &Product, releases: &[Release], out: &Path) -> Outcome {
+/// Writes all packages of the archives; returns the checksums of what is downloaded.
+fn package(product: &Product, releases: &[Release], out: &Path) -> Outcome<String> {
     let mut downloads: Vec<_> = releases
         .iter()
         .map(|release| (release.archive.clone(), release.digest.clone()))
         .collect();
-    let bundle = bundle::pack(product, releases)?;
-    let bundle_digest = archive::digest(&bundle);
-    let mut files = vec![
-        (
-            "server.json".into(),
-            registry::server(product, &bundle_digest)?.into_bytes(),
-        ),
-        (bundle::file_name(product), bundle),
-    ];
-    downloads.push((bundle::file_name(product), bundle_digest));
-    files.extend(npm::packages(product, releases)?);
-    files.extend(recipes::all(product, releases)?);
-    let sums = downloads.iter().fold(String::new(), |sums, (name, digest)| {
-        format!("{sums}{digest}  {name}\n")
-    });
-    files.push((CHECKSUMS.into(), sums.into_bytes()));
+    let mut files = npm::packages(product, releases)?;
+    match product.kind {
+        Kind::Server => {
+            let bundle = bundle::pack(product, releases)?;
+            let digest = archive::digest(&bundle);
+            let entry = registry::server(product, &digest)?;
+            files.push(("server.json".into(), entry.into_bytes()));
+            files.push((bundle::file_name(product), bundle));
+            files.extend(recipes::all(product, releases)?);
+            downloads.push((bundle::file_name(product), digest));
+        }
+        Kind::Suite => files.extend(wheels::all(product, releases)?),
+    }
     for (name, bytes) in files {
         let path = out.join(name);
         fs::create_dir_all(path.parent().unwrap_or(out))?;
         fs::write(&path, bytes)?;
         eprintln!("{}", path.display());
     }
-    Ok(())
+    Ok(downloads.iter().fold(String::new(), |sums, (name, digest)| {
+        format!("{sums}{digest}  {name}\n")
+    }))
 }
 
 #[cfg(test)]
@@ -226,11 +256,10 @@ mod tests {
             fs::write(out.join(target.archive("tool", "1.2.3")), archive).unwrap();
         }
         let releases = find(&product, out).unwrap();
-        package(&product, &releases, out).unwrap();
+        let sums = package(&product, &releases, out).unwrap();
         for release in &releases {
             assert_eq!(release.program, release.target.triple.as_bytes());
         }
-        let sums = fs::read_to_string(out.join(CHECKSUMS)).unwrap();
         let names: Vec<_> = sums.lines().map(|line| line.split_once("  ").unwrap()).collect();
         assert_eq!(names.len(), 3);
         for (digest, name) in names {

@@ -7,13 +7,12 @@ use super::{
     Release,
     archive::{self, Entry},
     licences,
-    product::Product,
+    product::{Kind, Product},
     targets::{Format, Target},
 };
 use xtask::Outcome;
 
-const LAUNCHER: &str = include_str!("../../packages/tabellion.js");
-const README: &str = include_str!("../../packages/npm.md");
+const LAUNCHER: &str = include_str!("../../packages/launch.js");
 /// Minimum version of Node.
 const NODE: &str = ">=18";
 
@@ -31,8 +30,8 @@ pub(super) fn packages(product: &Product, releases: &[Release]) -> Outcome<Vec<(
             package(&for_platform(product, &release.target), vec![program])?,
         ));
     }
-    let launcher = Entry::program(format!("{}.js", product.name), LAUNCHER);
-    let readme = Entry::file("README.md", product.fill(README, &[])?);
+    let launcher = Entry::program(format!("{}.js", product.name), product.fill(LAUNCHER, &[])?);
+    let readme = Entry::file("README.md", product.fill(product.readme, &[])?);
     packages.push((
         format!("npm/{}-{}.tgz", product.name, product.version),
         package(&wrapper(product, releases), vec![launcher, readme])?,
@@ -56,7 +55,7 @@ fn package(manifest: &Value, mut entries: Vec<Entry>) -> Outcome<Vec<u8>> {
 /// Returns the name of the package with the program. Only the scope's owner can publish under it.
 fn name(product: &Product, target: &Target) -> String {
     let (system, architecture) = target.node;
-    format!("@{}/{system}-{architecture}", product.name)
+    format!("{}{system}-{architecture}", product.npm_prefix())
 }
 
 /// Returns what the manifests have in common.
@@ -96,11 +95,10 @@ fn wrapper(product: &Product, releases: &[Release]) -> Value {
         .collect();
     let mut manifest = manifest(product, &product.name);
     let launcher = format!("{}.js", product.name);
-    manifest.insert(
-        "keywords".into(),
-        json!(["mcp", "mcp-server", "markdown", "obsidian", "git"]),
-    );
-    manifest.insert("mcpName".into(), json!(product.registry_name()));
+    manifest.insert("keywords".into(), json!(product.keywords));
+    if product.kind == Kind::Server {
+        manifest.insert("mcpName".into(), json!(product.registry_name()));
+    }
     manifest.insert("bin".into(), json!({ (&*product.name): launcher }));
     manifest.insert("engines".into(), json!({ "node": NODE }));
     manifest.insert("optionalDependencies".into(), packages.into());

@@ -1,23 +1,49 @@
-//! What all packages say about the program: read from the manifests, which are the only place where it stands.
+//! What all packages say about a program: read from the manifests, which are the only place where it stands.
 
 use std::fs;
 
 use toml::Table;
 
+use super::targets::Target;
 use xtask::{Outcome, root};
 
 /// Maximum length of a description, in characters: Homebrew's. The MCP registry takes 100.
 const MAX_DESCRIPTION: usize = 80;
 
-/// The program as its packages name it.
+/// A program as its packages name it.
 #[derive(Debug, Clone)]
 pub(super) struct Product {
+    pub(super) kind: Kind,
     pub(super) name: String,
     pub(super) version: String,
     pub(super) description: String,
     pub(super) license: String,
     /// URL without a slash at its end.
     pub(super) repository: String,
+    /// Template of the readme in packages.
+    pub(super) readme: &'static str,
+    pub(super) keywords: &'static [&'static str],
+}
+
+/// Which of the programs that are released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// For those who have notes: all packages.
+    Server,
+    /// For authors of servers, on systems that it runs on: packages that run without being installed.
+    Suite,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 2] = [Self::Server, Self::Suite];
+
+    /// Returns the crate's folder.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Suite => "conformance",
+        }
+    }
 }
 
 impl Product {
@@ -25,9 +51,10 @@ impl Product {
     ///
     /// # Errors
     /// If a key is missing, or the description is too long for a registry.
-    pub(super) fn read() -> Outcome<Self> {
+    pub(super) fn read(kind: Kind) -> Outcome<Self> {
+        let manifest = format!("{}/Cargo.toml", kind.folder());
         let workspace: Table = toml::from_str(&fs::read_to_string(root().join("Cargo.toml"))?)?;
-        let program: Table = toml::from_str(&fs::read_to_string(root().join("server/Cargo.toml"))?)?;
+        let program: Table = toml::from_str(&fs::read_to_string(root().join(&manifest))?)?;
         let key = |table: &Table, path: &[&str]| -> Outcome<String> {
             let (last, folders) = path.split_last().ok_or("a path has a key")?;
             let table = folders
@@ -39,20 +66,42 @@ impl Product {
         let shared = |name| key(&workspace, &["workspace", "package", name]);
         let own = |name| key(&program, &["package", name]);
         let product = Self {
+            kind,
             name: own("name")?,
             version: shared("version")?,
             description: own("description")?,
             license: shared("license")?,
             repository: shared("repository")?.trim_end_matches('/').into(),
+            readme: match kind {
+                Kind::Server => include_str!("../../packages/npm.md"),
+                Kind::Suite => include_str!("../../packages/suite.md"),
+            },
+            keywords: match kind {
+                Kind::Server => &["mcp", "mcp-server", "markdown", "obsidian", "git"],
+                Kind::Suite => &["mcp", "mcp-server", "conformance", "testing"],
+            },
         };
         let length = product.description.chars().count();
         if length > MAX_DESCRIPTION {
             return Err(format!(
-                "the description in `server/Cargo.toml` has {length} characters; packagers take {MAX_DESCRIPTION}"
+                "the description in `{manifest}` has {length} characters; packagers take {MAX_DESCRIPTION}"
             )
             .into());
         }
         Ok(product)
+    }
+
+    /// Returns true if the program is released for a target.
+    pub(super) fn is_for(&self, target: &Target) -> bool {
+        self.kind == Kind::Server || !target.is_windows()
+    }
+
+    /// Returns the names of npm's packages with the program, up to the platform's: `@tabellion/` and `@tabellion/conformance-`.
+    pub(super) fn npm_prefix(&self) -> String {
+        match self.name.split_once('-') {
+            Some((scope, name)) => format!("@{scope}/{name}-"),
+            None => format!("@{}/", self.name),
+        }
     }
 
     /// Returns the URL at which the repository's release of this version has `file`.
@@ -97,7 +146,7 @@ impl Product {
     /// # Errors
     /// If the template has a key that is neither the product's nor one of `more`.
     pub(super) fn fill(&self, template: &str, more: &[(&str, &str)]) -> Outcome<String> {
-        let registry_name = self.registry_name();
+        let (registry_name, npm_prefix) = (self.registry_name(), self.npm_prefix());
         let own = [
             ("name", &*self.name),
             ("version", &self.version),
@@ -105,6 +154,7 @@ impl Product {
             ("license", &self.license),
             ("repository", &self.repository),
             ("registry_name", &registry_name),
+            ("npm_prefix", &npm_prefix),
         ];
         let mut filled = template.to_owned();
         for (key, value) in own.iter().chain(more) {
@@ -124,11 +174,14 @@ impl Product {
 impl Product {
     pub(super) fn example(repository: &str) -> Self {
         Self {
+            kind: Kind::Server,
             name: "tool".into(),
             version: "1.2.3".into(),
             description: "A tool".into(),
             license: "MIT".into(),
             repository: repository.into(),
+            readme: "{{name}}\n",
+            keywords: &["mcp"],
         }
     }
 }
@@ -139,10 +192,15 @@ mod tests {
 
     #[test]
     fn the_manifests_name_the_product() {
-        let product = Product::read().unwrap();
-        assert_eq!(product.name, "tabellion");
-        assert_eq!(product.version, env!("CARGO_PKG_VERSION"));
-        assert!(product.repository.starts_with("https://"));
+        for (kind, name, npm) in [
+            (Kind::Server, "tabellion", "@tabellion/"),
+            (Kind::Suite, "tabellion-conformance", "@tabellion/conformance-"),
+        ] {
+            let product = Product::read(kind).unwrap();
+            assert_eq!((&*product.name, &*product.npm_prefix()), (name, npm));
+            assert_eq!(product.version, env!("CARGO_PKG_VERSION"));
+            assert!(product.repository.starts_with("https://"));
+        }
     }
 
     #[test]

@@ -51,7 +51,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::dist::archive;
+    use crate::dist::{Kind, archive};
 
     /// What the registry's schema demands of the members that are used here; it is more than this.
     fn rules() -> Value {
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn the_registry_accepts_the_server() {
         let validator = jsonschema::validator_for(&rules()).unwrap();
-        let product = Product::read().unwrap();
+        let product = Product::read(Kind::Server).unwrap();
         let server: Value = serde_json::from_str(&server(&product, &archive::digest(b"")).unwrap()).unwrap();
         let problems: Vec<_> = validator
             .iter_errors(&server)

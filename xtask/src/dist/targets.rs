@@ -18,6 +18,8 @@ pub(super) struct Target {
     pub(super) uname: Option<&'static str>,
     /// The name in `TARGETARCH` of container images, for Linux.
     pub(super) container: Option<&'static str>,
+    /// The platforms of wheels.
+    pub(super) wheel: &'static [&'static str],
     /// Homebrew's blocks, as in `on_macos` and `on_arm`.
     pub(super) homebrew: Option<(&'static str, &'static str)>,
 }
@@ -26,6 +28,11 @@ pub(super) struct Target {
 pub(super) const TARGETS: [Target; 5] = [
     Target {
         triple: "x86_64-unknown-linux-musl",
+        wheel: &[
+            "manylinux_2_17_x86_64",
+            "manylinux2014_x86_64",
+            "musllinux_1_1_x86_64",
+        ],
         node: ("linux", "x64"),
         uname: Some("Linux-x86_64"),
         container: Some("amd64"),
@@ -33,6 +40,11 @@ pub(super) const TARGETS: [Target; 5] = [
     },
     Target {
         triple: "aarch64-unknown-linux-musl",
+        wheel: &[
+            "manylinux_2_17_aarch64",
+            "manylinux2014_aarch64",
+            "musllinux_1_1_aarch64",
+        ],
         node: ("linux", "arm64"),
         uname: Some("Linux-aarch64"),
         container: Some("arm64"),
@@ -40,6 +52,7 @@ pub(super) const TARGETS: [Target; 5] = [
     },
     Target {
         triple: "x86_64-pc-windows-gnu",
+        wheel: &["win_amd64"],
         node: ("win32", "x64"),
         uname: None,
         container: None,
@@ -47,6 +60,7 @@ pub(super) const TARGETS: [Target; 5] = [
     },
     Target {
         triple: "aarch64-apple-darwin",
+        wheel: &["macosx_11_0_arm64"],
         node: ("darwin", "arm64"),
         uname: Some("Darwin-arm64"),
         container: None,
@@ -54,6 +68,7 @@ pub(super) const TARGETS: [Target; 5] = [
     },
     Target {
         triple: "x86_64-apple-darwin",
+        wheel: &["macosx_10_12_x86_64"],
         node: ("darwin", "x64"),
         uname: Some("Darwin-x86_64"),
         container: None,
@@ -111,7 +126,7 @@ mod tests {
     use super::*;
     use xtask::root;
 
-    use crate::dist::product::Product;
+    use crate::dist::product::{Kind, Product};
 
     #[test]
     fn no_two_targets_share_a_name() {
@@ -124,7 +139,7 @@ mod tests {
     /// `cargo binstall` fills `pkg-url` and `bin-dir` itself.
     #[test]
     fn binstall_finds_every_archive() {
-        let product = Product::read().unwrap();
+        let product = Product::read(Kind::Server).unwrap();
         let manifest = fs::read_to_string(root().join("server/Cargo.toml")).unwrap();
         let manifest: Table = toml::from_str(&manifest).unwrap();
         let binstall = &manifest["package"]["metadata"]["binstall"];

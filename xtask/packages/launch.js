@@ -5,14 +5,14 @@
 const { spawn } = require("node:child_process");
 
 const platform = `${process.platform}-${process.arch}`;
-const file = process.platform === "win32" ? "tabellion.exe" : "tabellion";
+const file = process.platform === "win32" ? "{{name}}.exe" : "{{name}}";
 
 let program;
 try {
-  program = require.resolve(`@tabellion/${platform}/${file}`);
+  program = require.resolve(`{{npm_prefix}}${platform}/${file}`);
 } catch {
   console.error(
-    `tabellion: the package @tabellion/${platform} is not installed; ` +
+    `{{name}}: the package {{npm_prefix}}${platform} is not installed; ` +
       "either there is none for this platform, or npm ran with --omit=optional",
   );
   process.exit(1);
@@ -20,7 +20,7 @@ try {
 
 const child = spawn(program, process.argv.slice(2), { stdio: "inherit", windowsHide: true });
 child.on("error", (error) => {
-  console.error(`tabellion: ${error.message}`);
+  console.error(`{{name}}: ${error.message}`);
   process.exit(1);
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
