@@ -36,11 +36,7 @@ const INSIDE: &str = "inside the library\n";
 /// # Errors
 /// If the server does not start, or the disk or git fails.
 pub fn find(subject: &Subject) -> Result<Base, Stop> {
-    let is_promised = subject
-        .contract
-        .guarantees
-        .iter()
-        .any(|promise| promise.id == promises::CONFINED);
+    let is_promised = promises::of_confinement(subject.contract).is_some();
     let usual = tempfile::env::temp_dir();
     if subject.is_native() || !is_promised || !reads(subject, &usual)?[1] {
         return Ok(Base::Usual);

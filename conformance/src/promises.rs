@@ -52,7 +52,9 @@ const fn of_kind(kind: GuaranteeKind, promise: Promise) -> Promise {
 pub const TRUE_ANSWERS: &str = "true-answers";
 
 /// The promise that no call leads out of the library.
-pub const CONFINED: &str = "confined";
+const CONFINED: &str = "confined";
+/// The promise that no path does; a link may.
+const NO_TRAVERSAL: &str = "no-traversal";
 /// The promise that the rest of a document keeps its bytes.
 const TEXT_KEPT: &str = "text-kept";
 /// The promise that each change is a commit.
@@ -62,7 +64,7 @@ const COMMITS: &str = "commits";
 pub const TEMPORARY: &[&str] = &["**/*.tmp", "**/.*.tmp"];
 
 /// All promises. The first is every server's.
-pub static PROMISES: [Promise; 10] = [
+pub static PROMISES: [Promise; 11] = [
     promise(
         TRUE_ANSWERS,
         "A call that succeeds did what it says, to the document that it names; reading and starting change nothing",
@@ -92,13 +94,13 @@ pub static PROMISES: [Promise; 10] = [
             "paths/linked-root",
             "paths/inner-root",
         ],
-        &[
-            "allowed director",
-            "outside",
-            "sandbox",
-            "within the vault",
-            "traversal",
-        ],
+        &["allowed director", "outside", "sandbox", "within the vault"],
+    ),
+    promise(
+        NO_TRAVERSAL,
+        "No path leads a call out of the library; where links lead is not promised",
+        &["paths/escape"],
+        &["traversal"],
     ),
     promise(
         TEXT_KEPT,
@@ -248,6 +250,12 @@ pub fn are_of(contract: &ContractSpec) -> bool {
         .is_some_and(|first| first.id == TRUE_ANSWERS)
 }
 
+/// Returns the promise to stay within the library that a contract makes, if it is one of promises.
+pub fn of_confinement(contract: &ContractSpec) -> Option<&'static Promise> {
+    let makes = |id: &&str| contract.guarantees.iter().any(|made| made.id == *id);
+    [CONFINED, NO_TRAVERSAL].into_iter().find(makes).and_then(find)
+}
+
 /// Returns true if the server must keep whatever a change does not name.
 pub fn are_texts_kept(contract: &ContractSpec) -> bool {
     owes(contract, TEXT_KEPT)
@@ -293,6 +301,7 @@ mod tests {
             ("atomic/kill", false, true),
             ("atomic/disk-full", false, false),
             ("paths/git-internals", false, false),
+            ("paths/links", false, true),
             ("mutation/one-commit", false, false),
             ("concurrent/clients", false, false),
             ("preview/equals-result", false, false),
@@ -306,7 +315,7 @@ mod tests {
         assert!(checks::of(editor).any(|check| check.id == "undo/nothing"));
         let error = held_to(contract, &["confind".to_owned()]).unwrap_err();
         assert!(
-            error.contains("confined, text-kept") && error.contains("commit-per-mutation"),
+            error.contains("confined, no-traversal, text-kept") && error.contains("commit-per-mutation"),
             "{error}"
         );
     }

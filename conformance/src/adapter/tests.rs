@@ -95,7 +95,7 @@ fn errors_have_a_line_and_a_description() {
         (
             "promises = [\"confind\"]\n[tools.read_markdown]\nname = \"r\"".into(),
             4,
-            "there is no promise `confind`, but confined, text-kept",
+            "there is no promise `confind`, but confined, no-traversal, text-kept",
         ),
         (
             read("arguments = { a = [{ b = \"FILL IN: string\" }] }"),

@@ -331,11 +331,15 @@ pub(crate) fn of_server(subject: &Subject) -> impl Iterator<Item = &'static Chec
     let (contract, is_http) = (subject.contract, subject.launch.is_http());
     let is_shared = subject.launch.share.is_some();
     let stores = !subject.launch.store.is_empty();
-    let has_library = subject.launch.has_library();
+    let (has_library, has_data) = (subject.launch.has_library(), subject.launch.names("{data}"));
     let applies = |check: &Check| {
         !contracts::is_declared(contract)
             || OF_DECLARED.iter().any(|pattern| covers(pattern, check.id))
-                && (has_library || !["pure", "store"].contains(&check.family()))
+                && match check.family() {
+                    "pure" => has_library,
+                    "store" => has_library || has_data,
+                    _ => true,
+                }
     };
     let applying: Vec<_> = of(contract).filter(|check| applies(check)).collect();
     applying.into_iter().filter(move |check| match need(check) {

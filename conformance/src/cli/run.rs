@@ -180,15 +180,18 @@ fn place(subject: &Subject, options: &mut Options) -> Result<(), Trouble> {
             let _ = tempfile::env::override_temp_dir(&folder);
         }
         Ok(Base::Nowhere) => {
+            let Some(promise) = promises::of_confinement(subject.contract) else {
+                return Ok(());
+            };
             eprintln!(
                 "note: {name} permits `{}`, whatever library it is given, and refuses libraries in other places: what is outside of one can't be \
                  told, and `{}` is not judged",
                 usual.display(),
-                promises::CONFINED
+                promise.guarantee.id
             );
-            let confined = promises::find(promises::CONFINED).into_iter();
-            let checks = confined.flat_map(|promise| promise.checks);
-            options.skip.extend(checks.map(|id| (*id).to_owned()));
+            options
+                .skip
+                .extend(promise.checks.iter().map(|id| (*id).to_owned()));
         }
         Err(Stop::Harness(why)) => return Err(Trouble::Harness(why)),
         // The checks report this in more detail.

@@ -69,7 +69,7 @@ pub(super) struct Server {
     /// repository, `{library}` by the folder of the library
     #[arg(long, value_name = "COMMAND", value_parser = sharing)]
     share: Option<String>,
-    /// A call that stores a text somewhere in {library}: the tool and its arguments, with `{token}` for the text; repeat it for several
+    /// A call that stores a text somewhere in {library} or {data}: the tool and its arguments, with `{token}` for the text; repeat it for several
     #[arg(long, value_name = "TOOL=ARGUMENTS", value_parser = StoreCall::parse)]
     store: Vec<StoreCall>,
     /// The environment variable by which a build for tests has its clock ahead by that many seconds, such as `TABELLION_CLOCK_OFFSET` for

@@ -76,6 +76,46 @@ fn a_server_is_held_to_what_it_declares() {
     }
 }
 
+/// A server without a library keeps its store in the folder for data.
+#[test]
+fn a_store_is_also_found_in_the_folder_for_data() {
+    let create = "test -e \"$1/.git\" || { echo > \"$1/README.md\" && git -C \"$1\" init --quiet; }";
+    let start = &format!("{create} && exec \"$0\" --library \"$1\" $2 $3");
+    for (mutant, code, said) in [
+        (&[][..], exit::PASSED, "checks: 1 passed"),
+        (
+            &["--mutant", "loses-racing-edit"],
+            exit::BROKEN,
+            "acknowledged texts are not in the store",
+        ),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
+        command.args([
+            "run",
+            "--contract",
+            "declared",
+            "--only",
+            "store/processes",
+            "--store",
+        ]);
+        command.args([
+            r#"edit_markdown={"path":"README.md","operation":{"type":"append","content":"{token}\n"}}"#,
+            "--",
+        ]);
+        command.args([
+            "sh",
+            "-c",
+            start,
+            env!("CARGO_BIN_EXE_tabellion-reference"),
+            "{data}",
+        ]);
+        let output = command.args(mutant).output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code.into()), "{mutant:?}\n{printed}");
+        assert!(printed.contains(said), "{mutant:?}: {said}\n{printed}");
+    }
+}
+
 /// A server that permits certain folders: a tool of a mutant's, to which the adapter names them.
 #[test]
 fn confinement_is_judged_where_it_can_be_seen() {

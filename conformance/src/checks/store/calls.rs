@@ -1,6 +1,11 @@
 //! Calls that store a text, and the texts that were acknowledged.
 
-use std::{collections::HashSet, path::PathBuf, thread, time::Duration};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
@@ -10,6 +15,8 @@ use crate::{
     client::Client,
     judgement::{Judgement, Stop, fail, not_shown, refused},
     launch::{StoreCall, not_ours},
+    ledger::{self, Files},
+    own::Own,
     reply::Refusal,
     scene::Scene,
 };
@@ -81,7 +88,7 @@ impl<'a> Store<'a> {
             return Ok(late("when the server ended"));
         }
         Ok(not_shown(
-            "no file of the library has the text that a successful call stored, also after the server's end: it may be kept elsewhere, or in \
+            "no file has the text that a successful call stored, also after the server's end: it may be kept elsewhere, or in \
              a different form",
         ))
     }
@@ -130,9 +137,26 @@ impl<'a> Store<'a> {
         self.acknowledged.push(text);
     }
 
+    /// Returns the bytes of the files that may be the store's, by their paths: those of the library and of the folder for data.
+    pub(super) fn files(&self) -> Result<Files, Stop> {
+        let library = self.scene.library();
+        let mut files: Files = self
+            .scene
+            .files()?
+            .into_iter()
+            .map(|(path, it)| (library.join(path), it))
+            .collect();
+        let data = self.scene.data();
+        if data.is_dir() {
+            let (found, _) = ledger::files_and_folders(&data, &Own::default())?;
+            files.extend(found.into_iter().map(|(path, it)| (data.join(path), it)));
+        }
+        Ok(files)
+    }
+
     /// Returns the files that have a text.
     pub(super) fn with(&self, text: &str) -> Result<Vec<PathBuf>, Stop> {
-        let files = self.scene.files()?.into_iter();
+        let files = self.files()?.into_iter();
         let has = files.filter(|(_, (_, bytes))| bytes::contain(bytes, text));
         Ok(has.map(|(path, _)| path).collect())
     }
@@ -143,7 +167,7 @@ impl<'a> Store<'a> {
 
     /// Fails unless each acknowledged text is in the store.
     pub(super) fn ensure_kept(&self, when: &str) -> Judgement {
-        let files = self.scene.files()?;
+        let files = self.files()?;
         let lost: Vec<_> = self
             .acknowledged
             .iter()
@@ -162,6 +186,11 @@ impl<'a> Store<'a> {
             if lost.len() > few.len() { ", …" } else { "" }
         )))
     }
+}
+
+/// Returns the name of a file, for people.
+pub(super) fn name(file: &Path) -> std::borrow::Cow<'_, str> {
+    file.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// Waits for the answers to all `posted` calls; returns the texts of those that succeeded.

@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::calls::Store;
+use super::calls::{Store, name};
 use crate::{
     bytes,
     check::{Bench, Case},
@@ -64,11 +64,10 @@ fn begun<'a>(bench: &Bench<'a>, call: &StoreCall) -> Result<(Store<'a>, Vec<Path
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     let (call, property): (StoreCall, Property) = case.read()?;
     let (mut store, files) = begun(bench, &call)?;
-    let library = store.scene.library();
     match property {
         Property::Mode => {
             for file in &files {
-                fs::set_permissions(library.join(file), PermissionsExt::from_mode(PRIVATE))?;
+                fs::set_permissions(file, PermissionsExt::from_mode(PRIVATE))?;
             }
             bench.trace.did("a person makes the store's files private");
         }
@@ -77,11 +76,11 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 return Err(Stop::NotApplicable("the store is not one file".into()));
             };
             let kept = store.scene.path("../outside/store");
-            fs::rename(library.join(file), &kept)?;
-            symlink(&kept, library.join(file))?;
+            fs::rename(file, &kept)?;
+            symlink(&kept, file)?;
             bench
                 .trace
-                .did(format!("a person moves `{}` and links to it", file.display()));
+                .did(format!("a person moves `{}` and links to it", name(file)));
         }
         Property::Names => {}
     }
@@ -103,29 +102,25 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     client.close()?;
     for file in &files {
-        let file_path = library.join(file);
         match property {
             Property::Mode => {
-                let mode = fs::metadata(&file_path)?.permissions().mode() & 0o777;
+                let mode = fs::metadata(file)?.permissions().mode() & 0o777;
                 ensure(mode == PRIVATE, || {
                     format!(
                         "`{}` had mode {PRIVATE:o}, and has {mode:o} after calls",
-                        file.display()
+                        name(file)
                     )
                 })?;
             }
             Property::Link => {
-                ensure(fs::symlink_metadata(&file_path)?.is_symlink(), || {
-                    format!(
-                        "`{}` was a symbolic link, and is a file after calls",
-                        file.display()
-                    )
+                ensure(fs::symlink_metadata(file)?.is_symlink(), || {
+                    format!("`{}` was a symbolic link, and is a file after calls", name(file))
                 })?;
                 let kept = fs::read(store.scene.path("../outside/store"))?;
                 ensure(bytes::contain(&kept, &last), || {
                     format!(
                         "`{}` is a symbolic link, and the file that it leads to lacks `{last}`",
-                        file.display()
+                        name(file)
                     )
                 })?;
             }
@@ -134,7 +129,7 @@ pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     }
     let new: Vec<_> = names(&store)?.difference(&before).cloned().collect();
     ensure(new.is_empty(), || {
-        format!("`{}` is left beside the store", new[0].display())
+        format!("`{}` is left beside the store", name(&new[0]))
     })
 }
 
@@ -145,7 +140,7 @@ fn names(store: &Store<'_>) -> Result<BTreeSet<PathBuf>, Stop> {
             .iter()
             .any(|ending| path.to_string_lossy().ends_with(ending))
     };
-    let files = store.scene.files()?;
+    let files = store.files()?;
     Ok(files.keys().filter(|path| !is_own(path)).cloned().collect())
 }
 
@@ -155,25 +150,24 @@ pub(super) fn unknown(bench: &Bench<'_>, case: &Case) -> Judgement {
     let [file] = &files[..] else {
         return Err(no_lines());
     };
-    let path = store.scene.library().join(file);
-    let text = String::from_utf8(fs::read(&path)?).map_err(|_| no_lines())?;
+    let text = String::from_utf8(fs::read(file)?).map_err(|_| no_lines())?;
     let is_object = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|value| value.is_object());
     if text.lines().count() < 2 {
         return Err(no_lines());
     }
     let unknown = UNKNOWN[usize::from(!text.lines().all(is_object))];
     let gap = if text.ends_with('\n') { "" } else { "\n" };
-    fs::write(&path, format!("{text}{gap}{unknown}\n"))?;
+    fs::write(file, format!("{text}{gap}{unknown}\n"))?;
     bench
         .trace
-        .did(format!("`{}` gets the line {unknown}", file.display()));
+        .did(format!("`{}` gets the line {unknown}", name(file)));
     let mut client = store.scene.start()?;
     let _ = store.store(&mut client)?;
-    let kept = fs::read(&path)?;
+    let kept = fs::read(file)?;
     ensure(bytes::contain(&kept, "unknownline00001"), || {
         format!(
             "a line of `{}` that the server does not know is gone after a call",
-            file.display()
+            name(file)
         )
     })
 }

@@ -16,7 +16,7 @@ const ACKNOWLEDGED: Check = Check {
     guarantees: &[],
     states: "What a call stores is in the store's files once it has succeeded, and stays there.",
     explains: "Makes each call of `--store` several times, with a new text each time. After each answer, all texts so far must be in \
-               the bytes of some file of the library. A server whose files have no such text, even after its end, shows nothing.",
+               the bytes of some file of the library, or of the folder for data. A server whose files have no such text, even after its end, shows nothing.",
     cases: calls::cases,
     judge: crowd::one_by_one,
     shrink: as_small_as_can_be,
