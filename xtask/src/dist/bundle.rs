@@ -8,10 +8,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{
-    Release,
     archive::{self, Entry},
-    licences,
     product::Product,
+    release::{Release, licences},
     targets::Format,
 };
 use xtask::{

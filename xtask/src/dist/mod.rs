@@ -12,6 +12,7 @@ mod product;
 mod program;
 mod recipes;
 mod registry;
+mod release;
 mod targets;
 mod wheels;
 
@@ -27,6 +28,7 @@ use clap::{Args, builder::PossibleValuesParser};
 use self::{
     archive::Entry,
     product::{Kind, Product},
+    release::{Release, licences},
     targets::{TARGETS, Target},
 };
 use xtask::{Outcome, foreign::Missing, root};
@@ -53,14 +55,6 @@ pub(crate) struct Options {
     /// Folder to write to, if not `target/dist`
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-}
-
-/// A target's archive, and the program in it.
-struct Release {
-    target: Target,
-    archive: String,
-    digest: String,
-    program: Vec<u8>,
 }
 
 /// Makes archives and packages of each program.
@@ -166,12 +160,6 @@ fn build(product: &Product, target: &Target, out: &Path) -> Outcome {
     )?)
 }
 
-/// Returns the licences' texts.
-fn licences() -> Outcome<Vec<Entry>> {
-    let read = |name: &str| -> Outcome<Entry> { Ok(Entry::file(name, fs::read(root().join(name))?)) };
-    ["LICENSE-APACHE", "LICENSE-MIT"].into_iter().map(read).collect()
-}
-
 /// Reads the archives that are in the folder.
 fn find(product: &Product, out: &Path) -> Outcome<Vec<Release>> {
     let mut releases = Vec::new();
@@ -222,21 +210,6 @@ fn package(product: &Product, releases: &[Release], out: &Path) -> Outcome<Strin
     Ok(downloads.iter().fold(String::new(), |sums, (name, digest)| {
         format!("{sums}{digest}  {name}\n")
     }))
-}
-
-#[cfg(test)]
-impl Release {
-    /// Returns one for each target.
-    fn examples() -> Vec<Self> {
-        TARGETS
-            .map(|target| Self {
-                target,
-                archive: target.archive("tool", "1.2.3"),
-                digest: archive::digest(target.triple.as_bytes()),
-                program: target.triple.into(),
-            })
-            .into()
-    }
 }
 
 #[cfg(test)]

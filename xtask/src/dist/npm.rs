@@ -4,10 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Release,
     archive::{self, Entry},
-    licences,
     product::{Kind, Product},
+    release::{Release, licences},
     targets::{Format, Target},
 };
 use xtask::Outcome;

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::{Release, licences, product::Product};
+use super::{
+    product::Product,
+    release::{Release, licences},
+};
 use xtask::Outcome;
 
 const FORMULA: &str = include_str!("../../packages/tabellion.rb");

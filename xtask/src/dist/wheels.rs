@@ -6,10 +6,9 @@ use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Release,
     archive::{self, Entry},
-    licences,
     product::Product,
+    release::{Release, licences},
     targets::Format,
 };
 use xtask::Outcome;
