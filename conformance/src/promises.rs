@@ -72,6 +72,7 @@ pub static PROMISES: [Promise; 11] = [
             "mutation/content",
             "mutation/encoding",
             "mutation/batch",
+            "mutation/options",
             "bytes/write-exact",
             "bytes/read-exact",
             "bytes/pages",

@@ -11,6 +11,23 @@ use libc::{c_int, c_void, pid_t};
 
 use super::Errno;
 
+/// The request for a [`SyscallInfo`], and the value of its `op` at a call's entry; musl's declarations lack both.
+const PTRACE_GET_SYSCALL_INFO: u16 = 0x420e;
+const PTRACE_SYSCALL_INFO_ENTRY: u8 = 1;
+
+/// The kernel's `struct ptrace_syscall_info` at the entry of a call.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct SyscallInfo {
+    op: u8,
+    pad: [u8; 3],
+    arch: u32,
+    instruction_pointer: u64,
+    stack_pointer: u64,
+    number: u64,
+    arguments: [u64; 6],
+}
+
 /// Event of a traced thread or process.
 #[derive(Debug)]
 pub(super) enum Event {
@@ -91,19 +108,16 @@ pub(super) fn go_on(thread: pid_t, signal: c_int) {
 
 /// Returns the system call at whose entry a thread stopped; `None` at its exit, or for another architecture.
 pub(super) fn entry(thread: pid_t) -> Option<Entry> {
-    // SAFETY: all-zero bytes are a valid value of this type, which contains only numbers.
-    let mut info: libc::ptrace_syscall_info = unsafe { mem::zeroed() };
+    let mut info = SyscallInfo::default();
     let size = ptr::without_provenance_mut::<c_void>(mem::size_of_val(&info));
-    // SAFETY: `info` has the size that is passed.
-    let got = unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, thread, size, &raw mut info) };
-    if got <= 0 || info.op != libc::PTRACE_SYSCALL_INFO_ENTRY || info.arch != AUDIT_ARCH_X86_64 {
+    // SAFETY: the kernel writes no more than the size that is passed, which is that of `info`, and any bytes are numbers.
+    let got = unsafe { libc::ptrace(PTRACE_GET_SYSCALL_INFO.into(), thread, size, &raw mut info) };
+    if got <= 0 || info.op != PTRACE_SYSCALL_INFO_ENTRY || info.arch != AUDIT_ARCH_X86_64 {
         return None;
     }
-    // SAFETY: `op` shows that the kernel filled in this variant.
-    let entry = unsafe { info.u.entry };
     Some(Entry {
-        number: i64::try_from(entry.nr).ok()?,
-        arguments: entry.args,
+        number: i64::try_from(info.number).ok()?,
+        arguments: info.arguments,
     })
 }
 

@@ -74,6 +74,8 @@ innocents! {
         accused of "writing a part of a batch" acquitted by ["mutation/batch"];
     ReadsLines "reads-lines": "returns lines by their numbers, from 1, without the end of the last"
         accused of "parts that do not join" acquitted by ["bytes/pages"];
+    DryRuns "dry-runs": "says in a dry run that it would succeed"
+        accused of "success without a change" acquitted by ["mutation/options"];
     MovesNotes "moves-notes": "moves a note by renaming it"
         accused of "losing what was moved" acquitted by ["bytes/moved", "bytes/every-tool"];
     CommitsLater "commits-later": "commits a note a moment after the answer"

@@ -94,6 +94,9 @@ impl Vault {
                 tools[0]["inputSchema"]["properties"][bound] = json!({ "type": "integer" });
             }
         }
+        if is(Innocent::DryRuns) {
+            tools[1]["inputSchema"]["properties"]["dry_run"] = json!({ "type": "boolean" });
+        }
         let mut more = Vec::new();
         if is(Innocent::SaysWhich) {
             let notes = json!({ "type": "array", "items": tools[1]["inputSchema"] });
@@ -145,6 +148,9 @@ impl Vault {
             }
             "create_note" => done(path().and_then(|path| {
                 let content = text("content")?;
+                if is(Innocent::DryRuns) && arguments["dry_run"] == true {
+                    return Ok(());
+                }
                 self.change(&path, &|old| match old {
                     Some(_) if is(Innocent::RefusesExisting) => {
                         Err(refused(format!("Note already exists: {path}")))

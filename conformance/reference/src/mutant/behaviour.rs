@@ -72,6 +72,11 @@ pub(in super::super) fn change_arguments(library: &Library, tool: &ToolSpec, mut
         *PART.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(start..start.saturating_add(number(limit)));
     }
+    if is(Mutant::IgnoresDryRun)
+        && let Some(arguments) = arguments.as_object_mut()
+    {
+        arguments.remove("dry_run");
+    }
     if is(Mutant::AcceptsUnknownArguments)
         && let (Some(given), Value::Object(schema)) = (arguments.as_object_mut(), tool.input.wire())
     {

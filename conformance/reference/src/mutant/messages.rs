@@ -88,6 +88,9 @@ pub(in super::super) fn change_tools(tools: &mut Vec<Value>) {
     if is(Mutant::EmptiesBeforeEncoding) {
         add(tool::WRITE_MARKDOWN, "encoding", "string");
     }
+    if is(Mutant::IgnoresDryRun) {
+        add(tool::WRITE_MARKDOWN, "dry_run", "boolean");
+    }
     if is(Mutant::PagesByBytes) {
         add(tool::READ_MARKDOWN, "offset", "integer");
         add(tool::READ_MARKDOWN, "limit", "integer");

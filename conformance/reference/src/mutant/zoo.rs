@@ -107,6 +107,8 @@ mutants! {
             imitates "`read_text` and `write_text` for a move" fails ["bytes/moved"];
         SavesAnew "saves-anew": "a document is removed before it is written"
             imitates "a rename of a temporary file without its mode" fails ["bytes/every-tool"];
+        IgnoresDryRun "ignores-dry-run": "a tool has an argument for a dry run, and does not look at it"
+            imitates "an option that one of several tools forgets" fails ["mutation/options"];
         PagesByBytes "pages-by-bytes": "parts of a document are cut between bytes"
             imitates "`read(limit)` of a file opened in binary" fails ["bytes/pages"];
         WritesDotGit "writes-dot-git": "documents are written into `.git`"

@@ -6,6 +6,7 @@ mod commit;
 mod content;
 mod encoding;
 mod log;
+mod options;
 mod others;
 mod recorded;
 mod sequence;
@@ -20,6 +21,7 @@ pub(super) const CHECKS: &[Check] = &[
     content::CONTENT,
     content::NO_IMPLICIT_EDITS,
     encoding::ENCODING,
+    options::OPTIONS,
     others::ONLY_ITS_DOCUMENT,
     others::PERSON_UNCOMMITTED,
     log::LOG_ENTRY,
