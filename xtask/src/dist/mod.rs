@@ -86,9 +86,9 @@ fn make_one(
     missing: &mut String,
     downloads: &mut String,
 ) -> Outcome {
+    let is_asked = options.programs.is_empty() || options.programs.contains(&product.name);
     let asked = |target: &&Target| {
         let any = options.targets.is_empty();
-        let is_asked = options.programs.is_empty() || options.programs.contains(&product.name);
         product.is_for(target)
             && is_asked
             && !options.no_build
@@ -106,6 +106,9 @@ fn make_one(
         }
     }
     let releases = find(product, out)?;
+    if releases.is_empty() && !is_asked {
+        return Ok(());
+    }
     if releases.is_empty() {
         let (name, version) = (&product.name, &product.version);
         writeln!(
