@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::spec::{Action, CALLER, EntitySpec, FieldSpec, FieldType, Scope};
 
-use super::rows::{entity, has, must_be_refused, some, spec, start, unchanged};
+use super::rows::basics::{entity, has, must_be_refused, some, spec, start, unchanged};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail},

@@ -11,7 +11,7 @@ use tabellion_runtime::{
     spec::{Action, EntitySpec, FieldType},
 };
 
-use super::rows::{entity, has, some, spec};
+use super::rows::basics::{entity, has, some, spec};
 use crate::{
     bytes,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{AppendEffect, ensure_accepted, judge as judge_appended};
+use super::effect::{AppendEffect, ensure_accepted, judge as judge_appended};
 use crate::{
     Bytes,
     check::{Bench, Case, Check, Severity, counted},

@@ -4,7 +4,8 @@ use std::{sync::Barrier, thread};
 
 use serde::{Deserialize, Serialize};
 
-use super::{AppendEffect, Call, appended_value, ensure_accepted};
+use super::Call;
+use super::effect::{AppendEffect, appended_value, ensure_accepted};
 use crate::{
     check::{Bench, Case, Check, Severity, counted},
     client::Client,

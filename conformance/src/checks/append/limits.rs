@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{AppendEffect, appended_value, ensure_accepted, ensure_refused, judge as judge_appended};
+use super::effect::{AppendEffect, appended_value, ensure_accepted, ensure_refused, judge as judge_appended};
 use crate::{
     Subject,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn limits_are_parsed_from_the_contracts_text() {
-        let subject = super::super::tests::subject();
+        let subject = super::super::effect::tests::subject();
         assert_eq!(limits(&subject), [100, 5]);
         for effect in AppendEffect::all(&subject).unwrap() {
             for (character, bytes) in [("x", 5000), ("é", 5001), ("\"", 4999), ("\u{1f600}", 5000)] {

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{AppendEffect, ensure_refused};
+use super::effect::{AppendEffect, ensure_refused};
 use crate::{
     attacks,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
@@ -187,7 +187,7 @@ fn links(bench: &Bench<'_>, case: &Case) -> Judgement {
         "a file outside of the library was changed".into()
     })?;
     ensure(
-        !Value::is_null(&super::appended_value(&call)) && !link.is_symlink(),
+        !Value::is_null(&super::effect::appended_value(&call)) && !link.is_symlink(),
         || format!("the call was acknowledged, but `{path}` is still a link and its target is unchanged"),
     )
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::ToolSpec;
 
-use super::{AppendEffect, ensure_accepted, ensure_refused, judge as judge_appended};
+use super::effect::{AppendEffect, ensure_accepted, ensure_refused, judge as judge_appended};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop},

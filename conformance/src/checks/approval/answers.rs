@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{PendingCall, answer, ask, calls, response};
+use super::pending::{PendingCall, answer, ask, calls, response};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail},
@@ -133,7 +133,7 @@ fn malformed(bench: &Bench<'_>, case: &Case) -> Judgement {
         None => answer(&mut client, &pending_call, &case.data["answer"])?,
         Some(delivery) => match pending_call {
             PendingCall::InSession { call, question } => {
-                let accept = super::accept();
+                let accept = super::pending::accept();
                 let mut answer = match delivery {
                     "an error" => json!({ "id": question, "error": { "code": -1, "message": "accept" } }),
                     _ => json!({ "id": "another", "result": accept }),
@@ -164,7 +164,7 @@ fn malformed(bench: &Bench<'_>, case: &Case) -> Judgement {
                             .into();
                     }
                     "under another name" => {
-                        params["inputResponses"] = json!({ "another": super::accept() });
+                        params["inputResponses"] = json!({ "another": super::pending::accept() });
                     }
                     _ => {}
                 }

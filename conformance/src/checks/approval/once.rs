@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{PendingCall, accept, answer, ask, calls, response};
+use super::pending::{PendingCall, accept, answer, ask, calls, response};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tabellion_runtime::Shows;
 
-use super::{accept, answer, ask, calls};
+use super::pending::{accept, answer, ask, calls};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail, refused},

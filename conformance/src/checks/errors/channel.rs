@@ -9,7 +9,7 @@ use tabellion_runtime::{
     spec::ErrorChannel,
 };
 
-use super::call;
+use super::calls::call;
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     checks::provenance::said,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{call, ensure_harmless, library, message, only_in, post, send};
+use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
 use crate::{
     bytes::Bytes,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{call, ensure_harmless, library, message, only_in, post, send};
+use super::exchange::{call, ensure_harmless, library, message, only_in, post, send};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     era::Era,

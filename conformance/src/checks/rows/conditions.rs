@@ -9,7 +9,7 @@ use tabellion_runtime::{
     spec::{Action, EntitySpec, FieldType},
 };
 
-use super::{entity, has, some, spec, start, unchanged};
+use super::basics::{entity, has, some, spec, start, unchanged};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail, refused},

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Scope};
 
-use super::{entity, has, some, spec, start};
+use super::basics::{entity, has, some, spec, start};
 use crate::{
     check::{Bench, Case, Check, Severity, counted},
     judgement::{Judgement, Stop, ensure, fail},

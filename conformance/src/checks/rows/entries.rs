@@ -6,7 +6,8 @@ use tabellion_runtime::{
     spec::{Action, OnDelete, RowsSpec},
 };
 
-use super::{entity, has, play, program, some, spec, start, written};
+use super::basics::{entity, has, some, spec, start};
+use super::{play, program, written};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail, not_shown},
@@ -180,7 +181,7 @@ fn nothing(
         };
         if let Ok(request) = rows.request(entity, action, by, Row::new()) {
             rows.send(&request)?;
-            super::unchanged(&before, scene, &format!("`{}`", request.tool.label()))?;
+            super::basics::unchanged(&before, scene, &format!("`{}`", request.tool.label()))?;
         }
     }
     let missing = key
@@ -192,7 +193,7 @@ fn nothing(
         ensure(matches!(rows.send(&request)?, Reply::Refused(_)), || {
             format!("{what} was accepted")
         })?;
-        super::unchanged(&before, scene, &what)?;
+        super::basics::unchanged(&before, scene, &what)?;
     }
     Ok(())
 }

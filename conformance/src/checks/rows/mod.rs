@@ -10,6 +10,7 @@
 //! | [`crowd`] | many clients at once |
 //! | [`stepped`], [`synced`] | crashes, faults of the disk, and what is on it when a call is answered |
 
+pub(super) mod basics;
 mod conditions;
 mod crowd;
 mod entries;
@@ -23,16 +24,7 @@ mod synced;
 mod unique;
 mod written;
 
-use tabellion_runtime::spec::{Action, EntitySpec, RowsSpec};
-
-use crate::{
-    check::{Bench, Case, Check},
-    judgement::{Judgement, Stop, ensure, fail},
-    ledger::rows::RowLedger,
-    reply::{Refusal, Reply},
-    rows::{Request, RowsClient, client, requests},
-    scene::Scene,
-};
+use crate::check::Check;
 
 pub(super) const CHECKS: &[Check] = &[
     entries::ONE_CHANGE,
@@ -49,86 +41,3 @@ pub(super) const CHECKS: &[Check] = &[
     stepped::FAULTS,
     synced::CHECK,
 ];
-
-/// JSON-RPC's error code for a failure of the server itself.
-const INTERNAL_ERROR: i64 = -32603;
-
-/// Starts a server over a new folder.
-pub(super) fn start<'a>(bench: &Bench<'a>) -> Result<(Scene<'a>, RowsClient<'a>), Stop> {
-    let scene = Scene::of_rows(bench.subject, &bench.trace)?;
-    let rows = RowsClient::start(bench.subject, &scene)?;
-    Ok((scene, rows))
-}
-
-/// Returns the contract's rows.
-pub(super) fn spec(bench: &Bench<'_>) -> Result<&'static RowsSpec, Stop> {
-    let spec = bench.subject.contract.rows;
-    spec.ok_or_else(|| Stop::NotApplicable("the contract has no rows".into()))
-}
-
-/// Returns the entity of that name.
-pub(super) fn entity(bench: &Bench<'_>, name: &str) -> Result<&'static EntitySpec, Stop> {
-    let entity = spec(bench)?.entity(name);
-    entity.ok_or_else(|| Stop::NotApplicable(format!("the contract has no entity `{name}`")))
-}
-
-/// Returns true if the server has these operations of an entity.
-pub(super) fn has(bench: &Bench<'_>, entity: &str, actions: &[Action]) -> bool {
-    actions.iter().all(|action| {
-        let tool = requests::find(bench.subject.contract, entity, *action);
-        tool.is_some_and(|tool| bench.subject.adapter.has(tool, None))
-    })
-}
-
-/// Returns the cases, unless there are none.
-pub(super) fn some(cases: Vec<Case>, otherwise: &str) -> Result<Vec<Case>, Stop> {
-    if cases.is_empty() {
-        return Err(Stop::NotApplicable(otherwise.to_owned()));
-    }
-    Ok(cases)
-}
-
-/// Sends a request that must be refused with an error of the contract, and must change nothing. The refusal must name one of
-/// `fields`, if there are any.
-pub(super) fn must_be_refused(
-    bench: &Bench<'_>,
-    scene: &Scene<'_>,
-    rows: &mut RowsClient<'_>,
-    request: &Request,
-    (what, fields): (&str, &[&str]),
-) -> Result<Refusal, Stop> {
-    let before = client::ledger(scene)?;
-    let refusal = match rows.send(request)? {
-        Reply::Refused(refusal) => refusal,
-        Reply::Done(_) => return Err(fail(format!("{what} was accepted"))),
-    };
-    unchanged(&before, scene, &format!("{what}, which was refused,"))?;
-    let message = &refusal.message;
-    let mut errors = bench.subject.contract.errors.iter();
-    let is_declared = refusal
-        .code
-        .is_none_or(|code| code != INTERNAL_ERROR && errors.any(|error| i64::from(error.code) == code));
-    ensure(is_declared, || {
-        let code = refusal.code.unwrap_or_default();
-        format!("{what} was refused with {code}, which is no error of the contract for that: {message}")
-    })?;
-    ensure(
-        fields.is_empty() || fields.iter().any(|field| message.contains(field)),
-        || {
-            format!(
-                "{what} was refused without naming `{}`: {message}",
-                fields.join("` or `")
-            )
-        },
-    )?;
-    Ok(refusal)
-}
-
-/// Fails unless the rows and the log are still `before`.
-pub(super) fn unchanged(before: &RowLedger, scene: &Scene<'_>, what: &str) -> Judgement {
-    let after = client::ledger(scene)?;
-    if let Some(difference) = before.tables.difference(&after.tables) {
-        return Err(fail(format!("{what} changed rows: {difference}")));
-    }
-    ensure(before.log == after.log, || format!("{what} changed the log"))
-}

@@ -6,10 +6,8 @@ use tabellion_runtime::{
     spec::{Action, FieldType},
 };
 
-use super::{
-    program::{self, Call, Step},
-    spec, start,
-};
+use super::basics::{spec, start};
+use super::program::{self, Call, Step};
 use crate::{
     check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop, ensure, fail},

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::{Action, EntitySpec, FieldType, OnDelete};
 
-use super::{entity, entries::one_change, has, spec};
+use super::basics::{entity, has, spec};
+use super::entries::one_change;
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     checks::atomic::points::{FaultKind, possible, spread, without_ids},

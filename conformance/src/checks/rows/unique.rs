@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec, FieldType, Unique};
 
-use super::{entity, has, must_be_refused, some, spec, start};
+use super::basics::{entity, has, must_be_refused, some, spec, start};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure},

@@ -8,7 +8,8 @@ use std::{collections::BTreeMap, path::Path, thread, time::Duration};
 use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::Action};
 
-use super::{super::code, entries, start};
+use super::basics::start;
+use super::{super::code, entries};
 use crate::{
     check::{Bench, Case},
     judgement::{Judgement, Stop, ensure, fail, not_shown},
@@ -113,7 +114,7 @@ fn one_entry(
     let done = match rows.client.call(tool, arguments)? {
         Reply::Done(done) => done,
         Reply::Refused(_) => {
-            super::unchanged(&before, scene, &format!("`{arguments}`, which was refused,"))?;
+            super::basics::unchanged(&before, scene, &format!("`{arguments}`, which was refused,"))?;
             return Ok(false);
         }
     };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tabellion_runtime::{ContractSpec, ToolSpec, auth::REASON, spec::TextRule};
 
-use super::DOCUMENTS;
+use super::library::DOCUMENTS;
 use crate::{
     callers,
     check::{Bench, Case, Check, Severity},

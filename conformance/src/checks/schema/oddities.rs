@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
-use super::{DOCUMENT, DOCUMENTS};
+use super::library::DOCUMENT;
+use super::library::DOCUMENTS;
 use crate::{
     check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop, ensure},

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{library, lines_only, short};
+use super::calls::{library, lines_only, short};
 use crate::{
     Bytes,
     check::{Bench, Case, Check, Severity},

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ensure_refused, id, library, short};
+use super::calls::{ensure_refused, id, library, short};
 use crate::{
     check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop, ensure},
@@ -96,8 +96,8 @@ fn judge(bench: &Bench<'_>, case: &Case, judge_answer: fn(&Value) -> Judgement) 
         let params = match bad {
             BadParams::Params(params) => params,
             BadParams::Arguments(name, arguments) => {
-                let tool = super::tool(bench, &name)?;
-                let call = super::valid_calls(bench, tool).into_iter().next();
+                let tool = super::calls::tool(bench, &name)?;
+                let call = super::calls::valid_calls(bench, tool).into_iter().next();
                 let call = call.ok_or_else(|| Stop::NotApplicable("the tool has no valid example".into()))?;
                 let mut params = talk.params(&scene, tool, &call.arguments)?;
                 params["arguments"] = arguments;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
-use super::{DOCUMENTS, lines_only};
+use super::calls::{DOCUMENTS, lines_only};
 use crate::{
     WireError,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{library, short};
+use super::calls::{library, short};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     era::Era,

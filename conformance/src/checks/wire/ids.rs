@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{library, read_call, short};
+use super::calls::{library, read_call, short};
 use crate::{
     check::{Bench, Case, Check, Severity},
     era::Era,

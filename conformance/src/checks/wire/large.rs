@@ -3,7 +3,7 @@
 use serde_json::json;
 use tabellion_runtime::spec::EffectKind;
 
-use super::DOCUMENTS;
+use super::calls::DOCUMENTS;
 use crate::{
     check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop, ensure},

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::library;
+use super::calls::library;
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, fail},

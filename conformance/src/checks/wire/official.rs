@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{id, library, tool, valid_calls};
+use super::calls::{id, library, tool, valid_calls};
 use crate::{
     check::{Bench, Case, Check, Severity},
     era::Era,
@@ -115,7 +115,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     for message in &talk.heard {
         let method = talk.method_of(message);
         official::check(&revision, method, message)
-            .map_err(|violation| violation.in_message(&super::short(message)))?;
+            .map_err(|violation| violation.in_message(&super::calls::short(message)))?;
         if is_answer(message) && era == Era::Stateless {
             judge_stateless(message)?;
         }

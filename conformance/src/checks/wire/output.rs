@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::schema::compile;
 
-use super::{id, library, native_only, short, tool, valid_calls};
+use super::calls::{id, library, native_only, short, tool, valid_calls};
 use crate::{
     check::{Bench, Case, Check, Severity},
     generate::Inputs,

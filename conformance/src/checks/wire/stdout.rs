@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{id, library, lines_only, short, valid_calls};
+use super::calls::{id, library, lines_only, short, valid_calls};
 use crate::{
     WireError,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},

@@ -23,7 +23,7 @@ use serde_json::Value;
 use tabellion_runtime::spec::{Action, EntitySpec};
 
 use self::operation::Operation;
-use super::spec;
+use super::basics::spec;
 use crate::{
     check::{Bench, Case},
     judgement::Stop,

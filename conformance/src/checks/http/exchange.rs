@@ -1,0 +1,151 @@
+//! Requests and responses of HTTP, and the calls in them.
+
+use serde_json::{Value, json};
+use tabellion_runtime::spec::EffectKind;
+
+use crate::{
+    check::Bench,
+    era::Era,
+    http::{Request, Response, events::Events},
+    judgement::{Judgement, Stop},
+    request::With,
+    scene::Scene,
+    talk::{Talk, is_answer},
+};
+
+pub(super) const DOCUMENT: &str = "notes/plan.md";
+
+/// Creates a library with one document, in memory.
+pub(super) fn library<'a>(bench: &Bench<'a>) -> Result<Scene<'a>, Stop> {
+    let documents = [(DOCUMENT, "# Plan\n\n## Scope\n\nAll of it.\n")];
+    Scene::in_memory(bench.subject, &bench.trace, &documents)
+}
+
+/// Stops with "not applicable" in the other era.
+pub(super) fn only_in(bench: &Bench<'_>, era: Era) -> Judgement {
+    if bench.subject.era == era {
+        return Ok(());
+    }
+    let why = match era {
+        Era::Session => "there are no sessions in this revision",
+        Era::Stateless => "there is no such header or status in this revision",
+    };
+    Err(Stop::NotApplicable(why.into()))
+}
+
+/// An HTTP response, read to its end or, if it is a stream, up to the answer.
+pub(super) struct HttpAnswer {
+    /// Status code and reason, for messages.
+    pub(super) title: String,
+    pub(super) status: u16,
+    /// Media type without parameters.
+    pub(super) media: String,
+    /// The body as a message, or the messages of a stream.
+    pub(super) messages: Vec<Value>,
+    /// The body as text; empty for a stream.
+    pub(super) text: String,
+}
+
+impl HttpAnswer {
+    /// Reads a response.
+    pub(super) fn of(mut response: Response) -> Result<Self, Stop> {
+        let (title, status, media) = (response.title(), response.status, response.media_type());
+        let (mut messages, mut text) = (Vec::new(), String::new());
+        if media == "text/event-stream" {
+            let mut events = Events::of(response.body);
+            while let Some(data) = events.next_data()? {
+                messages.push(serde_json::from_str(&data).unwrap_or(Value::String(data)));
+                if messages.last().is_some_and(is_answer) {
+                    break;
+                }
+            }
+        } else {
+            text = String::from_utf8_lossy(&response.bytes()?).into_owned();
+            messages.extend(serde_json::from_str::<Value>(&text));
+        }
+        Ok(Self {
+            title,
+            status,
+            media,
+            messages,
+            text,
+        })
+    }
+
+    /// Returns the first answer, or null.
+    pub(super) fn answer(&self) -> &Value {
+        self.messages
+            .iter()
+            .find(|message| is_answer(message))
+            .unwrap_or(&Value::Null)
+    }
+
+    /// Returns true if the request succeeded.
+    pub(super) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status) && self.answer().get("result").is_some()
+    }
+
+    /// Returns status and body, for messages.
+    pub(super) fn describe(&self) -> String {
+        let body: Vec<_> = self.messages.iter().map(ToString::to_string).collect();
+        let body = if body.is_empty() {
+            self.text.trim().to_owned()
+        } else {
+            body.join(" ")
+        };
+        let end = body.floor_char_boundary(300);
+        if body.is_empty() {
+            format!("{} and no body", self.title)
+        } else {
+            format!("{} and {}", self.title, &body[..end])
+        }
+    }
+}
+
+/// Sends an HTTP request and reads the response.
+pub(super) fn send(talk: &Talk<'_>, request: &Request) -> Result<HttpAnswer, Stop> {
+    HttpAnswer::of(talk.target.send_http(request)?)
+}
+
+/// Returns the valid POST request for a message.
+pub(super) fn post(talk: &Talk<'_>, message: &Value) -> Result<Request, Stop> {
+    let request = talk.target.http_request(message);
+    request.ok_or_else(|| Stop::NotApplicable("the server does not speak HTTP".into()))
+}
+
+/// Returns the message of a request, with the members that the era requires.
+pub(super) fn message(talk: &mut Talk<'_>, method: &str, params: Value) -> Result<Value, Stop> {
+    Ok(serde_json::from_str(&talk.request(
+        &json!("by hand"),
+        method,
+        params,
+    ))?)
+}
+
+/// Returns a call that changes a document, or one that reads if the server has no tool that writes.
+pub(super) fn call(bench: &Bench<'_>, scene: &Scene<'_>, talk: &mut Talk<'_>) -> Result<Value, Stop> {
+    let with = With {
+        path: "notes/new.md",
+        content: "# New\n",
+        ..With::default()
+    };
+    let read = With {
+        path: DOCUMENT,
+        ..with
+    };
+    let call = bench.subject.request(EffectKind::Write, with);
+    let call = call.or_else(|| bench.subject.request(EffectKind::Read, read));
+    let call = call.ok_or_else(|| Stop::NotApplicable("the server has no such tools".into()))?;
+    let params = talk.params(scene, call.tool, &call.arguments)?;
+    message(talk, "tools/call", params)
+}
+
+/// Fails unless the server answers the next request and no file has changed.
+pub(super) fn ensure_harmless(
+    scene: &Scene<'_>,
+    talk: &mut Talk<'_>,
+    before: &crate::scene::View,
+) -> Judgement {
+    talk.settle(0)?;
+    before.same(&scene.view()?, "a refused request")
+}
