@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::{Trouble, run::print};
+use super::run::print;
+use super::trouble::Trouble;
 use crate::{
     check::Severity,
     checks,

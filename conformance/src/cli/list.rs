@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::{Trouble, run::print};
+use super::run::print;
+use super::trouble::Trouble;
 use crate::{
     check::{Check, Severity},
     checks, contracts, exit,

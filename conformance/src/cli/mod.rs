@@ -9,11 +9,13 @@ mod run;
 mod server;
 mod smoke;
 mod template;
+mod trouble;
 
-use std::{fs, path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use self::trouble::Trouble;
 use crate::exit;
 
 /// Test which of a contract's guarantees an MCP server keeps, by what it leaves on the disk and in git
@@ -42,21 +44,6 @@ enum Command {
     Explain(explain::Arguments),
 }
 
-/// Why a command failed.
-#[derive(Debug)]
-enum Trouble {
-    /// The command line is invalid, or names something that does not exist.
-    Usage(String),
-    /// The suite itself failed.
-    Harness(String),
-}
-
-impl From<String> for Trouble {
-    fn from(message: String) -> Self {
-        Self::Usage(message)
-    }
-}
-
 /// Runs the command.
 pub fn main(cli: Cli) -> ExitCode {
     let done = match cli.command {
@@ -75,9 +62,4 @@ pub fn main(cli: Cli) -> ExitCode {
     };
     eprintln!("error: {message}");
     ExitCode::from(code)
-}
-
-/// Reads a text file.
-fn read(file: &Path) -> Result<String, Trouble> {
-    fs::read_to_string(file).map_err(|error| Trouble::Usage(format!("`{}`: {error}", file.display())))
 }

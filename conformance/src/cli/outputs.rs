@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Trouble;
+use super::trouble::Trouble;
 use crate::report::{Report, badge, compare::Comparison, html, junit, markdown, sarif};
 
 /// Files to write, by format.

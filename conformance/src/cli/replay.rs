@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{Trouble, run::print, server::Server};
+use super::trouble::Trouble;
+use super::{run::print, server::Server};
 use crate::{
     contracts::DECLARED,
     exit,
@@ -23,8 +24,8 @@ pub(super) struct Arguments {
 
 pub(super) fn replay(arguments: &Arguments) -> Result<u8, Trouble> {
     let name = arguments.file.display();
-    let saved =
-        SavedCase::parse(&super::read(&arguments.file)?).map_err(|error| format!("`{name}`: {error}"))?;
+    let saved = SavedCase::parse(&super::trouble::read(&arguments.file)?)
+        .map_err(|error| format!("`{name}`: {error}"))?;
     saved.check().map_err(|error| format!("`{name}`: {error}"))?;
     let subject = arguments.server.subject(Some(saved.contract_id()))?;
     probe::probe(&subject).map_err(Trouble::Harness)?;

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{Trouble, outputs::Outputs, run::print};
+use super::trouble::Trouble;
+use super::{outputs::Outputs, run::print};
 use crate::{
     exit,
     report::{Report, terminal, terminal::Extras},
@@ -24,7 +25,7 @@ pub(super) struct Arguments {
 pub(super) fn report(arguments: &Arguments) -> Result<u8, Trouble> {
     let mut reports = Vec::new();
     for file in &arguments.reports {
-        let report = Report::parse(&super::read(file)?);
+        let report = Report::parse(&super::trouble::read(file)?);
         reports.push(report.map_err(|error| format!("`{}`: {error}", file.display()))?);
     }
     arguments.outputs.write(&reports)?;

@@ -2,8 +2,8 @@
 
 use std::{io::Write, num::NonZero, path::PathBuf, time::Duration};
 
+use super::trouble::Trouble;
 use super::{
-    Trouble,
     outputs::{self, Outputs},
     server::Server,
 };
@@ -215,7 +215,7 @@ impl Arguments {
             })
         };
         let known = match &self.known_failing {
-            Some(file) => Known::parse(&file.to_string_lossy(), &super::read(file)?)?,
+            Some(file) => Known::parse(&file.to_string_lossy(), &super::trouble::read(file)?)?,
             None => Known::default(),
         };
         let budget = (self.profile == Profile::Smoke).then_some(SMOKE_BUDGET);

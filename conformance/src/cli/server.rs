@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tabellion_runtime::ContractSpec;
 
-use super::Trouble;
+use super::trouble::Trouble;
 use crate::{
     Own,
     adapter::{self, Adapter, Mapping, offer},
@@ -272,7 +272,7 @@ impl Server {
         let Some(file) = &self.adapter else {
             return Ok(None);
         };
-        let parsed = Adapter::parse(&super::read(file)?);
+        let parsed = Adapter::parse(&super::trouble::read(file)?);
         Ok(Some(
             parsed.map_err(|error| format!("`{}`: {error}", file.display()))?,
         ))

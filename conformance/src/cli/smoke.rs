@@ -1,6 +1,7 @@
 //! `smoke`: calls each tool once, to distinguish a wrong adapter from a wrong server.
 
-use super::{Trouble, server::Server};
+use super::server::Server;
+use super::trouble::Trouble;
 use crate::{
     adapter::smoke::{self, Outcome},
     exit,

@@ -1,6 +1,7 @@
 //! `template`: prints the first draft of an adapter for a server.
 
-use super::{Trouble, server::Server};
+use super::server::Server;
+use super::trouble::Trouble;
 use crate::{adapter::guess, exit};
 
 /// Selection of a server.

@@ -3,6 +3,7 @@
 //! Messages are JSON lines over the standard input and output of a child process, or travel over HTTP (`streamable`).
 //! The interface is the same for both.
 
+mod error;
 pub(crate) mod process;
 pub mod streamable;
 
@@ -26,6 +27,7 @@ use rustix::{
 };
 use serde_json::{Map, Value, json};
 
+pub use self::error::{ANSWER_TIMEOUT, WireError};
 use crate::{
     era::Era,
     http::{Request, Response, Url},
@@ -37,37 +39,12 @@ use streamable::{ReceivedMessage, Streamable};
 
 /// The name that the suite's clients say.
 pub(crate) const CLIENT_NAME: &str = env!("CARGO_PKG_NAME");
-/// Default timeout for an answer or an exit, after which a server counts as hung.
-pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Timeout for the exit of a listening server after a request to end; then it is killed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Ports for servers: below the range that systems assign to clients.
 const PORTS: std::ops::Range<u32> = 10_000..32_000;
-
-/// Why a target did not answer.
-#[derive(Debug, thiserror::Error)]
-pub enum WireError {
-    /// The process could not be started, or a pipe or connection broke.
-    #[error("the server can't be reached: {0}")]
-    Io(#[from] io::Error),
-    /// The server closed its standard output, or a connection before it answered.
-    #[error("the server closed its output")]
-    Closed,
-    /// No message arrived within this time.
-    #[error("the server gave no answer within {} s", .0.as_secs())]
-    Silent(Duration),
-    /// A message is not JSON.
-    #[error("the server sent a message that is not JSON: {0}")]
-    NotJson(String),
-    /// The server does not listen at its URL.
-    #[error("the server does not answer at {url}: {why}")]
-    NotUp {
-        /// URL.
-        url: String,
-        /// Reason.
-        why: String,
-    },
-}
 
 /// Number of lines that are not JSON after which no message is waited for.
 const MAX_STRAYS: usize = 1_000;

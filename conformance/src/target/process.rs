@@ -10,7 +10,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::ANSWER_TIMEOUT;
+use super::error::ANSWER_TIMEOUT;
 use crate::stepper::Stepper;
 
 /// A server that the suite started.

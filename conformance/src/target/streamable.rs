@@ -17,7 +17,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::WireError;
+use super::error::WireError;
 use crate::{
     era::Era,
     http::{Request, Response, Url, events::Events},

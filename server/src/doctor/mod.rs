@@ -11,17 +11,13 @@ mod fix;
 mod holders;
 mod mounts;
 mod report;
+mod subject;
 mod words;
 
-use std::{
-    cell::OnceCell,
-    path::{Path, PathBuf, absolute},
-};
-
-use tabellion_library::{Agreement, Library, OpenError};
-use tabellion_runtime::Failure;
+use std::path::{Path, PathBuf};
 
 pub(crate) use self::finding::{Finding, Status};
+use self::subject::Subject;
 use crate::{
     data::Data,
     terminal::{Output, TerminalError},
@@ -47,31 +43,6 @@ pub(crate) struct Options {
     pub(crate) yes: bool,
     /// How to show the findings.
     pub(crate) output: Output,
-}
-
-/// What the checks look at.
-struct Subject {
-    /// Absolute path of the library's folder.
-    folder: PathBuf,
-    /// The library, or why it can't be opened.
-    library: Result<Library, OpenError>,
-    /// The log and its commits, once they were compared.
-    agreement: OnceCell<Result<Agreement, Failure>>,
-}
-
-impl Subject {
-    fn at(folder: &Path) -> Self {
-        let absolute = absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        Self {
-            library: Library::inspect(folder),
-            agreement: OnceCell::new(),
-            folder: absolute.canonicalize().unwrap_or(absolute),
-        }
-    }
-
-    fn library(&self) -> Option<&Library> {
-        self.library.as_ref().ok()
-    }
 }
 
 /// Looks, shows the findings, and mends what is wanted. Returns true if nothing is red.

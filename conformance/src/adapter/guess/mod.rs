@@ -35,28 +35,6 @@ use crate::{
     trace::Trace,
 };
 
-/// A call of the server's tool.
-#[derive(PartialEq)]
-struct Entry {
-    name: String,
-    /// Arguments as TOML.
-    arguments: String,
-    /// Comment about what to verify, for people.
-    comment: Option<&'static str>,
-}
-
-impl Entry {
-    fn lines(&self) -> String {
-        let comment = self
-            .comment
-            .map_or_else(String::new, |comment| format!("# {comment}\n"));
-        format!(
-            "{comment}name = {}\narguments = {}\n",
-            toml(&self.name.as_str().into()),
-            self.arguments
-        )
-    }
-}
 /// Returns the TOML of an adapter for the subject's server.
 ///
 /// # Errors

@@ -3,10 +3,7 @@
 use serde_json::Value;
 use tabellion_runtime::spec::EffectKind;
 
-use super::{
-    Entry,
-    listing::{key, kind, resolved, toml},
-};
+use super::listing::{key, kind, resolved, toml};
 use crate::adapter::{offer::Offer, parse::FILL_IN};
 
 /// Words in names of arguments and tools, by purpose.
@@ -35,6 +32,29 @@ const ENDS: &[&str] = &["end", "to", "last"];
 const LINES: &[&str] = &["line", "lineno"];
 const PAGES: &[&str] = &["cursor", "offset", "page"];
 const DRY_RUNS: &[&str] = &["dry", "preview", "simulate"];
+
+/// A call of the server's tool.
+#[derive(PartialEq)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    /// Arguments as TOML.
+    pub(super) arguments: String,
+    /// Comment about what to verify, for people.
+    pub(super) comment: Option<&'static str>,
+}
+
+impl Entry {
+    pub(super) fn lines(&self) -> String {
+        let comment = self
+            .comment
+            .map_or_else(String::new, |comment| format!("# {comment}\n"));
+        format!(
+            "{comment}name = {}\narguments = {}\n",
+            toml(&self.name.as_str().into()),
+            self.arguments
+        )
+    }
+}
 
 /// An effect for which to find a tool.
 pub(super) struct WantedEffect<'a> {

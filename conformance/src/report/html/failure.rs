@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use super::{escape, mark, prose};
+use super::text::{escape, mark, prose};
 use crate::{
     check::Severity,
     judgement::Difference,

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{escape, failure, mark, prose};
+use super::failure;
+use super::text::{escape, mark, prose};
 use crate::{
     check::Severity,
     contracts::PROMISED,
@@ -164,7 +165,7 @@ fn open(html: &mut String, first: &str, comparison: &Comparison<'_>, with_scores
             escape(&report.server.name)
         );
         if with_scores {
-            html.push_str(&super::score(report));
+            html.push_str(&super::text::score(report));
         }
         html.push_str("</th>");
     }

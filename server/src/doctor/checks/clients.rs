@@ -5,7 +5,8 @@ use std::path::Path;
 use tabellion_clients::{Client, Config, Machine, Server, clients};
 use tabellion_library::{Interrupted, Library};
 
-use super::super::{Subject, finding::Finding};
+use super::super::finding::Finding;
+use super::super::subject::Subject;
 use crate::handshake::{self, handshake};
 
 const ID: &str = "client";

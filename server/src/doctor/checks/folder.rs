@@ -6,8 +6,8 @@ use tabellion_library::{OpenError, path::LibraryDir};
 use tabellion_notes::Problem;
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::super::subject::Subject;
 use super::super::{
-    Subject,
     finding::{Finding, Fix},
     mounts,
 };

@@ -2,7 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use super::super::{Subject, finding::Finding};
+use super::super::finding::Finding;
+use super::super::subject::Subject;
 
 /// The first version whose `git maintenance` runs in the background, as the server asks it to.
 const WANTED: (u32, u32) = (2, 30);

@@ -4,15 +4,14 @@ use chrono::Utc;
 use tabellion_library::{Agreement, BackgroundRun, CacheState, Interrupted, Library};
 use tabellion_runtime::Failure;
 
-use super::{
-    super::{
-        Subject,
-        finding::{Finding, Fix},
-    },
-    time::SKEW,
+use super::super::{
+    finding::{Finding, Fix},
+    subject::Subject,
 };
 use crate::terminal::counted;
 
+/// Seconds that clocks may differ.
+pub(super) const SKEW: i64 = 120;
 /// Number of commits that are read.
 const MAX_COMMITS: usize = 20_000;
 

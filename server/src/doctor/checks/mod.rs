@@ -9,7 +9,8 @@ mod repository;
 mod sync;
 mod time;
 
-use super::{Subject, finding::Finding};
+use super::finding::Finding;
+use super::subject::Subject;
 use crate::data::DataFolder;
 
 /// A check: what it finds about its subject. It changes nothing.

@@ -4,8 +4,8 @@ use std::{fs, path::Path, time::Duration};
 
 use tabellion_library::{Difference, HeldLock, UncommittedList};
 
+use super::super::subject::Subject;
 use super::super::{
-    Subject,
     finding::{Finding, Fix},
     holders,
 };

@@ -8,12 +8,9 @@ use std::{
 use tabellion_library::path::LibraryDir;
 
 use super::{
-    super::{Subject, finding::Finding},
-    log,
+    super::{finding::Finding, subject::Subject},
+    log::{self, SKEW},
 };
-
-/// Seconds that clocks may differ.
-pub(super) const SKEW: i64 = 120;
 
 /// Looks for files from the future: the file system's clock is ahead, or this machine's is behind.
 pub(super) fn files(subject: &Subject) -> Vec<Finding> {

@@ -1,0 +1,31 @@
+//! Why a target did not answer.
+
+use std::{io, time::Duration};
+
+/// Default timeout for an answer or an exit, after which a server counts as hung.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Why a target did not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The process could not be started, or a pipe or connection broke.
+    #[error("the server can't be reached: {0}")]
+    Io(#[from] io::Error),
+    /// The server closed its standard output, or a connection before it answered.
+    #[error("the server closed its output")]
+    Closed,
+    /// No message arrived within this time.
+    #[error("the server gave no answer within {} s", .0.as_secs())]
+    Silent(Duration),
+    /// A message is not JSON.
+    #[error("the server sent a message that is not JSON: {0}")]
+    NotJson(String),
+    /// The server does not listen at its URL.
+    #[error("the server does not answer at {url}: {why}")]
+    NotUp {
+        /// URL.
+        url: String,
+        /// Reason.
+        why: String,
+    },
+}

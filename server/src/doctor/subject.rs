@@ -1,0 +1,34 @@
+//! The library that is examined.
+
+use std::{
+    cell::OnceCell,
+    path::{Path, PathBuf, absolute},
+};
+
+use tabellion_library::{Agreement, Library, OpenError};
+use tabellion_runtime::Failure;
+
+/// What the checks look at.
+pub(super) struct Subject {
+    /// Absolute path of the library's folder.
+    pub(super) folder: PathBuf,
+    /// The library, or why it can't be opened.
+    pub(super) library: Result<Library, OpenError>,
+    /// The log and its commits, once they were compared.
+    pub(super) agreement: OnceCell<Result<Agreement, Failure>>,
+}
+
+impl Subject {
+    pub(super) fn at(folder: &Path) -> Self {
+        let absolute = absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        Self {
+            library: Library::inspect(folder),
+            agreement: OnceCell::new(),
+            folder: absolute.canonicalize().unwrap_or(absolute),
+        }
+    }
+
+    pub(super) fn library(&self) -> Option<&Library> {
+        self.library.as_ref().ok()
+    }
+}
