@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::run::print;
-use super::trouble::Trouble;
+use super::{run::print, trouble::Trouble};
 use crate::{
     check::Severity,
     checks,

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::run::print;
-use super::trouble::Trouble;
+use super::{run::print, trouble::Trouble};
 use crate::{
     check::{Check, Severity},
     checks, contracts, exit,

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::trouble::Trouble;
-use super::{run::print, server::Server};
+use super::{run::print, server::Server, trouble::Trouble};
 use crate::{
     contracts::DECLARED,
     exit,

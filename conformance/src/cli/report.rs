@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::trouble::Trouble;
-use super::{outputs::Outputs, run::print};
+use super::{outputs::Outputs, run::print, trouble::Trouble};
 use crate::{
     exit,
     report::{Report, terminal, terminal::Extras},

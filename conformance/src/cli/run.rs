@@ -2,10 +2,10 @@
 
 use std::{io::Write, num::NonZero, path::PathBuf, time::Duration};
 
-use super::trouble::Trouble;
 use super::{
     outputs::{self, Outputs},
     server::Server,
+    trouble::Trouble,
 };
 use crate::{
     Subject,

@@ -1,7 +1,6 @@
 //! `smoke`: calls each tool once, to distinguish a wrong adapter from a wrong server.
 
-use super::server::Server;
-use super::trouble::Trouble;
+use super::{server::Server, trouble::Trouble};
 use crate::{
     adapter::smoke::{self, Outcome},
     exit,

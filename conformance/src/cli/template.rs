@@ -1,7 +1,6 @@
 //! `template`: prints the first draft of an adapter for a server.
 
-use super::server::Server;
-use super::trouble::Trouble;
+use super::{server::Server, trouble::Trouble};
 use crate::{adapter::guess, exit};
 
 /// Selection of a server.

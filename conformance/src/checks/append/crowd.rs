@@ -4,8 +4,10 @@ use std::{sync::Barrier, thread};
 
 use serde::{Deserialize, Serialize};
 
-use super::Call;
-use super::effect::{AppendEffect, appended_value, ensure_accepted};
+use super::{
+    Call,
+    effect::{AppendEffect, appended_value, ensure_accepted},
+};
 use crate::{
     check::{Bench, Case, Check, Severity, counted},
     client::Client,

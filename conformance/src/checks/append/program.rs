@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::content::ensure_one_commit;
-use super::effect::{AppendEffect, ensure_accepted, ensure_refused, judge as judge_appended};
+use super::{
+    content::ensure_one_commit,
+    effect::{AppendEffect, ensure_accepted, ensure_refused, judge as judge_appended},
+};
 use crate::{
     check::{Bench, Case, Check, Severity, fewer_steps},
     judgement::{Judgement, Stop, ensure},

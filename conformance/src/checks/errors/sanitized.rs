@@ -8,8 +8,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::calls::{accepted, call, reading};
-use super::leaks::{Leaks, text_of};
+use super::{
+    calls::{accepted, call, reading},
+    leaks::{Leaks, text_of},
+};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     checks::provenance::said,

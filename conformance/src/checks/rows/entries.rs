@@ -6,8 +6,10 @@ use tabellion_runtime::{
     spec::{Action, OnDelete, RowsSpec},
 };
 
-use super::basics::{entity, has, some, spec, start};
-use super::{play, program, written};
+use super::{
+    basics::{entity, has, some, spec, start},
+    play, program, written,
+};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     judgement::{Judgement, Stop, ensure, fail, not_shown},

@@ -6,8 +6,10 @@ use tabellion_runtime::{
     spec::{Action, FieldType},
 };
 
-use super::basics::{spec, start};
-use super::program::{self, Call, Step};
+use super::{
+    basics::{spec, start},
+    program::{self, Call, Step},
+};
 use crate::{
     check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop, ensure, fail},

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use tabellion_runtime::spec::{Action, EntitySpec, FieldType, OnDelete};
 
-use super::basics::{entity, has, spec};
-use super::entries::one_change;
+use super::{
+    basics::{entity, has, spec},
+    entries::one_change,
+};
 use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     checks::atomic::points::{FaultKind, possible, spread, without_ids},

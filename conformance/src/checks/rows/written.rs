@@ -8,8 +8,7 @@ use std::{collections::BTreeMap, path::Path, thread, time::Duration};
 use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::Action};
 
-use super::basics::start;
-use super::{super::code, entries};
+use super::{super::code, basics::start, entries};
 use crate::{
     check::{Bench, Case},
     judgement::{Judgement, Stop, ensure, fail, not_shown},

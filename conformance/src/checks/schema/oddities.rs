@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tabellion_runtime::spec::EffectKind;
 
-use super::library::DOCUMENT;
-use super::library::DOCUMENTS;
+use super::{library::DOCUMENT, library::DOCUMENTS};
 use crate::{
     check::{Bench, Case, Check, Severity},
     judgement::{Judgement, Stop, ensure},

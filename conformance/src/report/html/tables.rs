@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::failure;
-use super::text::{escape, mark, prose};
+use super::{
+    failure,
+    text::{escape, mark, prose},
+};
 use crate::{
     check::Severity,
     contracts::PROMISED,

@@ -5,8 +5,7 @@ use std::path::Path;
 use tabellion_clients::{Client, Config, Machine, Server, clients};
 use tabellion_library::{Interrupted, Library};
 
-use super::super::finding::Finding;
-use super::super::subject::Subject;
+use super::super::{finding::Finding, subject::Subject};
 use crate::handshake::{self, handshake};
 
 const ID: &str = "client";

@@ -6,10 +6,10 @@ use tabellion_library::{OpenError, path::LibraryDir};
 use tabellion_notes::Problem;
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::super::subject::Subject;
 use super::super::{
     finding::{Finding, Fix},
     mounts,
+    subject::Subject,
 };
 use crate::folder;
 

@@ -2,8 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::super::finding::Finding;
-use super::super::subject::Subject;
+use super::super::{finding::Finding, subject::Subject};
 
 /// The first version whose `git maintenance` runs in the background, as the server asks it to.
 const WANTED: (u32, u32) = (2, 30);

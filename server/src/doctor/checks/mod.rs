@@ -9,8 +9,7 @@ mod repository;
 mod sync;
 mod time;
 
-use super::finding::Finding;
-use super::subject::Subject;
+use super::{finding::Finding, subject::Subject};
 use crate::data::DataFolder;
 
 /// A check: what it finds about its subject. It changes nothing.

@@ -4,10 +4,10 @@ use std::{fs, path::Path, time::Duration};
 
 use tabellion_library::{Difference, HeldLock, UncommittedList};
 
-use super::super::subject::Subject;
 use super::super::{
     finding::{Finding, Fix},
     holders,
+    subject::Subject,
 };
 use crate::terminal::counted;
 

@@ -7,8 +7,7 @@ use tabellion_library::RemoteStatus;
 
 use crate::terminal::counted;
 
-use super::super::finding::Finding;
-use super::super::subject::Subject;
+use super::super::{finding::Finding, subject::Subject};
 
 /// A folder's name, or the beginning of one, and the service that it belongs to.
 const BY_NAME: [(&str, &str); 17] = [

@@ -6,6 +6,7 @@
 //! that are searched, `notes.rs` notes with review (texts: `texts.rs`), `code.rs` indexes of source code,
 //! all through `pipe.rs`.
 
+mod answer;
 mod code;
 mod library;
 mod memories;
@@ -33,12 +34,11 @@ use self::{
 };
 use xtask::{Outcome, root, run};
 
+use self::answer::{IN_FLIGHT, succeeded};
 use crate::measure::resident;
 
 /// A word that is in no document.
 const RARE: &str = "quinquagenary";
-/// Number of calls in flight in the row that says so.
-const IN_FLIGHT: usize = 32;
 
 /// Options of `cargo lab bench`.
 #[derive(Debug, clap::Args)]
@@ -321,13 +321,6 @@ fn documents(within: &Path, calls: usize) -> Outcome<Table> {
 
 fn append(path: &str, i: usize) -> Value {
     json!({ "path": path, "operation": { "type": "append", "content": format!("\nline {i}\n") } })
-}
-
-fn succeeded(answer: &Value) -> Outcome {
-    if answer["result"]["isError"] == true || answer.get("error").is_some() {
-        return Err(answer.to_string().into());
-    }
-    Ok(())
 }
 
 /// A server under measurement.

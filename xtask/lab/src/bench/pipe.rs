@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::succeeded;
+use super::answer::succeeded;
 use xtask::{Outcome, root};
 
 use crate::measure::resident;

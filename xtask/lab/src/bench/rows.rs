@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
-    IN_FLIGHT,
+    answer::IN_FLIGHT,
     pipe::Pipe,
     table::{Row, Table},
 };

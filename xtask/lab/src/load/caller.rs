@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{DOCUMENTS, SHARED};
+use super::shared::{DOCUMENTS, SHARED};
 
 /// Percentage of changes that are of the shared document.
 const SHARED_CHANGES: u32 = 10;

@@ -15,7 +15,12 @@ use ureq::{
     http::{Response, Uri},
 };
 
-use super::{ANSWER_TIMEOUT, LARGE, caller::Caller, tally::Memory, tls::Certificate};
+use super::{
+    caller::Caller,
+    shared::{ANSWER_TIMEOUT, LARGE},
+    tally::Memory,
+    tls::Certificate,
+};
 use xtask::Outcome;
 
 use crate::measure::resident;

@@ -15,7 +15,7 @@ use crate::measure::resident;
 
 /// Lets all callers call for this many seconds, then receives the answers still in flight.
 pub(super) fn run(mut server: Target, callers: Vec<Caller>, seconds: u64) -> Outcome<(Vec<Caller>, Memory)> {
-    server.patience = super::ANSWER_TIMEOUT;
+    server.patience = super::shared::ANSWER_TIMEOUT;
     server.initialize("2025-11-25")?;
     let id = server.id().ok_or("the server has no process id")?;
     let mut callers = callers;

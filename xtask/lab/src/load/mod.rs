@@ -9,6 +9,7 @@
 mod caller;
 mod http;
 mod lines;
+mod shared;
 mod tally;
 mod tls;
 
@@ -32,19 +33,8 @@ use self::{
 };
 use xtask::{Outcome, root, run};
 
+use self::shared::{DOCUMENT_BYTES, DOCUMENTS, LARGE, LARGE_BYTES, SHARED};
 use crate::served::Served;
-
-/// Number of documents to read.
-const DOCUMENTS: usize = 100;
-/// Approximate size of each in bytes.
-const DOCUMENT_BYTES: usize = 3000;
-/// The document to which all callers add.
-const SHARED: &str = "shared.md";
-/// A document larger than a client's buffers.
-const LARGE: &str = "large.md";
-const LARGE_BYTES: usize = 8 << 20;
-/// Time limit of an answer.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Options of `cargo lab load`.
 #[derive(Debug, clap::Args)]

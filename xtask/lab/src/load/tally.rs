@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, fs, path::Path, time::Duration};
 
-use super::{SHARED, caller::Caller};
+use super::{caller::Caller, shared::SHARED};
 use xtask::Outcome;
 
 use crate::measure::at;

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    LIMIT, Options,
     agent::Agent,
     data::{Query, lines},
+    options::{LIMIT, Options},
     report::Run,
 };
 use xtask::Outcome;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tabellion_conformance::Target;
 use tempfile::TempDir;
 
-use super::Options;
+use super::options::Options;
 use xtask::Outcome;
 
 /// The protocol's revision that it speaks.

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Options,
     agent::Agent,
     data::{Label, Query, lines},
+    options::Options,
     report::Run,
 };
 use xtask::Outcome;

@@ -17,17 +17,15 @@ mod code_search;
 mod data;
 mod locomo;
 mod measure;
+mod options;
 mod report;
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
+use std::path::Path;
 
 use self::report::Run;
-use xtask::{Outcome, root, run};
+use xtask::Outcome;
 
-/// Number of results that are asked for.
-const LIMIT: usize = 1000;
+pub(crate) use self::options::Options;
 
 /// Measures a collection in a folder.
 type Measure = fn(&Path, &Options) -> Outcome<Run>;
@@ -40,47 +38,6 @@ const COLLECTIONS: &[(&str, Measure)] = &[
     ("cranfield", abstracts::run),
     ("cosqa", abstracts::run),
 ];
-
-#[derive(Debug, Args)]
-pub(crate) struct Options {
-    /// Folder of the collections: `code-search`, `locomo`, `scifact`, `cranfield`, `cosqa`; those that are missing are skipped
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
-    /// Also write the results, one file for each collection, as JSON lines
-    #[arg(long, value_name = "DIR")]
-    runs: Option<PathBuf>,
-    /// Only these collections
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    only: Vec<String>,
-    /// The program to search through; if omitted, a release build of this one
-    #[arg(long, value_name = "PATH")]
-    program: Option<PathBuf>,
-    /// Keep the program's data folders here, so that what has a vector already needs none when the same is measured again
-    #[arg(long, value_name = "DIR")]
-    keep: Option<PathBuf>,
-    /// Only the first parts of a collection, and the queries about them: conversations of `locomo`, repositories of `code-search`
-    #[arg(long, value_name = "NUMBER")]
-    parts: Option<usize>,
-    /// Remember each session of `locomo` as one long observation, instead of its turns
-    #[arg(long)]
-    sessions: bool,
-    /// Index the whole repositories of `code-search`, with their tests, documents and other languages
-    #[arg(long)]
-    whole: bool,
-}
-
-impl Options {
-    /// Returns the program to search through, built if it is this one.
-    fn program(&self) -> Outcome<PathBuf> {
-        if let Some(program) = &self.program {
-            return Ok(program
-                .canonicalize()
-                .map_err(|error| format!("`{}`: {error}", program.display()))?);
-        }
-        run::cargo(&["build", "--release", "--quiet", "--bin", "tabellion"])?;
-        Ok(root().join("target/release/tabellion"))
-    }
-}
 
 /// Prints the figures of each collection.
 ///
