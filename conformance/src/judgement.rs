@@ -253,6 +253,7 @@ impl From<WireError> for Stop {
         let cause = match error {
             // What it wrote differs each time.
             WireError::NotJson(_) => "the server sent a message that is not JSON".to_owned(),
+            WireError::NotUtf8(_) => "the server sent a message that is not UTF-8".to_owned(),
             _ => why.clone(),
         };
         let cause = Some(Cause::NoAnswer(cause));

@@ -20,6 +20,9 @@ pub enum WireError {
     /// A message is not JSON.
     #[error("the server sent a message that is not JSON: {0}")]
     NotJson(String),
+    /// A message is not UTF-8.
+    #[error("the server sent a message that is not UTF-8: {0}")]
+    NotUtf8(String),
     /// The server does not listen at its URL.
     #[error("the server does not answer at {url}: {why}")]
     NotUp {

@@ -189,8 +189,11 @@ impl Target {
         }
         let (sender, incoming) = channel();
         thread::spawn(move || {
-            for line in BufReader::new(stdout).lines() {
-                if sender.send(line.map_err(WireError::Io)).is_err() {
+            for line in BufReader::new(stdout).split(b'\n') {
+                if sender
+                    .send(line.map_err(WireError::Io).and_then(decoded))
+                    .is_err()
+                {
                     break;
                 }
             }
@@ -493,6 +496,18 @@ fn not_up(url: &Url, why: String) -> WireError {
     WireError::NotUp { url, why }
 }
 
+/// Returns a line as text. MCP's messages are UTF-8; a line that is none may be in any encoding.
+fn decoded(mut line: Vec<u8>) -> Result<String, WireError> {
+    if line.ends_with(b"\r") {
+        line.pop();
+    }
+    let text = String::from_utf8(line).or_else(|error| {
+        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+        if is_stray(&text) { Ok(text) } else { Err(text) }
+    });
+    text.map_err(WireError::NotUtf8)
+}
+
 /// Parses a message. A string may have half of a surrogate pair, as JSON's grammar permits and other parsers read it.
 fn parse(line: &str) -> Option<Value> {
     let message = serde_json::from_str(line).ok();
@@ -550,6 +565,14 @@ mod tests {
         target.patience = Duration::from_millis(50);
         let sent = target.send(vec![b'x'; 4 << 20]);
         assert!(matches!(sent, Err(WireError::Silent(_))), "{sent:?}");
+    }
+
+    #[test]
+    fn a_message_must_be_utf8_and_a_log_need_not() {
+        assert_eq!(decoded(b"{\"id\":1}\r".to_vec()).unwrap(), "{\"id\":1}");
+        assert_eq!(decoded(b"gr\xfc\xdfe".to_vec()).unwrap(), "gr\u{fffd}\u{fffd}e");
+        let error = decoded(b"{\"id\":\"\xff\"}".to_vec()).unwrap_err();
+        assert!(matches!(error, WireError::NotUtf8(_)), "{error}");
     }
 
     #[test]

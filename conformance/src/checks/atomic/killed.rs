@@ -107,7 +107,9 @@ fn last_reply(
             }
             Ok(_) => {}
             // A truncated line is not an answer.
-            Err(WireError::Closed | WireError::NotJson(_) | WireError::Io(_)) => return Ok(None),
+            Err(WireError::Closed | WireError::NotJson(_) | WireError::NotUtf8(_) | WireError::Io(_)) => {
+                return Ok(None);
+            }
             Err(WireError::Silent(_)) => {
                 return Err(not_shown(
                     "the server outlives its process group, because its command starts it elsewhere: a kill can't be judged",
