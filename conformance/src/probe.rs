@@ -2,11 +2,11 @@
 
 use std::{
     fmt::Write as _,
-    io::{BufRead, BufReader, Write},
+    io::{BufReader, Write},
     process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, PoisonError,
-        mpsc::{Receiver, RecvTimeoutError, channel},
+        mpsc::{Receiver, RecvTimeoutError, channel, sync_channel},
     },
     thread,
     time::{Duration, Instant},
@@ -27,7 +27,7 @@ use crate::{
     sdk::{self, Sdk},
     settled,
     subject::Commits,
-    target::{is_stray, process::Process},
+    target::{is_stray, next_line, process::Process},
     trace::Trace,
 };
 
@@ -332,6 +332,10 @@ impl Server {
                     }
                     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                     kept.push(line);
+                    // The first and the last ones are shown.
+                    if kept.len() > MAX_STRAYS {
+                        kept.remove(MAX_STRAYS / 2);
+                    }
                     true
                 });
             });
@@ -382,6 +386,9 @@ impl Server {
                         }
                         continue;
                     };
+                    if self.output.len() > MAX_STRAYS {
+                        return Err(format!("it wrote {MAX_STRAYS} messages, and none is an answer"));
+                    }
                     let answered = ids
                         .iter()
                         .find(|id| message["id"] == **id && message.get("method").is_none());
@@ -453,7 +460,7 @@ impl Drop for Server {
 }
 
 fn follow(stdout: ChildStdout) -> Receiver<String> {
-    let (sender, lines) = channel();
+    let (sender, lines) = sync_channel(MAX_STRAYS);
     thread::spawn(move || read(stdout, |line| sender.send(line).is_ok()));
     lines
 }
@@ -461,12 +468,9 @@ fn follow(stdout: ChildStdout) -> Receiver<String> {
 /// Forwards each line, with any bytes, until the receiver is gone.
 fn read(from: impl std::io::Read, mut to: impl FnMut(String) -> bool) {
     let mut from = BufReader::new(from);
-    let mut line = Vec::new();
-    while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
-        let text = String::from_utf8_lossy(&line);
-        if !to(text.trim_end_matches(['\n', '\r']).to_owned()) {
+    while let Ok(Some(line)) = next_line(&mut from) {
+        if !to(String::from_utf8_lossy(&line).into_owned()) {
             return;
         }
-        line.clear();
     }
 }

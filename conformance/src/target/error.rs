@@ -23,6 +23,9 @@ pub enum WireError {
     /// A message is not UTF-8.
     #[error("the server sent a message that is not UTF-8: {0}")]
     NotUtf8(String),
+    /// So many messages arrived without a further request.
+    #[error("the server sent {0} messages after the last request, and not the one that is waited for")]
+    Flood(usize),
     /// The server does not listen at its URL.
     #[error("the server does not answer at {url}: {why}")]
     NotUp {

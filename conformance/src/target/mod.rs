@@ -14,7 +14,7 @@ use std::{
     process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::{
         atomic::{AtomicU32, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, channel},
+        mpsc::{Receiver, RecvTimeoutError, sync_channel},
     },
     thread,
     time::{Duration, Instant},
@@ -48,6 +48,10 @@ const PORTS: std::ops::Range<u32> = 10_000..32_000;
 
 /// Number of lines that are not JSON after which no message is waited for.
 const MAX_STRAYS: usize = 1_000;
+/// Number of messages since something was sent after which no further one is waited for; more than any check requests at once.
+const MAX_UNREQUESTED: usize = 100_000;
+/// Length of a line of output, in bytes, after which no more is read; requests have up to 30 MB.
+const MAX_LINE_BYTES: u64 = 256 << 20;
 
 /// The client's side of a connection to a server.
 #[derive(Debug)]
@@ -57,6 +61,8 @@ pub struct Target {
     wire: Wire,
     incoming: Receiver<ReceivedMessage>,
     next_id: i64,
+    /// Number of messages since something was sent.
+    unrequested: usize,
     /// Timeout for an answer or an exit: [`ANSWER_TIMEOUT`] unless set.
     pub patience: Duration,
     /// Lines of standard output that are not meant to be messages. They are skipped, so that each check judges what it is about.
@@ -170,6 +176,7 @@ impl Target {
             wire: Wire::Http(http),
             incoming,
             next_id: 0,
+            unrequested: 0,
             strays: Vec::new(),
             patience: ANSWER_TIMEOUT,
             trace: None,
@@ -187,13 +194,14 @@ impl Target {
             let flags = rustix::fs::fcntl_getfl(stdin).map_err(io::Error::from)?;
             rustix::fs::fcntl_setfl(stdin, flags | OFlags::NONBLOCK).map_err(io::Error::from)?;
         }
-        let (sender, incoming) = channel();
+        // A server that writes more than is read waits.
+        let (sender, incoming) = sync_channel(MAX_UNREQUESTED);
         thread::spawn(move || {
-            for line in BufReader::new(stdout).split(b'\n') {
-                if sender
-                    .send(line.map_err(WireError::Io).and_then(decoded))
-                    .is_err()
-                {
+            let mut stdout = BufReader::new(stdout);
+            while let Some(line) = next_line(&mut stdout).transpose() {
+                let is_broken = line.is_err();
+                let line = line.map_err(WireError::Io).and_then(decoded);
+                if sender.send(line).is_err() || is_broken {
                     break;
                 }
             }
@@ -203,6 +211,7 @@ impl Target {
             wire: Wire::Lines(stdin),
             incoming,
             next_id: 0,
+            unrequested: 0,
             strays: Vec::new(),
             patience: ANSWER_TIMEOUT,
             trace: None,
@@ -215,6 +224,7 @@ impl Target {
     /// If the pipe is broken or the server does not read; over HTTP, if a message that is not a request does not
     /// arrive.
     pub fn send(&mut self, line: impl AsRef<[u8]>) -> Result<(), WireError> {
+        self.unrequested = 0;
         if let Some(trace) = &self.trace {
             trace.sent(line.as_ref());
         }
@@ -231,9 +241,13 @@ impl Target {
     /// Waits for the next message of the server.
     ///
     /// # Errors
-    /// If none arrives, or the message is not JSON.
+    /// If none arrives, the message is not JSON, or too many have arrived since something was sent.
     pub fn receive(&mut self) -> Result<Value, WireError> {
         let until = Instant::now() + self.patience;
+        self.unrequested += 1;
+        if self.unrequested > MAX_UNREQUESTED {
+            return Err(WireError::Flood(MAX_UNREQUESTED));
+        }
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.incoming.recv_timeout(left) {
@@ -496,11 +510,26 @@ fn not_up(url: &Url, why: String) -> WireError {
     WireError::NotUp { url, why }
 }
 
-/// Returns a line as text. MCP's messages are UTF-8; a line that is none may be in any encoding.
-fn decoded(mut line: Vec<u8>) -> Result<String, WireError> {
-    if line.ends_with(b"\r") {
-        line.pop();
+/// Returns the next line without its end; `None` at the end of the output.
+///
+/// # Errors
+/// If the pipe breaks, or the line is too long.
+pub(crate) fn next_line(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    if io::Read::take(&mut *from, MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
     }
+    if line.pop_if(|last| *last == b'\n').is_none() && line.len() as u64 == MAX_LINE_BYTES {
+        return Err(io::Error::other(format!(
+            "a line has more than {MAX_LINE_BYTES} bytes"
+        )));
+    }
+    line.pop_if(|last| *last == b'\r');
+    Ok(Some(line))
+}
+
+/// Returns a line as text. MCP's messages are UTF-8; a line that is none may be in any encoding.
+fn decoded(line: Vec<u8>) -> Result<String, WireError> {
     let text = String::from_utf8(line).or_else(|error| {
         let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
         if is_stray(&text) { Ok(text) } else { Err(text) }
@@ -568,8 +597,17 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_never_stops_is_not_read_forever() {
+        for (said, expected) in [("yes 1", "100000 messages"), ("cat /dev/zero", "bytes")] {
+            let mut target = Target::start(Command::new("sh").args(["-c", said])).unwrap();
+            let error = target.request("ping", json!({})).unwrap_err().to_string();
+            assert!(error.contains(expected), "{said}: {error}");
+        }
+    }
+
+    #[test]
     fn a_message_must_be_utf8_and_a_log_need_not() {
-        assert_eq!(decoded(b"{\"id\":1}\r".to_vec()).unwrap(), "{\"id\":1}");
+        assert_eq!(decoded(b"{\"id\":1}".to_vec()).unwrap(), "{\"id\":1}");
         assert_eq!(decoded(b"gr\xfc\xdfe".to_vec()).unwrap(), "gr\u{fffd}\u{fffd}e");
         let error = decoded(b"{\"id\":\"\xff\"}".to_vec()).unwrap_err();
         assert!(matches!(error, WireError::NotUtf8(_)), "{error}");
