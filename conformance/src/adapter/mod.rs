@@ -220,7 +220,7 @@ impl Adapter {
         }
     }
 
-    /// Returns true if a document's parts are joined by what the server says of the next one.
+    /// Returns true if the adapter reads long documents page by page, and joins the pages.
     pub fn follows_pages(&self, tool: &ToolSpec) -> bool {
         match self {
             Self::Native => false,

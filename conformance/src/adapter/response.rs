@@ -228,6 +228,18 @@ impl Source {
     }
 }
 
+/// Values of `status` with which a result says that it did nothing.
+const FAILED: [&str; 8] = [
+    "failed",
+    "failure",
+    "error",
+    "skipped",
+    "refused",
+    "rejected",
+    "denied",
+    "not_found",
+];
+
 /// Returns the refusal that a successful result tells as JSON: of the whole, or of the only item of a list.
 fn told(result: &Value) -> Option<Refusal> {
     let text = reply::text(result);
@@ -269,18 +281,6 @@ fn says_failed(object: &Value) -> bool {
         || has_failed
         || has_error && !is("success", true) && !is("ok", true)
 }
-
-/// Values of `status` with which a result says that it did nothing.
-const FAILED: [&str; 8] = [
-    "failed",
-    "failure",
-    "error",
-    "skipped",
-    "refused",
-    "rejected",
-    "denied",
-    "not_found",
-];
 
 /// Returns the pages before a message.
 fn pages(message: &Value) -> &[Value] {

@@ -8,7 +8,7 @@ use std::{
 use tabellion_library::{Agreement, Library, OpenError};
 use tabellion_runtime::Failure;
 
-/// What the checks look at.
+/// A library, as all checks of the doctor see it.
 pub(super) struct Subject {
     /// Absolute path of the library's folder.
     pub(super) folder: PathBuf,

@@ -4,6 +4,8 @@ use std::{env, fs, process::Command};
 
 use tabellion_conformance::exit;
 
+const REFERENCE: &str = env!("CARGO_BIN_EXE_tabellion-reference");
+
 #[test]
 fn a_server_is_held_to_what_it_declares() {
     let cases: [(&[&str], &str, u8, &[&str]); 6] = [
@@ -51,9 +53,7 @@ fn a_server_is_held_to_what_it_declares() {
         ),
     ];
     for (mutant, only, code, said) in cases {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
-        command.args([
-            "run",
+        let run = [
             "--contract",
             "declared",
             "--only",
@@ -61,18 +61,12 @@ fn a_server_is_held_to_what_it_declares() {
             "--time-budget",
             "600",
             "--",
-        ]);
-        command.args([
-            env!("CARGO_BIN_EXE_tabellion-reference"),
-            "--library",
-            "{library}",
-        ]);
-        let output = command.args(mutant).output().unwrap();
-        let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code.into()), "{mutant:?}\n{printed}");
-        for said in said {
-            assert!(printed.contains(said), "{mutant:?}: {said}\n{printed}");
-        }
+        ];
+        runs(
+            &[&run[..], &[REFERENCE, "--library", "{library}"], mutant].concat(),
+            code,
+            said,
+        );
     }
 }
 
@@ -80,7 +74,18 @@ fn a_server_is_held_to_what_it_declares() {
 #[test]
 fn a_store_is_also_found_in_the_folder_for_data() {
     let create = "test -e \"$1/.git\" || { echo > \"$1/README.md\" && git -C \"$1\" init --quiet; }";
-    let start = &format!("{create} && exec \"$0\" --library \"$1\" $2 $3");
+    let start = &*format!("{create} && exec \"$0\" --library \"$1\" $2 $3");
+    let call = r#"edit_markdown={"path":"README.md","operation":{"type":"append","content":"{token}\n"}}"#;
+    let run = [
+        "--contract",
+        "declared",
+        "--only",
+        "store/processes",
+        "--store",
+        call,
+        "--",
+    ];
+    let server = ["sh", "-c", start, REFERENCE, "{data}"];
     for (mutant, code, said) in [
         (&[][..], exit::PASSED, "checks: 1 passed"),
         (
@@ -89,30 +94,7 @@ fn a_store_is_also_found_in_the_folder_for_data() {
             "acknowledged texts are not in the store",
         ),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
-        command.args([
-            "run",
-            "--contract",
-            "declared",
-            "--only",
-            "store/processes",
-            "--store",
-        ]);
-        command.args([
-            r#"edit_markdown={"path":"README.md","operation":{"type":"append","content":"{token}\n"}}"#,
-            "--",
-        ]);
-        command.args([
-            "sh",
-            "-c",
-            start,
-            env!("CARGO_BIN_EXE_tabellion-reference"),
-            "{data}",
-        ]);
-        let output = command.args(mutant).output().unwrap();
-        let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code.into()), "{mutant:?}\n{printed}");
-        assert!(printed.contains(said), "{mutant:?}: {said}\n{printed}");
+        runs(&[&run[..], &server, mutant].concat(), code, &[said]);
     }
 }
 
@@ -122,38 +104,66 @@ fn confinement_is_judged_where_it_can_be_seen() {
     let temporary = env::temp_dir().canonicalize().unwrap();
     let home = env::home_dir().expect("a home").canonicalize().unwrap();
     let [temporary, home] = [temporary, home].map(|folder| folder.to_string_lossy().into_owned());
-    let cases: [(&[&str], u8, &str); 4] = [
-        (&["{library}"], exit::PASSED, "checks: 1 passed"),
+    let cases: [(&str, &[&str], u8, &str); 6] = [
+        ("confined", &["{library}"], exit::PASSED, "checks: 1 passed"),
         (
+            "confined",
             &["{library}", &temporary],
             exit::PASSED,
             "the libraries of this run are in",
         ),
-        (&[&temporary, &home], exit::PASSED, "`confined` is not judged"),
-        (&["/"], exit::BROKEN, "reveals a file outside the library"),
+        (
+            "confined",
+            &[&temporary, &home],
+            exit::PASSED,
+            "`confined` is not judged",
+        ),
+        (
+            "confined",
+            &["/"],
+            exit::BROKEN,
+            "reveals a file outside the library",
+        ),
+        (
+            "no-traversal",
+            &[&temporary, &home],
+            exit::PASSED,
+            "`no-traversal` is not judged",
+        ),
+        (
+            "no-traversal",
+            &["/"],
+            exit::BROKEN,
+            "reveals a file outside the library",
+        ),
     ];
-    for (permitted, code, said) in cases {
+    for (promise, permitted, code, said) in cases {
         let folder = tempfile::tempdir().unwrap();
         let adapter = folder.path().join("adapter.toml");
         let text = format!(
-            "[server]\nname = \"reader\"\ncontract = \"braindrive-markdown\"\npromises = [\"confined\"]\n\
-             command = [{:?}, \"--library\", \"{{library}}\", \"--mutant\", \"has-one-more-tool\"]\n\
+            "[server]\nname = \"reader\"\ncontract = \"braindrive-markdown\"\npromises = [{promise:?}]\n\
+             command = [{REFERENCE:?}, \"--library\", \"{{library}}\", \"--mutant\", \"has-one-more-tool\"]\n\
              [tools.read_markdown]\nname = \"head_of_file\"\narguments = {{ file = \"{{absolute}}\", below = {permitted:?} }}\n\
-             response = {{ \"/content\" = {{ text = true }} }}\n",
-            env!("CARGO_BIN_EXE_tabellion-reference")
+             response = {{ \"/content\" = {{ text = true }} }}\n"
         );
         fs::write(&adapter, text).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
-        command
-            .args(["run", "--only", "paths/escape", "--adapter"])
-            .arg(&adapter);
-        let output = command.output().unwrap();
-        let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            output.status.code(),
-            Some(code.into()),
-            "{permitted:?}\n{printed}"
-        );
-        assert!(printed.contains(said), "{permitted:?}: {said}\n{printed}");
+        let adapter = adapter.to_string_lossy();
+        runs(&["--only", "paths/escape", "--adapter", &adapter], code, &[said]);
+    }
+}
+
+/// Runs the suite with these arguments, which must end with this exit code and print these texts.
+#[track_caller]
+fn runs(arguments: &[&str], code: u8, said: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conformance-under-test"));
+    let output = command.arg("run").args(arguments).output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(code.into()),
+        "{arguments:?}\n{printed}"
+    );
+    for said in said {
+        assert!(printed.contains(said), "{arguments:?}: {said}\n{printed}");
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Entry {
     pub(super) name: String,
     /// Arguments as TOML.
     pub(super) arguments: String,
-    /// Comment about what to verify, for people.
+    /// Comment for the person who verifies the draft.
     pub(super) comment: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! Effects that append, calls of them, and what a call may add to its file.
+//! Appending effects: their calls, and the only bytes that a call may add to its file.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -88,7 +88,7 @@ const MAX_PARTS: usize = 60;
 /// Number of lines of a document.
 const LINES: usize = 60;
 
-/// How a server counts parts.
+/// A server's way of counting parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Counting<'a> {
     start: &'a str,
@@ -171,7 +171,7 @@ impl Reading<'_, '_> {
     }
 }
 
-/// Joins parts, with what stands between two. Whether the last line ends is not judged: some servers return lines.
+/// Joins parts with the separator `between`. The end of the last line is not judged: some servers return lines.
 fn joined(parts: &[String], between: &str) -> String {
     parts.join(between).trim_end_matches('\n').to_owned()
 }

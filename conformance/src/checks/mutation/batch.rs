@@ -6,8 +6,8 @@ use super::super::offered::{self, FORMS, OfferedTool, PathArgument};
 use crate::{
     attacks::placed,
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
-    client::Client,
     judgement::{Judgement, Stop, fail},
+    reply::Refusal,
     scene::Scene,
 };
 
@@ -50,7 +50,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
                 let made =
                     |second| Batch::make(bench, &tool, argument, order.map(|it| [PLAN, second][it]), form);
                 let peace = made(OTHER)?;
-                if peace.is_error() || !peace.changes(PLAN) || !peace.changes(OTHER) {
+                if peace.is_refused() || !peace.changes(PLAN) || !peace.changes(OTHER) {
                     break;
                 }
                 made(IMPOSSIBLE)?.judge(&tool.name, &peace)?;
@@ -64,7 +64,7 @@ fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
     Err(Stop::NotApplicable(why.into()))
 }
 
-/// A call for two documents, and what came of it.
+/// A call for two documents, and its outcome.
 struct Batch<'a> {
     scene: Scene<'a>,
     answer: Value,
@@ -79,7 +79,7 @@ impl<'a> Batch<'a> {
         form: &str,
     ) -> Result<Self, Stop> {
         let scene = bench.scene(&DOCUMENTS)?;
-        let mut client: Client<'_> = scene.start()?;
+        let mut client = scene.start()?;
         let form = placed(form, &scene);
         let paths = paths.map(|path| format!("{form}{path}"));
         let given = paths.each_ref().map(String::as_str);
@@ -88,8 +88,8 @@ impl<'a> Batch<'a> {
         Ok(Self { scene, answer })
     }
 
-    fn is_error(&self) -> bool {
-        self.answer.get("error").is_some() || self.answer["result"]["isError"] == true
+    fn is_refused(&self) -> bool {
+        Refusal::of(&self.answer).is_some()
     }
 
     fn changes(&self, path: &str) -> bool {
@@ -109,22 +109,20 @@ impl<'a> Batch<'a> {
 
     /// Judges a call for an impossible path; `peace` is the same call for a possible one.
     fn judge(&self, tool: &str, peace: &Self) -> Judgement {
-        let is_kept = |path: &String| path.contains("impossible");
-        if self
-            .scene
-            .files()?
+        let files = self.scene.files()?;
+        if files
             .keys()
-            .any(|path| is_kept(&path.to_string_lossy().into_owned()))
+            .any(|path| path.to_string_lossy().contains("impossible"))
         {
             // The server has a name of its own for it.
             return Ok(());
         }
         let said = self.said();
         let is_named = said.contains("impossible") && said.replace(IMPOSSIBLE, OTHER) != peace.said();
-        if is_named || self.is_error() && !self.changes(PLAN) {
+        if is_named || self.is_refused() && !self.changes(PLAN) {
             return Ok(());
         }
-        let does = if self.is_error() {
+        let does = if self.is_refused() {
             "is refused without saying which is impossible, and the other is changed"
         } else {
             "says that it succeeded"

@@ -1,4 +1,4 @@
-//! What the checks of rows have in common: servers, entities and refusals.
+//! Servers, entities and refusals, for all checks of rows.
 
 use tabellion_runtime::spec::{Action, EntitySpec, RowsSpec};
 

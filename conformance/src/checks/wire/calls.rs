@@ -1,4 +1,4 @@
-//! Libraries, calls and answers that the checks of messages have in common.
+//! Libraries, calls and answers, for all checks of messages.
 
 use serde_json::{Value, json};
 use tabellion_runtime::{ToolSpec, spec::EffectKind};

@@ -1,4 +1,4 @@
-//! What the callers and the library have in common.
+//! The documents that callers name, and the time limit of an answer.
 
 use std::time::Duration;
 
