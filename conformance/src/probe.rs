@@ -468,8 +468,13 @@ fn follow(stdout: ChildStdout) -> Receiver<String> {
 /// Forwards each line, with any bytes, until the receiver is gone.
 fn read(from: impl std::io::Read, mut to: impl FnMut(String) -> bool) {
     let mut from = BufReader::new(from);
-    while let Ok(Some(line)) = next_line(&mut from) {
-        if !to(String::from_utf8_lossy(&line).into_owned()) {
+    while let Some(line) = next_line(&mut from).transpose() {
+        let is_broken = line.is_err();
+        let line = line.map_or_else(
+            |error| error.to_string(),
+            |line| String::from_utf8_lossy(&line).into_owned(),
+        );
+        if !to(line) || is_broken {
             return;
         }
     }
