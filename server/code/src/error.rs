@@ -45,12 +45,6 @@ impl CodeError {
         let path = path.into();
         |source| Self::Io { path, source }
     }
-
-    /// Returns whether a connection could not write because it was opened for reading only.
-    pub(crate) fn is_read_only(&self) -> bool {
-        let Self::Database(error) = self else { return false };
-        error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly)
-    }
 }
 
 impl From<rusqlite::Error> for CodeError {

@@ -103,6 +103,8 @@ pub struct Outcome {
 pub struct CodeIndex {
     path: PathBuf,
     idle: Pool,
+    /// Keeps the index of the file's log open for writing, whatever happens to the disk while others are opened.
+    _writable: Mutex<Connection>,
     /// Held by the thread that writes. SQLite has writers try again after a while, and one of many could always come too late; those
     /// who wait for this come one after another.
     turn: Mutex<()>,
@@ -116,11 +118,10 @@ impl CodeIndex {
     /// # Errors
     /// If the file can't be made or read.
     pub fn open(path: &Path) -> Result<Self, CodeError> {
-        let idle = Pool::new(MAX_IDLE);
-        idle.put(idle.take(|| CODE.open(path, &Tables))?);
         Ok(Self {
             path: path.to_owned(),
-            idle,
+            idle: Pool::new(MAX_IDLE),
+            _writable: Mutex::new(CODE.open(path, &Tables)?),
             turn: Mutex::default(),
             columns: Mutex::default(),
         })
@@ -132,15 +133,12 @@ impl CodeIndex {
         work: impl FnOnce(&mut Connection) -> Result<T, CodeError>,
     ) -> Result<T, CodeError> {
         let mut connection = self.idle.take(|| CODE.connect(&self.path))?;
-        let result = work(&mut connection);
-        match &result {
-            Ok(_) => self.idle.put(connection),
-            // While a disk fails, SQLite opens files for reading only, and connections share one of these files as long as any of them
-            // is open.
-            Err(error) if error.is_read_only() => self.idle.clear(),
-            Err(_) => {}
+        let result = work(&mut connection)?;
+        // While a disk fails, SQLite opens files for reading alone.
+        if !connection.is_readonly("main")? {
+            self.idle.put(connection);
         }
-        result
+        Ok(result)
     }
 
     /// Runs `work` in a transaction that writes, however long other threads and processes write before it.

@@ -31,14 +31,16 @@ pub trait Content {
 
 impl Derived {
     /// Opens the file, whose folder exists. One that is missing, damaged, or of a different version or content is made anew, for its owner
-    /// alone.
+    /// alone. As long as the connection is open, those of the same process can write too.
     ///
     /// # Errors
     /// If it can't be locked, created, read or written. It is emptied only if its bytes or tables are damaged.
     pub fn open(&self, path: &Path, content: &dyn Content) -> Result<Connection, FileError> {
         let _held = lock(path)?;
         create_for_owner(path)?;
-        self.open_or_empty(path, content, create_for_owner)
+        let connection = self.open_or_empty(path, content, create_for_owner)?;
+        self.check_writable(&connection)?;
+        Ok(connection)
     }
 
     /// As [`Derived::open`], for a file with the permissions that the process gives to new files, and a caller that holds a lock of its own.

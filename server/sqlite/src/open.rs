@@ -3,12 +3,17 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{
+    Connection, OpenFlags,
+    config::DbConfig,
+    ffi::{Error, SQLITE_READONLY},
+};
 use tabellion_platform::{FileLock, create_own, lock_file, rename};
 
-use crate::{Authoritative, Kind};
+use crate::{Authoritative, Kind, is_busy};
 
 /// Endings of the files that SQLite keeps beside a file. The log comes first: beside a different file, it would be taken for its own.
 pub const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -103,6 +108,21 @@ impl Kind {
             "PRAGMA synchronous = {synchronous}; PRAGMA trusted_schema = OFF; {pragmas}"
         ))?;
         Ok(connection)
+    }
+
+    /// Checks that a connection can change its file. SQLite opens a file, or the index of its log, for reading alone if it can't be opened
+    /// for writing; the index then stays so for all connections of the process, until the last of them is closed.
+    ///
+    /// # Errors
+    /// `SQLITE_READONLY` if it can't. That a different connection writes at the moment is no error.
+    pub fn check_writable(&self, connection: &Connection) -> rusqlite::Result<()> {
+        if connection.is_readonly("main")? {
+            return Err(rusqlite::Error::SqliteFailure(Error::new(SQLITE_READONLY), None));
+        }
+        connection.busy_timeout(Duration::ZERO)?;
+        let tried = connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
+        connection.busy_timeout(self.busy_timeout)?;
+        tried.or_else(|error| if is_busy(&error) { Ok(()) } else { Err(error) })
     }
 
     /// Compares the version of an open file.

@@ -2,11 +2,11 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use rusqlite::{Connection, StatementStatus};
+use rusqlite::{Connection, ErrorCode, OpenFlags, StatementStatus, config::DbConfig};
 
 use crate::{
     Authoritative, CALLS, CODE, Content, Damage, Derived, FileError, Format, Kind, LOG, NOTES, Pool, ROWS,
-    VECTORS, WORDS, beside, check, is_busy, is_damage, temporary,
+    VECTORS, WORDS, beside, check, is_busy, is_damage, open::open, temporary,
 };
 
 const AUTHORITATIVE: [&Authoritative; 2] = [&ROWS, &CALLS];
@@ -436,4 +436,38 @@ fn a_kept_statement_stays_as_it_was_prepared() {
             "for {number}"
         );
     }
+}
+
+/// A connection that was opened while the index of the log could only be read makes all others of the process read alone, so it must not be
+/// the first.
+#[test]
+fn a_connection_that_can_write_lets_later_ones_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let first = CODE.open(&path, &Blobs).unwrap();
+    first
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .unwrap();
+    drop(first);
+    let read_alone = || {
+        let uri = format!("file:{}?readonly_shm=1", path.display());
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI;
+        let connection = open(Path::new(&uri), flags).unwrap();
+        connection
+            .query_row("SELECT count(*) FROM x", [], |_| Ok(()))
+            .unwrap();
+        connection
+    };
+    let reading = read_alone();
+    let refused = CODE.open(&path, &Blobs).unwrap_err();
+    assert!(refused.to_string().contains("readonly"), "{refused}");
+    drop(reading);
+    let _writable = CODE.open(&path, &Blobs).unwrap();
+    let _reading = read_alone();
+    let later = CODE.connect(&path).unwrap();
+    CODE.check_writable(&later).unwrap();
+    later.execute("INSERT INTO x VALUES (x'01')", []).unwrap();
+    let only_file = CODE.connect_read_only(&path).unwrap();
+    let refused = CODE.check_writable(&only_file).unwrap_err();
+    assert_eq!(refused.sqlite_error_code(), Some(ErrorCode::ReadOnly));
 }

@@ -65,17 +65,6 @@ pub(crate) fn moves_log_when_closed(connection: &Connection, moves: bool) -> Res
         .map(drop)
 }
 
-/// Checks that the file can be changed. After a failure to open it or its index, SQLite would only read, and fail at each change.
-pub(crate) fn check_writable(connection: &Connection) -> Result<(), Failure> {
-    // A transaction that can't change anything begins nevertheless.
-    if connection.is_readonly("main").doing("open the data file")? {
-        let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY);
-        return Err(rusqlite::Error::SqliteFailure(error, None)).doing("open the data file");
-    }
-    let tried = connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK");
-    tried.doing("open the data file")
-}
-
 fn is_denied(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
     matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
@@ -112,21 +101,4 @@ pub(crate) fn in_transaction<T>(
     let outcome = work()?;
     transaction.commit().doing("write a change")?;
     Ok(outcome)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_that_was_opened_to_read_alone_is_not_writable() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("x.db");
-        let writing = Connection::open(&path).expect("a database");
-        writing.execute_batch("CREATE TABLE x (y)").expect("a table");
-        check_writable(&writing).expect("it is writable");
-        let reading = ROWS.connect_read_only(&path);
-        let refused = check_writable(&reading.expect("a database")).expect_err("it is not");
-        assert!(refused.to_string().contains("can't be written"), "{refused}");
-    }
 }

@@ -4,7 +4,6 @@ use std::{
     fs::DirBuilder,
     io,
     path::{Path, PathBuf, absolute},
-    time::Duration,
 };
 
 use rusqlite::Connection;
@@ -13,9 +12,7 @@ use tabellion_runtime::{Failure, rows::identity, spec::RowsSpec};
 use tabellion_sqlite::{Format, ROWS};
 
 use super::{
-    connection::{
-        check_writable, connect, in_transaction, is_read_only, missing, moves_log_when_closed, path, sync,
-    },
+    connection::{connect, in_transaction, is_read_only, missing, moves_log_when_closed, path, sync},
     log,
     mark::{self, Mark},
     meta::meta,
@@ -67,7 +64,7 @@ pub(crate) fn open(folder: &Path, spec: &'static RowsSpec, start: Start) -> Resu
     create_own(&path).map_err(at("create", &path))?;
     let mut connection = connect(&path)?;
     set_up(&connection, spec, start)?;
-    check_writable(&connection)?;
+    ROWS.check_writable(&connection).doing("open the data file")?;
     let mark = Mark::open(&mut connection, &path)?;
     moves_log_when_closed(&connection, true)?;
     sync(folder)?;
@@ -89,15 +86,9 @@ fn existing(path: PathBuf, spec: &'static RowsSpec) -> Result<Opened, Failure> {
     let connection = connect(&path)?;
     compare(&connection, spec, Start::Existing)?;
     // A server that uses the file will move its log.
-    connection
-        .busy_timeout(Duration::ZERO)
-        .doing("open the data file")?;
-    if check_writable(&connection).is_ok() {
+    if ROWS.check_writable(&connection).is_ok() {
         moves_log_when_closed(&connection, true)?;
     }
-    connection
-        .busy_timeout(ROWS.busy_timeout)
-        .doing("open the data file")?;
     Ok(Opened {
         path,
         connection,

@@ -32,6 +32,8 @@ const HINDERED: Duration = Duration::from_secs(1);
 const MAX_TRIES: usize = 5;
 /// How long to wait between two questions whether a run is over.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// Number of the log's last lines that a problem shows.
+const LOGGED: usize = 4;
 const COLLECTION: &str = "shop";
 
 /// A case with its workspace, which no fault changes, and the data before the run.
@@ -260,9 +262,10 @@ impl Sweep {
                 Ok(Standing::Idle(_) | Standing::Failed(_) | Standing::Missing) => {}
                 other => {
                     let log = fs::read_to_string(data.beside("log")).unwrap_or_default();
-                    let last = log.lines().last();
+                    let lines: Vec<_> = log.lines().collect();
+                    let last = &lines[lines.len().saturating_sub(LOGGED)..];
                     problems.push(format!(
-                        "the same server does not end the run: {other:?}, {last:?}"
+                        "the same server does not end the run: {other:?}, {last:#?}"
                     ));
                 }
             }
