@@ -187,7 +187,7 @@ async fn alive() -> Response {
 }
 
 async fn ready(State(site): State<Arc<Site>>) -> Response {
-    if site.is_ready() {
+    if site.is_ready().await {
         response::text(StatusCode::OK, "ok\n")
     } else {
         response::text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")

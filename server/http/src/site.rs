@@ -8,6 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use hyper::{HeaderMap, StatusCode, Uri, header::HeaderValue};
@@ -28,12 +29,17 @@ use tabellion_runtime::downloads::{Download, Downloads};
 
 const MAX_REQUEST_ID: usize = 64;
 
+/// How long the answer whether all mounts can be reached is repeated.
+const REACHED_FOR: Duration = Duration::from_secs(1);
+
 /// What is served at one path: a library, rows, or both.
 pub struct Mount {
     /// Name of the library; empty where it has none.
     pub name: String,
     /// The folders that must be there to answer calls.
     pub folders: Vec<PathBuf>,
+    /// Returns whether what is kept in no folder, such as a database, can be reached. May block for some seconds.
+    pub is_reachable: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Returns what the library has done.
     pub counts: Box<dyn Fn() -> LibraryCounts + Send + Sync>,
     /// The library's MCP endpoint.
@@ -75,6 +81,8 @@ pub struct Site {
     pub(super) rates: Arc<Rates>,
     failures: Failures,
     pub(super) limits: Limits,
+    /// Whether all mounts could be reached, and when that was found out.
+    reached: tokio::sync::Mutex<Option<(Instant, bool)>>,
     /// Id of the next request that brings none.
     next_id: AtomicU64,
 }
@@ -114,6 +122,7 @@ impl Site {
             rates: Arc::new(Rates::new(limits.reads, limits.writes)),
             failures: Failures::new(limits.failures),
             limits,
+            reached: tokio::sync::Mutex::default(),
             next_id: AtomicU64::new(u64::from_be_bytes(start)),
         }
     }
@@ -141,12 +150,29 @@ impl Site {
         }
     }
 
-    /// Returns whether calls can be answered: all libraries are there, and so are the keys that verify tokens.
-    pub(super) fn is_ready(&self) -> bool {
+    /// Returns whether calls can be answered: all libraries and databases are there, and so are the keys that verify tokens.
+    pub(super) async fn is_ready(&self) -> bool {
         let are_there = |mount: &Mount| mount.folders.iter().all(|folder| folder.is_dir());
         let mut mounts = self.mounts.values();
         mounts.all(|mount| mount.endpoint.intake().is_open() && are_there(mount))
             && self.credentials.are_ready()
+            && self.are_reachable().await
+    }
+
+    /// Returns whether all mounts can be reached. Many who ask at once are one question.
+    async fn are_reachable(&self) -> bool {
+        let mut reached = self.reached.lock().await;
+        if let Some((at, are_reachable)) = *reached
+            && at.elapsed() < REACHED_FOR
+        {
+            return are_reachable;
+        }
+        let probes = self.mounts.values().map(|mount| Arc::clone(&mount.is_reachable));
+        let probes: Vec<_> = probes.collect();
+        let asked = tokio::task::spawn_blocking(move || probes.iter().all(|is_reachable| is_reachable()));
+        let are_reachable = asked.await.unwrap_or(false);
+        *reached = Some((Instant::now(), are_reachable));
+        are_reachable
     }
 
     /// Returns who makes a request; `None` where no credentials are asked for.

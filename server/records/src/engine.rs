@@ -28,6 +28,11 @@ pub(crate) trait Engine: Send + Sync {
     /// Returns the folder for what is derived from the rows.
     fn beside(&self) -> &Path;
 
+    /// Returns whether the database answers. Takes at most a few seconds.
+    fn is_reachable(&self) -> bool {
+        true
+    }
+
     /// Returns the place of the log's last entry; 0 if it has none.
     fn end(&self) -> Result<i64, Failure>;
 

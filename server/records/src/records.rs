@@ -100,6 +100,11 @@ impl Records {
         self.engine().beside().join(name)
     }
 
+    /// Returns whether the database that keeps the rows answers. Blocks for at most a few seconds.
+    pub fn is_reachable(&self) -> bool {
+        self.engine().is_reachable()
+    }
+
     /// Moves SQLite's write-ahead log into the file, so that this file alone has all changes: for the end of a process, whose
     /// connections may be in use until then. If another process reads, that one moves the rest when it ends.
     ///

@@ -294,6 +294,7 @@ fn mount(opened: Opened, base: &str, secret: Option<&Arc<HookSecret>>) -> (Strin
     let mount = Mount {
         name: opened.name.unwrap_or_default(),
         folders: opened.folders,
+        is_reachable: Arc::new(move || opened.rows.iter().all(|rows| rows.is_reachable())),
         counts: match opened.library {
             Some(library) => counts(library),
             None => Box::new(LibraryCounts::default),

@@ -79,6 +79,10 @@ impl Server {
         let mount = Mount {
             name: "notes".into(),
             folders: vec![folder.path().into()],
+            is_reachable: {
+                let away = folder.path().join("away");
+                Arc::new(move || !away.exists())
+            },
             counts: Box::new(Default::default),
             rest: Mount::rest(&endpoint),
             endpoint: Arc::new(endpoint),

@@ -101,6 +101,11 @@ async fn health_and_readiness_are_reported() {
     ] {
         assert_eq!(asked(path, host).await, expected, "{path} of {host}");
     }
+    std::fs::write(server.folder.path().join("away"), "").unwrap();
+    while asked("/readyz", "localhost").await != "503" {
+        // The last answer is repeated for a while.
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
     std::fs::remove_dir_all(server.folder.path()).unwrap();
     assert_eq!(asked("/healthz", "localhost").await, "200");
     assert_eq!(asked("/readyz", "localhost").await, "503");

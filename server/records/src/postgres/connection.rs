@@ -49,6 +49,8 @@ const MAX_IDLE: Duration = Duration::from_secs(60);
 const POOL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which an answer is no longer expected.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(35);
+/// Time in which the database must answer to count as reachable.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time that undoing a transaction may take before its connection is closed.
 const UNDO_TIMEOUT: Duration = Duration::from_secs(2);
 /// What the server says of a commit that may not have reached the database's copies.
@@ -232,6 +234,21 @@ impl Pool {
                 Ok(selected) => return Ok((lease, selected)),
             }
         }
+    }
+
+    /// Returns whether the database answers within a few seconds. If all connections are in use, their calls find out.
+    pub(crate) async fn answers(self: &Arc<Self>) -> bool {
+        if self.connections.available_permits() == 0 {
+            return true;
+        }
+        let asked = async {
+            let (lease, _) = self.begin(Mode::Follows, "").await?;
+            lease.end("ROLLBACK").await;
+            Ok::<_, Fault>(())
+        };
+        timeout(PROBE_TIMEOUT, asked)
+            .await
+            .is_ok_and(|asked| asked.is_ok())
     }
 
     /// Returns an idle connection that is driven where this task runs.

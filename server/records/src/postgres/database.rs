@@ -103,6 +103,14 @@ impl Engine for Database {
         &self.beside
     }
 
+    fn is_reachable(&self) -> bool {
+        let pool = Arc::clone(&self.shared.pool);
+        self.shared
+            .pool
+            .wait(async move { Ok(pool.answers().await) })
+            .unwrap_or(false)
+    }
+
     fn end(&self) -> Result<i64, Failure> {
         let shared = Arc::clone(&self.shared);
         self.shared.pool.wait(async move { follow::end(&shared).await })

@@ -179,7 +179,9 @@ fn a_database_that_is_away_is_said_and_nothing_changes() {
     // More callers than connections: each is answered, or told to try again.
     let told = load.end();
     judge(&records, &told);
+    assert!(records.is_reachable());
     cluster.kill();
+    assert!(!records.is_reachable());
     let runtime = Runtime::new().expect("a runtime");
     let error = runtime
         .block_on(add(&records, "x", None))
@@ -191,6 +193,7 @@ fn a_database_that_is_away_is_said_and_nothing_changes() {
     assert!(failure.message.contains("can't be reached"), "{failure}");
     cluster.run().expect("it starts again");
     runtime.block_on(add(&records, "x", None)).expect("it is back");
+    assert!(records.is_reachable());
 }
 
 #[test]
