@@ -2,7 +2,7 @@
 
 use std::{
     fs::OpenOptions,
-    io::{BufRead, Write},
+    io::{BufRead, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
@@ -236,6 +236,19 @@ impl Records {
     /// If they can't be read or written.
     pub fn export(&self, to: &mut dyn Write) -> Result<(), Failure> {
         self.engine().export(to)
+    }
+
+    /// Writes an export to a new file, which is whole and durable once it has its name.
+    ///
+    /// # Errors
+    /// If there is a file of that name, or the rows can't be read or written. Then none is left.
+    pub fn export_to(&self, path: &Path) -> Result<(), Failure> {
+        sqlite::new_file(path, |partial| {
+            let file = platform::open_to_write(partial, OpenOptions::new().write(true));
+            let mut file = BufWriter::new(file.map_err(at("write", partial))?);
+            self.export(&mut file)?;
+            file.flush().map_err(at("write", partial))
+        })
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) enum Command {
         #[command(flatten)]
         rows: Rows,
     },
-    /// Copy the data file to a new file, while it may be served
+    /// Copy the data file, or an export of the database, to a new file, while it may be served
     Backup {
         /// The new file
         #[arg(value_name = "FILE")]

@@ -76,21 +76,29 @@ impl Upkeep {
         self.tell(&file, "imported", &checked)
     }
 
-    /// Copies the data file to a new file, while it may be served.
+    /// Copies the data file, or an export of the database, to a new file, while it may be served.
     pub(crate) fn backup(&self, to: &Path) -> Result<(), TerminalError> {
         let kept = self.file(CreateFolders::Nothing)?;
-        let file = kept.in_folder("`tabellion data export`, or `pg_dump`, makes a copy of a database")?;
-        records::backup(&file.folder, self.rows, to)?;
+        let way_back = if let Some(file) = &kept.file {
+            records::backup(&file.folder, self.rows, to)?;
+            format!(
+                "to go back to it, stop the servers and put it in the place of `{}`, without files of that name that end in `-wal` \
+                 or `-shm`",
+                file.path.display()
+            )
+        } else {
+            Records::open(kept.place.clone(), self.rows, Start::Existing)?.export_to(to)?;
+            format!(
+                "to go back to it, `tabellion data import {}` into a database or folder without rows",
+                to.display()
+            )
+        };
         self.show(
             &[
-                format!("`{}` is a copy of `{}`", to.display(), file.path.display()),
-                format!(
-                    "to go back to it, stop the servers and put it in the place of `{}`, without files of that name that end \
-                     in `-wal` or `-shm`",
-                    file.path.display()
-                ),
+                format!("`{}` is a copy of `{}`", to.display(), kept.name.display()),
+                way_back,
             ],
-            json!({ "file": file.path, "backup": to }),
+            json!({ "file": kept.name, "backup": to }),
         )
     }
 
@@ -117,9 +125,13 @@ impl Upkeep {
         };
         #[cfg(feature = "postgres")]
         if let Place::Postgres { address, .. } = &kept.place {
+            if backup.is_some() {
+                let message = "`--backup` is for data in a folder; a database keeps the schema as it was";
+                return Err(TerminalError::new(message).hint("leave it out; nothing has changed"));
+            }
             return self.remake(&kept, address, &dropped);
         }
-        let file = kept.in_folder("name a folder")?;
+        let file = kept.in_folder()?;
         let backup = backup.map_or_else(|| self.backup_name(file, &found.version), Path::to_owned);
         records::backup(&file.folder, self.rows, &backup)?;
         let migrated = Records::open(kept.place.clone(), self.rows, Start::Migrate).map_err(|failure| {
@@ -152,7 +164,7 @@ impl Upkeep {
         if let Place::Postgres { address, .. } = &kept.place {
             return self.remake(&kept, address, &[]);
         }
-        let file = kept.in_folder("name a folder")?;
+        let file = kept.in_folder()?;
         let recovered = records::recover(&file.folder, self.rows).map_err(|failure| {
             TerminalError::from(failure).hint(
                 "the file is as it was. If its log can't be read, put a backup in its place, or `tabellion data import` an export",
@@ -329,9 +341,10 @@ impl Kept {
     /// Returns the file.
     ///
     /// # Errors
-    /// If they are in a database: then `instead` helps.
-    fn in_folder(&self, instead: &str) -> Result<&DataFile, TerminalError> {
-        let error = || TerminalError::new(format_args!("`{}` is no file", self.name.display())).hint(instead);
+    /// If they are in a database.
+    fn in_folder(&self) -> Result<&DataFile, TerminalError> {
+        let error =
+            || TerminalError::new(format_args!("`{}` is no file", self.name.display())).hint("name a folder");
         self.file.as_ref().ok_or_else(error)
     }
 }

@@ -40,7 +40,11 @@ pub use self::{
     recovery::{Recovered, recover},
     upkeep::backup,
 };
-pub(crate) use self::{data_file::DataFile, file::inspect, upkeep::import};
+pub(crate) use self::{
+    data_file::DataFile,
+    file::inspect,
+    upkeep::{import, new_file},
+};
 #[cfg(feature = "postgres")]
 pub(crate) use self::{
     file::create_folder,

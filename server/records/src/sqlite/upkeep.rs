@@ -57,27 +57,31 @@ pub fn backup(folder: &Path, spec: &RowsSpec, path: &Path) -> Result<(), Failure
         return Err(connection::missing(&from));
     }
     let _usage = usage::shared_if_possible(&from)?;
-    copy_to(&from, path)
+    new_file(path, |partial| copy(&from, partial))
 }
 
-fn copy_to(from: &Path, path: &Path) -> Result<(), Failure> {
+/// Makes a file that is whole once it has its name; `write` is given the path of an empty file.
+///
+/// # Errors
+/// If there is a file at `path` already, or it can't be written. Then none is left.
+pub(crate) fn new_file(path: &Path, write: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
     if path.exists() {
         let message = format!("`{}` is there already; name a new file", path.display());
         return Err(refused(message));
     }
     let partial = path.with_extension("partial");
     tabellion_platform::create_own(&partial).map_err(at("create", &partial))?;
-    let copied = copy(from, &partial).and_then(|()| {
+    let written = write(&partial).and_then(|()| {
         connection::sync(&partial)?;
         rename(&partial, path).map_err(at("create", path))?;
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         connection::sync(folder.unwrap_or(Path::new(".")))
     });
-    if copied.is_err() {
+    if written.is_err() {
         // The failure says more than that of cleaning up.
         let _ = fs::remove_file(&partial);
     }
-    copied
+    written
 }
 
 fn copy(from: &Path, path: &Path) -> Result<(), Failure> {
