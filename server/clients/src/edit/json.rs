@@ -9,7 +9,8 @@ use jsonc_parser::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    EditError, render,
+    error::EditError,
+    render,
     scan::{self, splice},
 };
 use crate::tree::{Kind, Member, Node, Place, Shape};

@@ -1,6 +1,7 @@
 //! Edits of a document's text. An edit is a splice: nothing is rendered from a syntax tree, so all other bytes stay. After each
 //! edit the text is parsed again, and must differ by the entry alone.
 
+mod error;
 mod json;
 mod render;
 mod scan;
@@ -10,6 +11,7 @@ mod yaml;
 use serde::Deserialize;
 use serde_json::Value;
 
+pub use self::error::EditError;
 use crate::tree::{Kind, Node, Place, Shape};
 
 /// The notation of a configuration file.
@@ -24,48 +26,6 @@ pub enum Format {
     Toml,
     /// YAML.
     Yaml,
-}
-
-/// Why a text can't be edited.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EditError {
-    /// It is not in its format.
-    #[error("line {line}, column {column}: {message}")]
-    Syntax {
-        /// Line, from 1.
-        line: usize,
-        /// Column in characters, from 1.
-        column: usize,
-        /// The parser's message.
-        message: String,
-    },
-    /// Something else is where the servers should be.
-    #[error("line {line}: {what} should be {expected}, but is {found}")]
-    Kind {
-        /// Line, from 1.
-        line: usize,
-        /// Which value.
-        what: String,
-        /// What it should be.
-        expected: &'static str,
-        /// What it is.
-        found: &'static str,
-    },
-    /// A key or a name appears twice, and clients differ in which they read.
-    #[error("`{key}` appears twice, in lines {first} and {second}; remove one of them")]
-    Twice {
-        /// The key or name.
-        key: String,
-        /// Line of the first, from 1.
-        first: usize,
-        /// Line of the second, from 1.
-        second: usize,
-    },
-    /// No splice leaves everything else as it is.
-    #[error(
-        "its layout is too unusual for an edit that changes nothing else; edit it by hand (`--print` prints the entry)"
-    )]
-    Layout,
 }
 
 /// Returns the document's root, or `None` if the text has none: it is empty, or has comments only.

@@ -6,7 +6,8 @@ use serde_json::Value;
 use toml_edit::{Document, Item, TableLike, Value as TomlValue};
 
 use super::{
-    EditError, render,
+    error::EditError,
+    render,
     scan::{self, splice},
 };
 use crate::tree::{Kind, Member, Node, Place};

@@ -5,7 +5,8 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use serde_json::{Map, Value, json};
 
 use super::{
-    EditError, render,
+    error::EditError,
+    render,
     scan::{self, splice},
 };
 use crate::tree::{Kind, Member, Node, Place, Shape};

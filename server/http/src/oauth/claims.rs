@@ -2,7 +2,7 @@
 
 use std::{
     sync::Arc,
-    time::{Duration, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use data_encoding::HEXLOWER;
@@ -10,8 +10,20 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use tabellion_runtime::{Agent, Identity};
 
-use super::{Bearer, LEEWAY, TokenError, resource};
+use super::{
+    error::{LEEWAY, TokenError},
+    resource,
+};
 use crate::keys::{self, Bound, Principal, Scope};
+
+/// The bearer of a valid token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bearer {
+    /// The principal, with its scopes.
+    pub principal: Arc<Principal>,
+    /// When the token expires.
+    pub until: SystemTime,
+}
 
 /// Maximum length of a subject or client id, in bytes (OpenID Connect Core, section 2).
 const MAX_ID_BYTES: usize = 255;

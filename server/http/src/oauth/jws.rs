@@ -10,7 +10,7 @@ use ring::signature::{
 use serde_json::{Map, Value};
 
 use super::{
-    TokenError,
+    error::TokenError,
     jwks::{Key, Material},
 };
 use tabellion_gateway::json;

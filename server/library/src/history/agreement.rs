@@ -11,10 +11,10 @@ use tabellion_runtime::Failure;
 use tabellion_sqlite::LOG;
 
 use super::{
-    LogEntry,
     ancestry::{CommitData, Walk},
     cache::{Cache, CacheError},
     changes,
+    entry::LogEntry,
 };
 
 /// Upper bound of the unnamed documents that are listed.
@@ -114,7 +114,10 @@ pub(crate) fn agreement(
 
 /// Returns the paths that an entry names.
 fn named_paths(commit: &CommitData) -> Option<BTreeSet<String>> {
-    let record = commit.record.as_ref().filter(|record| super::is_entry(record))?;
+    let record = commit
+        .record
+        .as_ref()
+        .filter(|record| super::entry::is_entry(record))?;
     Some(record.paths.iter().cloned().collect())
 }
 

@@ -20,7 +20,7 @@ use super::{
     ancestry::{CommitData, Visited, Walk},
     cache::{Cache, CacheError, Meeting, Position, State, Tables},
     changes::{self, Made, Touched},
-    is_entry,
+    entry::is_entry,
 };
 use tabellion_platform::{FileId, create_folders, file_id_at, try_lock_file};
 

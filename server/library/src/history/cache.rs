@@ -15,8 +15,8 @@ use tabellion_sqlite::{Content, FileError, Format, LOG, check};
 
 use super::{
     super::commit_message::{Record, RecordedCall},
-    LogEntry,
     changes::ANY,
+    entry::LogEntry,
 };
 
 /// SQLite's page cache of a reader, in kibibytes (negative, as SQLite requires).

@@ -16,11 +16,11 @@ use tabellion_runtime::Failure;
 
 use super::{
     super::{
+        path::is_markdown,
         tree::{self, TreeEntry},
         tree_diff::{self, Budget},
     },
     ancestry::CommitData,
-    is_markdown,
 };
 
 /// Budget of one commit for the cache. Half a million files in a first commit stay within it; the memory of the walk, a few

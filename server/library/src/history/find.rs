@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use gix::{ObjectId, hash::Prefix};
 use tabellion_runtime::Failure;
 
-use super::{LogEntry, ancestry::CommitData, reaches};
+use super::{ancestry::CommitData, entry::LogEntry, reaches};
 use crate::failures::InRepository;
 
 /// Why a text names no entry of the log.

@@ -10,10 +10,10 @@ use gix::ObjectId;
 use tabellion_runtime::Failure;
 
 use super::{
-    LogEntry,
     ancestry::{CommitData, Walk},
     cache::{Cache, CacheError, Meeting},
     changes::{self, Made, Touched},
+    entry::LogEntry,
 };
 
 /// Upper bound of commits between the known head and HEAD; beyond it, reading again is cheaper.

@@ -10,18 +10,19 @@ mod ancestry;
 mod build;
 mod cache;
 mod changes;
+mod entry;
 mod find;
 mod front;
 mod keeper;
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 
-use chrono::{DateTime, Utc};
 use gix::ObjectId;
 use parking_lot::{Mutex, MutexGuard};
 use tabellion_runtime::Failure;
 
 pub use self::agreement::{Agreement, CacheState};
+pub use self::entry::LogEntry;
 pub use self::find::FindEntryError;
 pub(super) use self::{
     agreement::agreement, ancestry::reaches, changes::Touched, find::find, keeper::attempts,
@@ -33,11 +34,7 @@ use self::{
     front::{Front, FrontCommit, ReadError, ReadStep},
     keeper::Keeper,
 };
-use super::{
-    commit_message::{EXTERNAL, Record},
-    path::is_markdown,
-    repository::Repository,
-};
+use super::{path::is_markdown, repository::Repository};
 
 /// Name of the cache file in our own folder.
 pub(super) const CACHE: &str = "log.sqlite";
@@ -45,66 +42,6 @@ pub(super) const CACHE: &str = "log.sqlite";
 const UNCACHED_COMMITS: usize = 256;
 /// Number of cached commits that are looked up in git in one step.
 const LOOKUP_BATCH: i64 = 1000;
-
-/// An entry of the log: a change made by a tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogEntry {
-    /// Commit id.
-    pub commit: String,
-    /// The operation, in one word.
-    pub operation: String,
-    /// The documents, at least one, relative to the library.
-    pub paths: Vec<String>,
-    /// Number of further documents outside the library.
-    pub outside: usize,
-    /// Name of the called tool.
-    pub tool: String,
-    /// The client's name and version, if known.
-    pub client: Option<String>,
-    /// Time, to the millisecond.
-    pub time: DateTime<Utc>,
-    /// Summary in one line.
-    pub summary: String,
-    /// Id of the call's execution, if calls are recorded.
-    pub execution: Option<String>,
-    /// The caller's identity as text, if it was known.
-    pub caller: Option<String>,
-    /// The caller's idempotency key.
-    pub(super) key: Option<String>,
-    /// Digest of the request that carried the key.
-    pub(super) request: Option<String>,
-}
-
-impl LogEntry {
-    /// Returns the entry of the commit `id`, if it belongs to the library at `prefix`.
-    fn of(id: ObjectId, record: Record, prefix: &str) -> Option<Self> {
-        // The first document determines the library.
-        if !is_entry(&record) || !record.paths[0].starts_with(prefix) {
-            return None;
-        }
-        let paths = record.paths.iter().filter_map(|path| path.strip_prefix(prefix));
-        let paths: Vec<_> = paths.map(ToOwned::to_owned).collect();
-        Some(Self {
-            commit: id.to_string(),
-            outside: record.paths.len() - paths.len(),
-            paths,
-            operation: record.operation,
-            tool: record.tool?,
-            client: record.client,
-            time: record.time,
-            summary: record.summary,
-            caller: record.caller,
-            execution: record.call.map(|call| call.execution),
-            key: record.key,
-            request: record.request,
-        })
-    }
-}
-
-/// Returns true if a commit of ours is a log entry of some library.
-fn is_entry(record: &Record) -> bool {
-    record.operation != EXTERNAL && record.tool.is_some()
-}
 
 /// The history of a library's repository.
 pub(super) struct History {

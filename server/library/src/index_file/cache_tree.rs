@@ -5,7 +5,7 @@
 
 use gix::ObjectId;
 
-use super::extensions::Changed;
+use super::layout::Changed;
 
 const ID_BYTES: usize = 20;
 const UNKNOWN: &[u8] = b"-1";

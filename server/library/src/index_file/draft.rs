@@ -7,7 +7,7 @@ use sha1::{Digest, Sha1};
 
 use gix::ObjectId;
 
-use super::{CHECKSUM_BYTES, HEADER_BYTES, IndexError, entries, open};
+use super::{CHECKSUM_BYTES, HEADER_BYTES, entries, layout::IndexError, open};
 use tabellion_platform::FileStat;
 
 /// An index whose changed entries have empty stat fields.

@@ -4,7 +4,7 @@ use std::{cmp::Ordering, ops::Range};
 
 use gix::{ObjectId, objs::tree::EntryKind};
 
-use super::{IndexError, Mark, be32};
+use super::layout::{IndexError, Mark, be32};
 use crate::tree::TreeEntry;
 use tabellion_platform::{FileStat, Timestamp};
 

@@ -1,19 +1,11 @@
 //! The extensions after an index's entries: which are kept, changed or dropped.
 
-use super::{IndexError, Touched, be32, cache_tree};
+use super::{
+    cache_tree,
+    layout::{Changed, IndexError, be32},
+};
 
 const HEADER_BYTES: usize = 8;
-
-/// What changed among the entries.
-#[derive(Clone, Copy)]
-pub(super) struct Changed<'a> {
-    /// The folders above changed entries.
-    pub(super) folders: &'a Touched<'a>,
-    /// Whether an entry was added or removed.
-    pub(super) set: bool,
-    /// Whether the extensions moved.
-    pub(super) moved: bool,
-}
 
 /// Writes the extensions in `old` as they must be after the change.
 pub(super) fn write_changed(new: &mut Vec<u8>, old: &[u8], changed: Changed<'_>) -> Result<(), IndexError> {

@@ -8,57 +8,20 @@ mod cache_tree;
 mod draft;
 mod entries;
 mod extensions;
+mod layout;
 
-use std::collections::BTreeMap;
-
-use gix::ObjectId;
 use sha1::{Digest, Sha1};
 
 pub(super) use self::draft::{Draft, PartialChecksum};
 use self::{
     entries::{Layout, scan},
-    extensions::Changed,
+    layout::Changed,
 };
 use super::tree::TreeEntry;
 
 const SIGNATURE: &[u8; 4] = b"DIRC";
 const HEADER_BYTES: usize = 12;
 const CHECKSUM_BYTES: usize = 20;
-
-/// Why an index can't be changed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum IndexError {
-    /// The file is not an index, or is damaged.
-    #[error("the index is damaged ({0}); `rm .git/index && git reset` rebuilds it")]
-    Damaged(&'static str),
-    /// The version is unknown.
-    #[error(
-        "the index has version {0}, which is not supported; `git update-index --index-version 2` changes it"
-    )]
-    Version(u32),
-    /// The path has a merge conflict.
-    #[error("`{0}` has a merge conflict in the index; resolve it, then `git add` or `git rm` it")]
-    Conflict(String),
-    /// A file is where the path has a folder, or the other way round.
-    #[error("the index has `{0}`, which is in the way; commit or unstage its removal first")]
-    InTheWay(String),
-    /// It is split into two files.
-    #[error("the index is split, which is not supported; `git update-index --no-split-index` joins it")]
-    Split,
-    /// The path lies in a folder that a sparse checkout has collapsed.
-    #[error("`{0}` is outside the sparse checkout; `git sparse-checkout add` its folder first")]
-    Sparse(String),
-    /// It has an unknown extension that must be understood.
-    #[error("the index has the extension `{0}`, which is not supported")]
-    Extension(String),
-}
-
-/// The trees of folders before and after the change, in the commit that the index was compared with. The top folder is the
-/// empty text.
-pub(super) type Folders = BTreeMap<String, (Option<ObjectId>, Option<ObjectId>)>;
-
-/// The folders above changed entries: their trees if they are known, and whether entries were added or removed below them.
-type Touched<'a> = BTreeMap<&'a str, (Option<(Option<ObjectId>, Option<ObjectId>)>, bool)>;
 
 /// Returns an index without entries.
 pub(super) fn empty() -> Vec<u8> {
@@ -68,15 +31,6 @@ pub(super) fn empty() -> Vec<u8> {
     let checksum = Sha1::digest(&index);
     index.extend(checksum);
     index
-}
-
-/// A person's mark on a file, set by `git update-index`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// Git assumes that the file is as in the index.
-    AssumeUnchanged,
-    /// Git assumes that the file is missing, as in a sparse checkout.
-    SkipWorktree,
 }
 
 /// Returns the entry at `path`.
@@ -182,10 +136,9 @@ fn open(index: &[u8]) -> Result<(Layout, &[u8]), IndexError> {
     Ok((layout, &index[HEADER_BYTES..index.len() - CHECKSUM_BYTES]))
 }
 
-fn be32(bytes: &[u8]) -> u32 {
-    u32::from_be_bytes(bytes[..4].try_into().expect("four bytes"))
-}
-
 #[cfg(test)]
 #[path = "../tests/index_file.rs"]
 mod tests;
+
+pub(super) use self::layout::{Folders, IndexError, Mark};
+use self::layout::{Touched, be32};

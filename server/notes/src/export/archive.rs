@@ -4,7 +4,11 @@ use std::io::{Seek, Write};
 
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::{ExportError, Plan, json, names::Names};
+use super::{
+    json,
+    names::Names,
+    plan::{ExportError, Plan},
+};
 
 pub(super) fn write(plan: &Plan<'_>, out: &mut (impl Write + Seek)) -> Result<(), ExportError> {
     let mut zip = ZipWriter::new(out);

@@ -8,6 +8,7 @@ mod files;
 mod json;
 mod names;
 mod obsidian;
+mod plan;
 mod secret;
 
 use std::{
@@ -16,43 +17,15 @@ use std::{
     io::{self, BufWriter, Write as _},
 };
 
-use chrono::{DateTime, Utc};
 use uuid::Uuid;
-use zip::result::ZipError;
 
+use self::plan::Plan;
 pub use self::{
     files::ExportFiles,
+    plan::{Export, ExportError, Format},
     secret::{SECRET_BYTES, SecretFile},
 };
-use crate::{CatalogueError, Entry, FoundLink, NoteError, Selection, Snapshot};
-
-/// The form of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// One document: notes and links.
-    Json,
-    /// A zip of the files, byte for byte, and `links.json`.
-    Markdown,
-    /// A zip of a vault: files where they are, those that tools have named by their titles, with links as `[[NAME]]`.
-    Obsidian,
-}
-
-/// What is exported.
-#[derive(Debug, Clone)]
-pub struct Export {
-    /// Identifies the export.
-    pub id: Uuid,
-    /// When it is made.
-    pub created_at: DateTime<Utc>,
-    /// The form.
-    pub format: Format,
-    /// Which notes.
-    pub selection: Selection,
-    /// Whether with the texts of notes.
-    pub include_content: bool,
-    /// Whether with the links between them.
-    pub include_links: bool,
-}
+use crate::{Entry, Snapshot};
 
 /// What was exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,42 +36,6 @@ pub struct Exported {
     pub links: usize,
     /// Size of the file.
     pub bytes: u64,
-}
-
-/// Why an export was not made. The file is to be removed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExportError {
-    /// The catalogue can't be read.
-    #[error(transparent)]
-    Catalogue(#[from] CatalogueError),
-    /// The front matter of a note can't be written.
-    #[error("`{path}` can't be exported: {source}")]
-    Note {
-        /// Path of the note.
-        path: String,
-        /// Why.
-        source: NoteError,
-    },
-    /// The file can't be written.
-    #[error("the export can't be written: {0}")]
-    Io(#[from] io::Error),
-}
-
-impl From<ZipError> for ExportError {
-    fn from(error: ZipError) -> Self {
-        Self::Io(error.into())
-    }
-}
-
-/// Notes and links that are exported.
-struct Plan<'p> {
-    export: &'p Export,
-    notes: &'p Snapshot<'p>,
-    entries: Vec<Entry>,
-    links: Vec<FoundLink>,
-    /// Returns the version of a note, which is in git's history.
-    version: &'p dyn Fn(&Entry) -> u64,
 }
 
 /// Writes an export to `file`, which is empty. `version` returns a note's version; [`crate::Metadata::current_version`] has the rule.

@@ -10,8 +10,8 @@ use uuid::Uuid;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use super::{
-    ExportError, Plan,
     names::{Names, leaf},
+    plan::{ExportError, Plan},
 };
 use crate::{Entry, Metadata, metadata::tags, render};
 

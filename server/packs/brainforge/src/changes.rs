@@ -12,13 +12,12 @@ use tabellion_runtime::{
 use uuid::Uuid;
 
 use super::{
-    caller, draft, invalid, moment,
+    draft,
     moments::Moment,
-    not_found, number, parse_id,
     review::{self, Base, Review},
     shelf::Shelf,
+    values::{caller, invalid, moment, not_found, number, parse_id, word},
     versions::{self, REASON},
-    word,
 };
 
 /// `_meta` key of a response: the instance that decides on the change.

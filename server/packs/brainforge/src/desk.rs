@@ -23,10 +23,11 @@ use tabellion_runtime::{
 use uuid::Uuid;
 
 use super::{
-    caller, fields,
+    fields,
     instances::{self, Proposal},
     review::{self, Decided, Decision, Review},
     shelf::Shelf,
+    values::caller,
 };
 
 static ANY: Schema = Schema::plain(r#"{ "type": "object" }"#);
@@ -522,11 +523,11 @@ impl Desk {
             [] => {
                 let message =
                     format!("there is no review `{text}`; `tabellion review list` lists those that wait");
-                Err(super::invalid("not_found", message))
+                Err(super::values::invalid("not_found", message))
             }
             _ => {
                 let message = format!("several reviews begin with `{text}`; say more of the id");
-                Err(super::invalid("ambiguous", message))
+                Err(super::values::invalid("ambiguous", message))
             }
         }
     }

@@ -5,7 +5,7 @@ use tabellion_contracts::brainforge::{ToolError, WORKFLOW_AGENT_NOTE_REVIEW};
 use tabellion_notes::KEPT_KEYS;
 use tabellion_runtime::{KnownCaller, spec::CallerKind, text};
 
-use super::invalid;
+use super::values::invalid;
 
 /// Maximum bytes of a note's content.
 const MAX_CONTENT_BYTES: usize = 1 << 20;

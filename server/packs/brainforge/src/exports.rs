@@ -1,6 +1,6 @@
 //! Exports: files beside the index, until they expire.
 
-use std::{cell::RefCell, fs::File, path::Path, time::Duration};
+use std::{cell::RefCell, fs::File, path::Path};
 
 use chrono::Utc;
 use serde_json::{Value, json};
@@ -17,15 +17,11 @@ use url::Url;
 use uuid::Uuid;
 
 use super::{
-    count,
     downloads::Exports,
-    invalid, moment, not_found, parse_id,
-    shelf::{Shelf, io, of_catalogue},
-    versions, word,
+    shelf::{LIFETIME, Shelf, io, of_catalogue},
+    values::{count, invalid, moment, not_found, parse_id, word},
+    versions,
 };
-
-/// How long an export can be fetched.
-pub(super) const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn export(
     shelf: &Shelf,

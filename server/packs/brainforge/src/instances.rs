@@ -22,13 +22,12 @@ use tabellion_runtime::{
 use uuid::Uuid;
 
 use super::{
-    caller,
     fields::{self, Fields, Proposed},
-    invalid,
     moments::Moment,
     requested::Requested,
     review::{self, Base, Decision, Review, Shown},
     shelf::Shelf,
+    values::{caller, invalid},
 };
 
 /// The roles to which proposals of others are shown.

@@ -41,12 +41,11 @@ mod rounds;
 mod shelf;
 #[cfg(test)]
 mod tests;
+mod values;
 mod versions;
 
 use std::{sync::Arc, time::Instant};
 
-use chrono::{DateTime, FixedOffset, Utc};
-use serde_json::Value;
 use tabellion_contracts::brainforge::{
     BrainForge, CONTRACT, CreateLinkRequest, CreateLinkResponse, CreateNoteRequest, CreateNoteResponse,
     ExportLibraryRequest, ExportLibraryResponse, IndexResource, IndexVariables, MineResource,
@@ -60,17 +59,16 @@ use tabellion_meaning::Installed;
 use tabellion_notes::{Entry, NoteQuery, Problem, Selection};
 use tabellion_pack::{Implementation, Pack};
 use tabellion_runtime::{
-    Contract, Failure, FailureKind, KnownCaller, ReadCx, Staged, WriteCx,
+    Contract, Failure, ReadCx, Staged, WriteCx,
     workflow_calls::{
         CompleteTask, GetInstance, InstanceView, Instances, ListInstances, StartWorkflow, StartedInstance,
     },
 };
-use uuid::Uuid;
 
 use self::{downloads::Exports, shelf::Shelf};
 
-/// `_meta` key of a note that is read: what in its file can't be understood.
-const PROBLEMS: &str = "tabellion/problems";
+use self::values::{count, invalid, is_owner, moment, parse_id, word};
+
 /// `_meta` key of a response: whether a search was by words and meaning, or by words alone.
 const RANKING: &str = "tabellion/ranking";
 
@@ -340,54 +338,4 @@ fn summary(entry: &Entry) -> NoteSummary {
         tags: Some(entry.metadata.tags.clone()),
         created_at: Some(moment(entry.created_at)),
     }
-}
-
-/// The role that sensitive notes are for.
-const OWNER: &str = "owner";
-
-/// Returns whether the caller is an owner of the library.
-fn is_owner(cx: &ReadCx<'_>) -> bool {
-    caller(cx).is_ok_and(|caller| caller.roles.contains(&OWNER))
-}
-
-/// Returns a value of an enumeration as its word on the wire.
-fn word(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(word)) => word,
-        _ => String::new(),
-    }
-}
-
-fn moment(time: DateTime<Utc>) -> DateTime<FixedOffset> {
-    time.fixed_offset()
-}
-
-fn count(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn number(version: u64) -> i64 {
-    i64::try_from(version).unwrap_or(i64::MAX)
-}
-
-/// Returns the refusal of a request, with its reason for programs.
-fn invalid(reason: &str, message: impl Into<String>) -> ToolError {
-    ToolError::mcp_invalid_input(message).with("reason", reason)
-}
-
-fn not_found(id: Uuid) -> ToolError {
-    let message = format!("there is no note {id}; `semantic_search` finds notes and their ids");
-    invalid("not_found", message).with("note_id", id.to_string())
-}
-
-fn parse_id(text: &str) -> Result<Uuid, ToolError> {
-    Uuid::try_parse(text).map_err(|_| invalid("not_found", format!("`{text}` is no id of a note")))
-}
-
-/// Returns the caller, which the runtime has made sure of.
-fn caller<'c>(cx: &'c ReadCx<'_>) -> Result<&'c KnownCaller, ToolError> {
-    let caller = cx.call().caller.as_deref();
-    let unknown =
-        || Failure::new(FailureKind::Unauthenticated, "the caller is unknown").with("reason", "missing");
-    Ok(caller.ok_or_else(unknown)?)
 }

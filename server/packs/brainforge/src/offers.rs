@@ -9,11 +9,11 @@ use tabellion_notes::{Entry, FoundLink, Note, Problem, Selection};
 use tabellion_runtime::{Failure, FailureKind, ReadCx};
 
 use super::{
-    OWNER, PROBLEMS, caller, count, fields, instances, invalid, is_owner, moment, not_found, number,
-    parse_id,
+    fields, instances,
     review::{self, Remark},
     shelf::Shelf,
-    versions, word,
+    values::{OWNER, PROBLEMS, caller, count, invalid, is_owner, moment, not_found, number, parse_id, word},
+    versions,
 };
 
 /// Number of notes on a page of the index.

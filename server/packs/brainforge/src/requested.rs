@@ -13,8 +13,8 @@ use tabellion_runtime::{
 use uuid::Uuid;
 
 use super::{
-    invalid,
     review::{self, front_matter},
+    values::invalid,
 };
 
 /// Maximum size of parameters, and of what comes with one task, as JSON in bytes.

@@ -19,15 +19,14 @@ use tabellion_runtime::{
 use uuid::Uuid;
 
 use super::{
-    fields, invalid,
+    fields,
     moments::digest,
     parts::Parted,
     shelf::Shelf,
+    values::FOLDER,
+    values::invalid,
     versions::{self, REASON},
 };
-
-/// Folder of what waits.
-pub(super) const FOLDER: &str = "workflows";
 
 /// Members of front matter that are not in the digest: a proposal leaves ids and links alone, and versions are compared by their number.
 const APART: [&str; 3] = ["id", "version", "links"];
@@ -439,7 +438,7 @@ pub(super) struct Decided {
 
 /// Returns the changes that a decision makes.
 pub(super) fn decide(shelf: &Shelf, cx: &ReadCx<'_>, decision: &Decision) -> Result<Decided, ToolError> {
-    let actor = super::caller(cx)?;
+    let actor = super::values::caller(cx)?;
     let (mut review, revision) = read(cx, decision.id)?;
     shelf.follow_for(&[review.note_id])?;
     let current = current(shelf, cx, review.note_id)?;

@@ -3,6 +3,7 @@
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock, Weak},
+    time::Duration,
 };
 
 use tabellion_library::{
@@ -22,12 +23,14 @@ use uuid::Uuid;
 
 use super::{
     downloads,
-    exports::LIFETIME,
     instances::{self, Kept},
-    review::FOLDER,
     rounds::Rounds,
+    values::FOLDER,
 };
 use tabellion_pack::failures;
+
+/// How long an export can be fetched.
+pub(super) const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Folder of what is derived from a library's notes, and names of the files there.
 const DERIVED: &str = "notes";

@@ -9,11 +9,13 @@ use tabellion_runtime::{
 use super::{
     call::entity,
     observations::OBSERVATION,
-    patterns::{self, ERROR_PATTERN},
     runs::{EXECUTION, QUALITY_GATE},
     summaries::{self, SESSION_SUMMARY},
     values::{integer, text, texts},
 };
+
+/// Name of the entity.
+pub(super) const ERROR_PATTERN: &str = "error_pattern";
 
 /// Maximum number of characters of a preview.
 const MAX_PREVIEW_CHARS: usize = 120;
@@ -70,7 +72,7 @@ impl Kind {
         };
         let own = |field: &str| text(row, field).map(String::from);
         let (word, content, preview) = match self {
-            Self::ErrorPattern => (ERROR_PATTERN, patterns::content(row), None),
+            Self::ErrorPattern => (ERROR_PATTERN, pattern(row), None),
             // The resource has the name of a tool.
             Self::Session => (
                 tool::SESSION,
@@ -235,6 +237,12 @@ impl Selection {
             && self.tags.iter().all(|tag| entry.tags.contains(tag))
             && (types.is_empty() || types.contains(&entry.word))
     }
+}
+
+/// Returns a pattern as one text.
+fn pattern(row: &Row) -> String {
+    let part = |field| text(row, field).unwrap_or_default();
+    format!("{}: {}", part("pattern_signature"), part("description"))
 }
 
 #[cfg(test)]

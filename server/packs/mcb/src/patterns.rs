@@ -11,14 +11,12 @@ use tabellion_runtime::{
 
 use super::{
     call::{Call, entity, stage},
-    entries::{Kind, Selection},
+    entries::{ERROR_PATTERN, Kind, Selection},
     index::{MemoryIndex, MemoryQuery},
     observations::{Place, is_named},
-    values::{fold, integer, invalid, joined, picked, required, text, texts, typed, without_nulls},
+    values::{fold, integer, invalid, joined, picked, required, texts, typed, without_nulls},
 };
 
-/// Name of the entity.
-pub(super) const ERROR_PATTERN: &str = "error_pattern";
 /// The lists that grow with each occurrence.
 const JOINED: [&str; 3] = ["solutions", "affected_files", "tags"];
 /// Maximum number of texts in each of these lists.
@@ -153,10 +151,4 @@ pub(super) async fn get(
         missing,
         patterns,
     })
-}
-
-/// Returns a pattern as one text.
-pub(super) fn content(row: &Row) -> String {
-    let part = |field| text(row, field).unwrap_or_default();
-    format!("{}: {}", part("pattern_signature"), part("description"))
 }

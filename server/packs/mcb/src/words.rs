@@ -19,10 +19,9 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{
     code::{COLLECTION, Collections},
-    entries::{Entry, Kind},
+    entries::{ERROR_PATTERN, Entry, Kind},
     index::{Found, Hit, MemoryIndex, MemoryQuery},
     observations::OBSERVATION,
-    patterns::ERROR_PATTERN,
     summaries::SESSION_SUMMARY,
     values::{text, texts},
 };

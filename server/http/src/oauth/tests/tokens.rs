@@ -1,6 +1,6 @@
 //! Claims of tokens: subject, audience, expiry.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
 
 use proptest::{
     prelude::*,

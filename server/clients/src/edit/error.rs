@@ -1,0 +1,43 @@
+//! Why a configuration can't be changed.
+
+/// Why a text can't be edited.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// It is not in its format.
+    #[error("line {line}, column {column}: {message}")]
+    Syntax {
+        /// Line, from 1.
+        line: usize,
+        /// Column in characters, from 1.
+        column: usize,
+        /// The parser's message.
+        message: String,
+    },
+    /// Something else is where the servers should be.
+    #[error("line {line}: {what} should be {expected}, but is {found}")]
+    Kind {
+        /// Line, from 1.
+        line: usize,
+        /// Which value.
+        what: String,
+        /// What it should be.
+        expected: &'static str,
+        /// What it is.
+        found: &'static str,
+    },
+    /// A key or a name appears twice, and clients differ in which they read.
+    #[error("`{key}` appears twice, in lines {first} and {second}; remove one of them")]
+    Twice {
+        /// The key or name.
+        key: String,
+        /// Line of the first, from 1.
+        first: usize,
+        /// Line of the second, from 1.
+        second: usize,
+    },
+    /// No splice leaves everything else as it is.
+    #[error(
+        "its layout is too unusual for an edit that changes nothing else; edit it by hand (`--print` prints the entry)"
+    )]
+    Layout,
+}

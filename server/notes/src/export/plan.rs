@@ -1,0 +1,73 @@
+//! What an export is to have, what it has, and why it fails.
+
+use std::io;
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+use zip::result::ZipError;
+
+use crate::{CatalogueError, Entry, FoundLink, NoteError, Selection, Snapshot};
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// One document: notes and links.
+    Json,
+    /// A zip of the files, byte for byte, and `links.json`.
+    Markdown,
+    /// A zip of a vault: files where they are, those that tools have named by their titles, with links as `[[NAME]]`.
+    Obsidian,
+}
+
+/// What is exported.
+#[derive(Debug, Clone)]
+pub struct Export {
+    /// Identifies the export.
+    pub id: Uuid,
+    /// When it is made.
+    pub created_at: DateTime<Utc>,
+    /// The form.
+    pub format: Format,
+    /// Which notes.
+    pub selection: Selection,
+    /// Whether with the texts of notes.
+    pub include_content: bool,
+    /// Whether with the links between them.
+    pub include_links: bool,
+}
+
+/// Why an export was not made. The file is to be removed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The catalogue can't be read.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// The front matter of a note can't be written.
+    #[error("`{path}` can't be exported: {source}")]
+    Note {
+        /// Path of the note.
+        path: String,
+        /// Why.
+        source: NoteError,
+    },
+    /// The file can't be written.
+    #[error("the export can't be written: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl From<ZipError> for ExportError {
+    fn from(error: ZipError) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+/// Notes and links that are exported.
+pub(super) struct Plan<'p> {
+    pub(super) export: &'p Export,
+    pub(super) notes: &'p Snapshot<'p>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) links: Vec<FoundLink>,
+    /// Returns the version of a note, which is in git's history.
+    pub(super) version: &'p dyn Fn(&Entry) -> u64,
+}

@@ -1,0 +1,63 @@
+//! Values of requests and answers, and the refusals that all tools have.
+
+use chrono::{DateTime, FixedOffset, Utc};
+use serde_json::Value;
+use tabellion_contracts::brainforge::ToolError;
+use tabellion_runtime::{Failure, FailureKind, KnownCaller, ReadCx};
+use uuid::Uuid;
+
+/// `_meta` key of a note that is read: what in its file can't be understood.
+pub(super) const PROBLEMS: &str = "tabellion/problems";
+
+/// Folder of what waits.
+pub(super) const FOLDER: &str = "workflows";
+
+/// The role that sensitive notes are for.
+pub(super) const OWNER: &str = "owner";
+
+/// Returns whether the caller is an owner of the library.
+pub(super) fn is_owner(cx: &ReadCx<'_>) -> bool {
+    caller(cx).is_ok_and(|caller| caller.roles.contains(&OWNER))
+}
+
+/// Returns a value of an enumeration as its word on the wire.
+pub(super) fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+pub(super) fn moment(time: DateTime<Utc>) -> DateTime<FixedOffset> {
+    time.fixed_offset()
+}
+
+pub(super) fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(super) fn number(version: u64) -> i64 {
+    i64::try_from(version).unwrap_or(i64::MAX)
+}
+
+/// Returns the refusal of a request, with its reason for programs.
+pub(super) fn invalid(reason: &str, message: impl Into<String>) -> ToolError {
+    ToolError::mcp_invalid_input(message).with("reason", reason)
+}
+
+pub(super) fn not_found(id: Uuid) -> ToolError {
+    let message = format!("there is no note {id}; `semantic_search` finds notes and their ids");
+    invalid("not_found", message).with("note_id", id.to_string())
+}
+
+pub(super) fn parse_id(text: &str) -> Result<Uuid, ToolError> {
+    Uuid::try_parse(text).map_err(|_| invalid("not_found", format!("`{text}` is no id of a note")))
+}
+
+/// Returns the caller, which the runtime has made sure of.
+pub(super) fn caller<'c>(cx: &'c ReadCx<'_>) -> Result<&'c KnownCaller, ToolError> {
+    let caller = cx.call().caller.as_deref();
+    let unknown =
+        || Failure::new(FailureKind::Unauthenticated, "the caller is unknown").with("reason", "missing");
+    Ok(caller.ok_or_else(unknown)?)
+}
