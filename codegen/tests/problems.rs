@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::{collections::BTreeMap, fs, path::Path};
+
 use support::{changed, check_cases};
 use tabellion_codegen::{Sources, generate, generate_from};
 
@@ -66,4 +68,42 @@ fn a_main_that_returns_problems_prints_them_as_text() {
     assert!(format!("{problems:?}").contains(&one.to_string()), "{problems:?}");
     let boxed: Box<dyn std::error::Error> = problems.clone().into();
     assert_eq!(format!("{boxed:?}").trim_start(), problems.to_string());
+}
+
+/// The messages in the README, when its tool is added to its contract: not listed, then listed, then with the examples that it asks for.
+#[test]
+fn the_readme_shows_the_messages_on_the_way_to_a_new_tool() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = fs::read_to_string(workspace.join("codegen/README.md")).expect("the README");
+    let start = readme.find("## Adding a tool").expect("the section");
+    let end = readme[start..].find("3. **Build.**").expect("the next step");
+    let blocks: Vec<_> = readme[start..start + end].split("```").collect();
+    let unindented = |block: &str| block.replace("\n   ", "\n").trim().to_owned();
+    let [_, json, _, unlisted, _, without_examples, _] = blocks[..] else {
+        panic!("three blocks, not {}", blocks.len() / 2);
+    };
+    let tool = unindented(json.trim_start_matches("json"));
+    let mut files = support::files(&workspace.join("schemas"));
+    files.retain(|name, _| name.starts_with("braindrive-markdown/"));
+    let said = |files: &BTreeMap<String, String>| {
+        let sources = Sources::from_map("schemas", files.clone());
+        match generate_from(&sources, "cargo xtask codegen") {
+            Ok(_) => String::new(),
+            Err(problems) => problems.to_string(),
+        }
+    };
+    files.insert("braindrive-markdown/tools/count_words.json".into(), tool.clone());
+    assert_eq!(said(&files), unindented(unlisted));
+    let contract = files
+        .get_mut("braindrive-markdown/contract.json")
+        .expect("the contract");
+    *contract = contract.replacen("\"read_markdown\",", "\"read_markdown\", \"count_words\",", 1);
+    assert_eq!(said(&files), unindented(without_examples));
+    let examples = r#", "examples": [
+        { "name": "a file", "input": { "path": "a.md" }, "valid": true },
+        { "name": "above", "input": { "path": "../a.md" }, "valid": false, "rule": "path_climbs" }
+    ] }"#;
+    let tool = tool.strip_suffix('}').expect("an object").to_owned() + examples;
+    files.insert("braindrive-markdown/tools/count_words.json".into(), tool);
+    assert_eq!(said(&files), "");
 }
