@@ -13,7 +13,7 @@ use crate::{
     check::{Bench, Case, Check, Severity, as_small_as_can_be},
     client::Client,
     documents::{self, CHANGES, Document},
-    judgement::{Judgement, Shows, Stop, ensure, fail, refused},
+    judgement::{Cause, Judgement, Shows, Stop, ensure, fail, refused},
     layout::DOCUMENT,
     moment::Moment,
     promises,
@@ -256,6 +256,7 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
         .collect();
     let scene = bench.scene(&texts)?;
     let mut client = scene.start()?;
+    let mut refused = None;
     for dirty in [false, true] {
         for (path, document) in &documents {
             let mut text = document.text();
@@ -266,7 +267,14 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
             if dirty || is_only {
                 scene.put(path, &text)?;
             }
-            let content = read(bench, &mut client, path)?;
+            let content = match read(bench, &mut client, path) {
+                // The others may be read.
+                Err(Stop::NotShown(why)) if matches!(why.cause, Some(Cause::Refusal(_))) => {
+                    refused.get_or_insert(why);
+                    continue;
+                }
+                content => content?,
+            };
             if content.as_deref() != Some(&text) {
                 let failure = fail(format!(
                     "a read of `{path}` ({}) does not return the file's bytes",
@@ -277,7 +285,7 @@ fn read_exact(bench: &Bench<'_>, case: &Case) -> Judgement {
             }
         }
     }
-    Ok(())
+    refused.map_or(Ok(()), |why| Err(Stop::NotShown(why)))
 }
 
 /// A document that is not UTF-8, and the kind of effect applied to it.

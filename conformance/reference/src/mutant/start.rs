@@ -25,6 +25,12 @@ pub(in super::super) fn after_open(root: &Path, library: &Library) -> Result<(),
         let (files, _) = library.list("", true)?;
         files.iter().for_each(|_| index_one());
     }
+    if is(Mutant::PidFile) && root.join(RUNNING).exists() {
+        return Err(Failure::new(FailureKind::Refused, "the library is in use"));
+    }
+    if is(Mutant::PidFile) {
+        let _ = fs::write(root.join(RUNNING), "");
+    }
     if is(Mutant::UndoesAfterCrash) {
         let running = root.join(RUNNING);
         if running.exists() {
@@ -41,7 +47,7 @@ pub(in super::super) fn after_open(root: &Path, library: &Library) -> Result<(),
 
 /// Runs when the server ends in order.
 pub(in super::super) fn after_serving(root: &Path) {
-    if is(Mutant::UndoesAfterCrash) {
+    if is(Mutant::UndoesAfterCrash) || is(Mutant::PidFile) {
         let _ = fs::remove_file(root.join(RUNNING));
     }
 }

@@ -131,6 +131,8 @@ mutants! {
             imitates "server-memory, which parses its file and writes it anew" fails ["store/unknown"];
         UndoesAfterCrash "undoes-after-crash": "after a crash, the last commit is undone"
             imitates "a journal that is rolled back although it was committed" fails ["store/killed"];
+        PidFile "pid-file": "a server that was killed leaves a file that keeps the next from starting"
+            imitates "a lock file that outlives its process" fails ["atomic/kill", "atomic/restart"];
         NormalisesLineEndings "normalises-line-endings": "CRLF becomes LF"
             imitates "the official filesystem server, on an edit of one word" fails ["bytes/untouched"];
         DropsByteOrderMark "drops-byte-order-mark": "a byte order mark is lost"

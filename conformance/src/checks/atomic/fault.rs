@@ -1,6 +1,10 @@
 //! Runs a mutation with a fault at one of its system calls, and judges the library afterwards.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use super::{
     mutation::{
@@ -11,7 +15,7 @@ use super::{
 use crate::{
     check::{Bench, Case},
     client::Client,
-    judgement::{Judgement, Stop, ensure},
+    judgement::{Judgement, Stop, ensure, fail},
     ledger::Files,
     reply::Reply,
     request::Call,
@@ -22,6 +26,8 @@ use crate::{
 
 /// Number of system calls before the fault in the trace.
 const MAX_SHOWN_CALLS: usize = 12;
+/// Time between two tries to start a server after a fault.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Runs and judges the case of one point.
 pub(super) fn judge(bench: &Bench<'_>, case: &Case) -> Judgement {
@@ -110,7 +116,7 @@ pub(super) fn judge_recovery<'a>(
     let mut client = match running.filter(|_| !same_document) {
         Some(client) => client,
         None => {
-            let mut client = scene.start()?;
+            let mut client = start_again(bench, || scene.start())?;
             // The server may recover only on its first call.
             settled::log(bench.subject, &mut client)?;
             let (files, mutations) = expected(scene, call, before, reply)?;
@@ -125,7 +131,7 @@ pub(super) fn judge_recovery<'a>(
     let later = make_successfully(&mut client, &next, scene, &earlier)?;
     drop(client);
 
-    let mut client = scene.start()?;
+    let mut client = start_again(bench, || scene.start())?;
     settled::log(bench.subject, &mut client)?;
     let (mut files, mutations) = match made {
         Some(made) => made,
@@ -133,6 +139,30 @@ pub(super) fn judge_recovery<'a>(
     };
     copy_document(&mut files, &later, &next.path());
     before.judge(bench, scene, &mut client, &files, mutations + 1)
+}
+
+/// Starts a server after a fault. It may wait for locks of the one that died, up to the time that a server has for an answer.
+///
+/// # Errors
+/// If none starts by then.
+pub(super) fn start_again<'a>(
+    bench: &Bench<'a>,
+    start: impl Fn() -> Result<Client<'a>, Stop>,
+) -> Result<Client<'a>, Stop> {
+    let begun = Instant::now();
+    loop {
+        match start() {
+            Err(stop) if stop.is_of_server() && begun.elapsed() < bench.subject.launch.patience => {
+                thread::sleep(RETRY_INTERVAL);
+            }
+            Err(stop) if stop.is_of_server() => {
+                return Err(fail(format!(
+                    "after the fault, no server starts any more: {stop}"
+                )));
+            }
+            started => return started,
+        }
+    }
 }
 
 /// Returns the expected files and the number of mutations made, which is 1 if the call changed its document.

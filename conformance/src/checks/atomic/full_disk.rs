@@ -16,7 +16,6 @@ use super::{
 use crate::{
     check::{Bench, Case},
     judgement::{Judgement, Stop, not_shown},
-    ledger::git,
     scene::Scene,
     settled::{self, Baseline},
 };
@@ -126,17 +125,16 @@ impl Mount {
             )));
         }
         let mount = Self(root.clone());
-        git(
-            &root,
-            &[
-                "clone",
-                "--quiet",
-                "--no-hardlinks",
-                &aside.to_string_lossy(),
-                ".",
-            ],
-        )?;
-        git(&root, &["remote", "remove", "origin"])?;
+        // With all that a clone leaves out, such as empty folders.
+        let copied = Command::new("cp")
+            .arg("--archive")
+            .arg(aside.join("."))
+            .arg(&root)
+            .output()?;
+        if !copied.status.success() {
+            let why = String::from_utf8_lossy(&copied.stderr).trim().to_owned();
+            return Err(Stop::Harness(format!("the library can't be copied: {why}")));
+        }
         fs::remove_dir_all(&aside)?;
         Ok(mount)
     }

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    fault::{copy_document, judge_immediately, judge_recovery},
+    fault::{copy_document, judge_immediately, judge_recovery, start_again},
     mutation::{Mutation, library, make_successfully},
 };
 use crate::{
@@ -150,13 +150,13 @@ pub(super) fn judge_restarts(bench: &Bench<'_>, case: &Case) -> Judgement {
         kill(bench, &client)?;
         drop(client);
         copy_document(&mut files, &after, &call.path());
-        client = start(bench, &scene)?;
+        client = start_again(bench, || start(bench, &scene))?;
         before.judge(bench, &scene, &mut client, &files, number + 1)?;
     }
     let last = settled::view(&scene)?;
     kill(bench, &client)?;
     drop(client);
-    let mut client = start(bench, &scene)?;
+    let mut client = start_again(bench, || start(bench, &scene))?;
     before.judge(bench, &scene, &mut client, &files, mutations.len())?;
     ensure(settled::view(&scene)? == last, || {
         "a kill and a restart without a call changed the library".into()
