@@ -6,6 +6,7 @@ use super::{CheckReport, GuaranteeReport, Report, Verdict};
 use crate::{
     check::{Profile, Severity, counted},
     contracts::{DECLARED, PROMISED},
+    judgement::Cause,
 };
 
 /// Meaning of a verdict for the run; a greater one is worse.
@@ -107,6 +108,7 @@ impl CheckReport {
     pub fn harm(&self) -> Harm {
         match &*self.family {
             _ if self.severity == Severity::Should => Harm::Advice,
+            _ if matches!(self.cause, Some(Cause::NoAnswer(_))) => Harm::Protocol,
             "atomic" | "concurrent" | "bytes" | "append" | "undo" | "versions" | "remote" | "store"
             | "rows" => Harm::Loss,
             // A file that blocks the server is no way out.

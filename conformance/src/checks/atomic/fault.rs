@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::{Map, Value};
+
 use super::{
     mutation::{
         document, ensure_reply_matches, is_made, library_in_memory, make_successfully, next_mutation, start,
@@ -26,7 +28,7 @@ use crate::{
 
 /// Number of system calls before the fault in the trace.
 const MAX_SHOWN_CALLS: usize = 12;
-/// Time between two tries to start a server after a fault.
+/// Time between two tries after a fault.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Runs and judges the case of one point.
@@ -128,7 +130,19 @@ pub(super) fn judge_recovery<'a>(
         .then(|| expected(scene, call, before, reply))
         .transpose()?;
     let earlier = scene.files()?;
-    let later = make_successfully(&mut client, &next, scene, &earlier)?;
+    let later = in_time(bench, || make_successfully(&mut client, &next, scene, &earlier));
+    let later = match later {
+        Err(Stop::NotShown(shown))
+            if shown.cause.is_some() && !same_document && makes_otherwise(bench, &next)? =>
+        {
+            let what = format!(
+                "after the fault, the server does not make a change that it makes otherwise: {}",
+                shown.why
+            );
+            return Err(fail(what).because(shown.cause));
+        }
+        later => later?,
+    };
     drop(client);
 
     let mut client = start_again(bench, || scene.start())?;
@@ -141,28 +155,49 @@ pub(super) fn judge_recovery<'a>(
     before.judge(bench, scene, &mut client, &files, mutations + 1)
 }
 
-/// Starts a server after a fault. It may wait for locks of the one that died, up to the time that a server has for an answer.
+/// Starts a server after a fault.
 ///
 /// # Errors
-/// If none starts by then.
+/// If none answers in time.
 pub(super) fn start_again<'a>(
     bench: &Bench<'a>,
     start: impl Fn() -> Result<Client<'a>, Stop>,
 ) -> Result<Client<'a>, Stop> {
+    let started = in_time(bench, || {
+        let mut client = start()?;
+        // In some eras, the start is no exchange.
+        client.request("tools/list", Value::Object(Map::new()))?;
+        Ok(client)
+    });
+    started.map_err(|stop| match stop {
+        Stop::NotShown(shown) if shown.cause.is_some() => {
+            let what = format!("after the fault, no server starts any more: {}", shown.why);
+            fail(what).because(shown.cause)
+        }
+        stop => stop,
+    })
+}
+
+/// Does again what a server refuses or does not answer, for as long as it has for an answer: it may wait for locks of one that died.
+fn in_time<T>(bench: &Bench<'_>, mut work: impl FnMut() -> Result<T, Stop>) -> Result<T, Stop> {
     let begun = Instant::now();
     loop {
-        match start() {
-            Err(stop) if stop.is_of_server() && begun.elapsed() < bench.subject.launch.patience => {
+        match work() {
+            Err(Stop::NotShown(shown))
+                if shown.cause.is_some() && begun.elapsed() < bench.subject.launch.patience =>
+            {
                 thread::sleep(RETRY_INTERVAL);
             }
-            Err(stop) if stop.is_of_server() => {
-                return Err(fail(format!(
-                    "after the fault, no server starts any more: {stop}"
-                )));
-            }
-            started => return started,
+            done => return done,
         }
     }
+}
+
+/// Returns true if the server makes a change in a library without a fault.
+fn makes_otherwise(bench: &Bench<'_>, call: &Call) -> Result<bool, Stop> {
+    let scene = library_in_memory(bench)?;
+    let mut client = scene.start()?;
+    Ok(make_successfully(&mut client, call, &scene, &scene.files()?).is_ok())
 }
 
 /// Returns the expected files and the number of mutations made, which is 1 if the call changed its document.
