@@ -84,7 +84,7 @@ pub enum Harm {
     Escape,
     /// They are told what is not so.
     WrongAnswer,
-    /// Clients can't talk to the server.
+    /// Clients can't talk to the server, or it does not do what it can do.
     Protocol,
     /// They are worse off than they could be.
     Advice,
@@ -108,7 +108,7 @@ impl CheckReport {
     pub fn harm(&self) -> Harm {
         match &*self.family {
             _ if self.severity == Severity::Should => Harm::Advice,
-            _ if matches!(self.cause, Some(Cause::NoAnswer(_))) => Harm::Protocol,
+            _ if matches!(self.cause, Some(Cause::NoAnswer(_) | Cause::Refusal(_))) => Harm::Protocol,
             "atomic" | "concurrent" | "bytes" | "append" | "undo" | "versions" | "remote" | "store"
             | "rows" => Harm::Loss,
             // A file that blocks the server is no way out.
