@@ -84,7 +84,7 @@ pub enum Harm {
     Escape,
     /// They are told what is not so.
     WrongAnswer,
-    /// Clients can't talk to the server, or it does not do what it can do.
+    /// Clients get no service: no answer, a broken message, or a refusal of a valid call.
     Protocol,
     /// They are worse off than they could be.
     Advice,

@@ -29,7 +29,7 @@ use tabellion_runtime::downloads::{Download, Downloads};
 
 const MAX_REQUEST_ID: usize = 64;
 
-/// How long the answer whether all mounts can be reached is repeated.
+/// Lifetime of the answer of [`Site::are_reachable`].
 const REACHED_FOR: Duration = Duration::from_secs(1);
 
 /// What is served at one path: a library, rows, or both.
@@ -38,7 +38,7 @@ pub struct Mount {
     pub name: String,
     /// The folders that must be there to answer calls.
     pub folders: Vec<PathBuf>,
-    /// Returns whether what is kept in no folder, such as a database, can be reached. May block for some seconds.
+    /// Returns true if a database behind the mount answers, or there is none. May block for some seconds.
     pub is_reachable: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Returns what the library has done.
     pub counts: Box<dyn Fn() -> LibraryCounts + Send + Sync>,
@@ -81,7 +81,7 @@ pub struct Site {
     pub(super) rates: Arc<Rates>,
     failures: Failures,
     pub(super) limits: Limits,
-    /// Whether all mounts could be reached, and when that was found out.
+    /// The last answer of [`Site::are_reachable`], with its time.
     reached: tokio::sync::Mutex<Option<(Instant, bool)>>,
     /// Id of the next request that brings none.
     next_id: AtomicU64,
@@ -159,7 +159,7 @@ impl Site {
             && self.are_reachable().await
     }
 
-    /// Returns whether all mounts can be reached. Many who ask at once are one question.
+    /// Returns true if all mounts can be reached. Concurrent callers share one probe.
     async fn are_reachable(&self) -> bool {
         let mut reached = self.reached.lock().await;
         if let Some((at, are_reachable)) = *reached

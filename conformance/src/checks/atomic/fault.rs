@@ -178,7 +178,8 @@ pub(super) fn start_again<'a>(
     })
 }
 
-/// Does again what a server refuses or does not answer, for as long as it has for an answer: it may wait for locks of one that died.
+/// Repeats `work` while the server refuses it or does not answer, up to the time limit of an answer: locks of a dead server may have to
+/// expire first.
 fn in_time<T>(bench: &Bench<'_>, mut work: impl FnMut() -> Result<T, Stop>) -> Result<T, Stop> {
     let begun = Instant::now();
     loop {

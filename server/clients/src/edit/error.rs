@@ -18,11 +18,11 @@ pub enum EditError {
     Kind {
         /// Line, from 1.
         line: usize,
-        /// Which value.
+        /// Name of the value.
         what: String,
-        /// What it should be.
+        /// Expected kind.
         expected: &'static str,
-        /// What it is.
+        /// Actual kind.
         found: &'static str,
     },
     /// A key or a name appears twice, and clients differ in which they read.

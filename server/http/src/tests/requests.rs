@@ -102,10 +102,14 @@ async fn health_and_readiness_are_reported() {
         assert_eq!(asked(path, host).await, expected, "{path} of {host}");
     }
     std::fs::write(server.folder.path().join("away"), "").unwrap();
-    while asked("/readyz", "localhost").await != "503" {
-        // The last answer is repeated for a while.
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    // The last answer is repeated for a second.
+    let unready = async {
+        while asked("/readyz", "localhost").await != "503" {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    let in_time = tokio::time::timeout(std::time::Duration::from_secs(20), unready).await;
+    assert!(in_time.is_ok(), "ready without its database");
     std::fs::remove_dir_all(server.folder.path()).unwrap();
     assert_eq!(asked("/healthz", "localhost").await, "200");
     assert_eq!(asked("/readyz", "localhost").await, "503");

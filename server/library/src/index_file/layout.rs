@@ -1,4 +1,4 @@
-//! The layout of the file: marks, numbers, what changes touch.
+//! Parts of the format that the other modules share: errors, marks, numbers, and descriptions of a change.
 
 use std::collections::BTreeMap;
 
@@ -52,13 +52,13 @@ pub(super) fn be32(bytes: &[u8]) -> u32 {
     u32::from_be_bytes(bytes[..4].try_into().expect("four bytes"))
 }
 
-/// What changed among the entries.
+/// Change of the entries, as far as extensions depend on it.
 #[derive(Clone, Copy)]
 pub(super) struct Changed<'a> {
     /// The folders above changed entries.
     pub(super) folders: &'a Touched<'a>,
-    /// Whether an entry was added or removed.
+    /// True if an entry was added or removed.
     pub(super) set: bool,
-    /// Whether the extensions moved.
+    /// True if the extensions moved.
     pub(super) moved: bool,
 }

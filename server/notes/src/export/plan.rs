@@ -1,4 +1,4 @@
-//! What an export is to have, what it has, and why it fails.
+//! Options, content and errors of an export.
 
 use std::io;
 

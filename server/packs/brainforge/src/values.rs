@@ -9,7 +9,7 @@ use uuid::Uuid;
 /// `_meta` key of a note that is read: what in its file can't be understood.
 pub(super) const PROBLEMS: &str = "tabellion/problems";
 
-/// Folder of what waits.
+/// Folder of the documents of workflow instances.
 pub(super) const FOLDER: &str = "workflows";
 
 /// The role that sensitive notes are for.
