@@ -33,11 +33,7 @@ pub(crate) fn caller(auth: &AuthSpec, role: &RoleSpec) -> KnownCaller {
 }
 
 /// Starts a server, and opens a client that has this role; without one, a client of a contract without roles.
-pub(crate) fn open<'a>(
-    bench: &Bench<'a>,
-    scene: &Scene<'a>,
-    role: Option<&RoleSpec>,
-) -> Result<Client<'a>, Stop> {
+pub fn open<'a>(bench: &Bench<'a>, scene: &Scene<'a>, role: Option<&RoleSpec>) -> Result<Client<'a>, Stop> {
     let launch = &bench.subject.launch;
     let Some(role) = role else { return scene.start() };
     scene.trace(format!("the client has the role `{}`", role.name));
@@ -127,7 +123,7 @@ fn told(contract: &ContractSpec, answer: &Value) -> Told {
 }
 
 /// Returns the details of the error in an answer; empty if it is none.
-pub(crate) fn details(contract: &ContractSpec, answer: &Value) -> Map<String, Value> {
+pub fn details(contract: &ContractSpec, answer: &Value) -> Map<String, Value> {
     let result = &answer["result"];
     let details = match (answer.get("error"), contract.error_body) {
         (Some(error), _) => &error["data"],

@@ -14,24 +14,36 @@ use crate::{
 };
 
 /// How many cases to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Some cases of the most telling checks, for a first verdict in a minute.
+    /// For a first verdict.
     Smoke,
-    /// Some cases of each check, for every change.
+    /// For every change.
     Quick,
-    /// All cases.
+    /// For a release.
     Full,
 }
 
 impl Profile {
+    /// All profiles, the shortest first.
+    pub const ALL: [Self; 3] = [Self::Smoke, Self::Quick, Self::Full];
+
     /// Returns the profile's name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Smoke => "smoke",
             Self::Quick => "quick",
             Self::Full => "full",
+        }
+    }
+
+    /// Returns what the profile is for, in a phrase.
+    pub const fn purpose(self) -> &'static str {
+        match self {
+            Self::Smoke => "Some cases of the most telling checks, for a first verdict in a minute",
+            Self::Quick => "Some cases of each check, for every change",
+            Self::Full => "All cases",
         }
     }
 }
@@ -153,7 +165,7 @@ impl<'a> Bench<'a> {
 }
 
 /// Returns a number with its noun, as the names of cases say it: `1 server`, `2 servers`.
-pub(crate) fn counted(many: usize, noun: &str) -> String {
+pub fn counted(many: usize, noun: &str) -> String {
     let s = if many == 1 { "" } else { "s" };
     format!("{many} {noun}{s}")
 }

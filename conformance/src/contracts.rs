@@ -89,7 +89,7 @@ fn loaded(is: impl Fn(&Path, &ContractSpec) -> bool) -> Option<&'static Contract
 }
 
 /// Returns true if the contract is what a server declares.
-pub(crate) fn is_declared(contract: &ContractSpec) -> bool {
+pub fn is_declared(contract: &ContractSpec) -> bool {
     contract.id == DECLARED
 }
 

@@ -18,7 +18,7 @@
 //! | [`probe`], [`sdk`] | whether the server speaks MCP, in which eras, and the kit that it is written with |
 //! | [`declared`] | the contract of a server without one: its own list of tools |
 //! | [`run`](mod@run), [`trace`], [`report`], [`known`], [`replay`] | results, known failures, and replays |
-//! | [`cli`], [`exit`] | the command line |
+//! | [`exit`] | the exit codes of the command line, which is another crate |
 //!
 //! A server in Rust runs the suite in its own tests with one line: see [`check`](fn@check).
 //!
@@ -29,10 +29,9 @@ mod assert;
 pub mod attacks;
 pub mod base;
 pub mod bytes;
-mod callers;
+pub mod callers;
 pub mod check;
 pub mod checks;
-pub mod cli;
 pub mod client;
 pub mod contracts;
 pub mod declared;
@@ -71,6 +70,7 @@ pub mod stepper;
 pub mod subject;
 pub mod talk;
 pub mod target;
+pub mod texts;
 pub mod trace;
 pub mod traps;
 

@@ -212,7 +212,7 @@ pub fn plan(subject: &Subject, options: &Options) -> Vec<(Era, &'static Check)> 
     let all = eras.flat_map(|era| selected(subject, options).map(|check| (*era, check)));
     let mut all: Vec<_> = all.filter(is_asked_for).collect();
     if options.profile == Profile::Smoke {
-        let rank = |check: &Check| checks::SMOKE.iter().position(|id| *id == check.id);
+        let rank = |check: &Check| checks::smoke().position(|id| id == check.id);
         all.retain(|(_, check)| rank(check).is_some() || !options.only.is_empty());
         all.sort_by_key(|(_, check)| rank(check).unwrap_or(usize::MAX));
     } else if options.leaves_rest {
@@ -221,7 +221,7 @@ pub fn plan(subject: &Subject, options: &Options) -> Vec<(Era, &'static Check)> 
         all.sort_by_cached_key(|(_, check)| {
             let turn = turns.entry(check.family()).or_default();
             *turn += 1;
-            let rank = checks::SMOKE.iter().position(|id| *id == check.id);
+            let rank = checks::smoke().position(|id| id == check.id);
             (rank.unwrap_or(usize::MAX), *turn)
         });
     }

@@ -80,7 +80,7 @@ pub(crate) fn is_inside(path: &str) -> bool {
 ///
 /// # Errors
 /// If the command cannot be run, fails, or takes longer than `patience`: what happened, with the end of its output.
-pub(crate) fn run_within(command: &mut Command, patience: Duration) -> Result<(), String> {
+pub fn run_within(command: &mut Command, patience: Duration) -> Result<(), String> {
     let mut run = || {
         let output = tempfile::NamedTempFile::new()?;
         let status = wait(command, output.as_file(), patience)?;

@@ -5,5 +5,5 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    tabellion_conformance::cli::main(tabellion_conformance::cli::Cli::parse())
+    tabellion_conformance_cli::main(tabellion_conformance_cli::Cli::parse())
 }

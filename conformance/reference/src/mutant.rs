@@ -79,6 +79,7 @@ mod tests {
 
     #[test]
     fn each_check_has_a_mutant_that_fails_it() {
+        tabellion_conformance_cli::add_packs();
         let own = all().flat_map(|specimen| specimen.detected_by);
         let over_http = ALSO_OVER_HTTP.iter().flat_map(|(_, detected_by)| *detected_by);
         // Checks that the reference itself fails, because its answers have no pages.

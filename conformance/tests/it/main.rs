@@ -1,6 +1,4 @@
-//! What people and programs get to see: reports in each format, and the command line.
+//! What people and programs get to see: reports in each format.
 
-mod cli;
-mod http;
 mod reports;
 mod sample;

@@ -17,6 +17,7 @@ use xtask::{Outcome, root, run};
 /// The commit on which everything passed, as `cargo xtask test --all` writes it.
 const PASSED: &str = "xtask/passed.toml";
 const CHECKS: &str = "conformance/src/checks";
+const PACKS: &str = "conformance/packs";
 /// One of so many mutants is tried although nothing of it changed.
 const SHARE: u64 = 10;
 
@@ -90,16 +91,25 @@ impl Changed {
     }
 }
 
-/// Returns the name of the folder or file directly below that of the checks, if the path is in it.
+/// Returns the name of the folder or file directly below that of the checks or of the packs, if the path is in one of them.
 fn component(path: &str) -> Option<String> {
-    let rest = path.strip_prefix(CHECKS)?.strip_prefix('/')?;
+    let mut folders = [CHECKS, PACKS].into_iter();
+    let rest = folders.find_map(|folder| path.strip_prefix(folder)?.strip_prefix('/'))?;
     let first = rest.split('/').next()?;
     Some(first.strip_suffix(".rs").unwrap_or(first).into())
 }
 
 /// Returns the component of each check: where its id stands in the code.
 fn sources() -> Outcome<BTreeMap<&'static str, String>> {
-    let listed = run::git(&["ls-files", "--cached", "--others", "--exclude-standard", CHECKS])?;
+    tabellion_conformance_cli::add_packs();
+    let listed = run::git(&[
+        "ls-files",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        CHECKS,
+        PACKS,
+    ])?;
     let mut sources = BTreeMap::new();
     for path in listed.lines().filter(|path| path.ends_with(".rs")) {
         let Some(component) = component(path).filter(|component| component != "mod") else {
@@ -133,6 +143,7 @@ mod tests {
     #[test]
     fn every_check_has_a_source() {
         let sources = sources().unwrap();
+        assert!(sources.values().any(|component| component == "mcb"));
         let without: Vec<_> = checks::all()
             .map(|check| check.id)
             .filter(|id| !sources.contains_key(id))

@@ -68,6 +68,7 @@ enum Task {
 }
 
 fn main() -> ExitCode {
+    tabellion_conformance_cli::add_packs();
     xtask::run::exit(match Cli::parse().task {
         Task::Torture { seed, each, only } => torture::all(seed, each, &only),
         Task::Suite(arguments) => suite::judge(&arguments),

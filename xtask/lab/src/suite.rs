@@ -34,7 +34,7 @@ const URL: &str = "http://127.0.0.1:{port}/mcp";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// How many checks and cases to run
-    #[arg(long, value_enum, default_value = "quick")]
+    #[arg(long, value_parser = tabellion_conformance_cli::profiles(), default_value = "quick")]
     profile: Profile,
     /// Run only the servers whose names contain this
     #[arg(long, value_name = "NAME", default_value = "")]
@@ -306,7 +306,7 @@ impl Run {
         if profile == Profile::Smoke {
             let selected = run::selected(&subject, &options).map(|check| check.id);
             options.only = selected
-                .filter(|id| checks::SMOKE.contains(id))
+                .filter(|id| checks::smoke().any(|it| it == *id))
                 .map(String::from)
                 .collect();
             options.eras.drain(..options.eras.len() - 1);

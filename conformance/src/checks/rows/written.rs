@@ -3,16 +3,16 @@
 //! The contract says nothing of their rows, so each is called as its examples call it: ids in them are replaced by those of rows that
 //! are there, and paths by that of a repository in the workspace.
 
-use std::{collections::BTreeMap, path::Path, thread, time::Duration};
+use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
 
 use serde_json::Value;
 use tabellion_runtime::{ToolSpec, spec::Action};
 
-use super::{super::code, basics::start, entries};
+use super::{basics::start, entries};
 use crate::{
     check::{Bench, Case},
     judgement::{Judgement, Stop, ensure, fail, not_shown},
-    ledger::rows::Row,
+    ledger::{git, rows::Row},
     reply::Reply,
     request,
     rows::{RowsClient, client},
@@ -48,6 +48,17 @@ pub(super) fn judge(bench: &Bench<'_>, label: &str) -> Option<Judgement> {
     Some(judge_operation(bench, tool))
 }
 
+/// Makes a repository of one file at `root`, with the branches `main` and `topic/x`.
+fn make_repository(root: &Path) -> Result<(), Stop> {
+    fs::create_dir_all(root)?;
+    git(root, &["init", "--quiet", "--initial-branch=main"])?;
+    fs::write(root.join("a.rs"), "fn a() {}\n")?;
+    git(root, &["add", "--all", "."])?;
+    git(root, &["commit", "--quiet", "-m", "base"])?;
+    git(root, &["branch", "topic/x"])?;
+    Ok(())
+}
+
 fn judge_operation(bench: &Bench<'_>, tool: &'static ToolSpec) -> Judgement {
     let (scene, mut rows) = start(bench)?;
     let mut ids = Ids::default();
@@ -57,7 +68,7 @@ fn judge_operation(bench: &Bench<'_>, tool: &'static ToolSpec) -> Judgement {
         .names("{workspace}")
         .then(|| scene.workspace());
     if let Some(workspace) = &workspace {
-        code::small_repository(workspace)?;
+        make_repository(workspace)?;
     }
     let placed = |arguments| placed(arguments, workspace.as_deref());
     for other in operations(bench) {

@@ -412,7 +412,7 @@ fn foreign_libraries_stay_in_the_crates_that_need_them() {
             &[
                 "tabellion",
                 "tabellion-codegen",
-                "tabellion-conformance",
+                "tabellion-conformance-cli",
                 "tabellion-lab",
                 "tabellion-reference",
                 "xtask",
@@ -433,6 +433,9 @@ fn conformance_never_depends_on_the_server() {
     let suite = [
         "tabellion-codegen",
         "tabellion-conformance",
+        "tabellion-conformance-brainforge",
+        "tabellion-conformance-cli",
+        "tabellion-conformance-mcb",
         "tabellion-contracts",
         "tabellion-reference",
         "tabellion-runtime",

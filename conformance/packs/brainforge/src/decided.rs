@@ -1,0 +1,171 @@
+//! Decisions, and what they do.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    decision::{self, Decision},
+    review::{BEFORE, PROPOSED, Proposal},
+    shelf::{By, Shelf, made, word},
+};
+use tabellion_conformance::{
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, Shows, ensure, fail},
+};
+
+pub(super) const DECIDED: Check = Check {
+    id: "review/decided",
+    severity: Severity::Must,
+    guarantees: &["agents-are-reviewed"],
+    states: "What a person approves is part of the library with its number, and nothing else is; a decision is one commit, and final.",
+    explains: "Approves, rejects and sends back an agent's notes and changes. What was approved must be found, read and exported as it was \
+               proposed; what was not must stay unseen, and a person can go on from what is there. What was decided on can't be decided \
+               on again.",
+    cases: |_| {
+        let proposals = [Proposal::Note, Proposal::Change];
+        let all = proposals.into_iter().flat_map(|proposal| {
+            Decision::ALL.map(|decision| {
+                let name = format!("{}: {decision}", proposal.name());
+                Case::new(name, Decided { proposal, decision })
+            })
+        });
+        Ok(all.collect())
+    },
+    judge: |bench, case| decided(bench, case.read()?),
+    shrink: as_small_as_can_be,
+};
+
+pub(super) const STALE: Check = Check {
+    id: "review/stale",
+    severity: Severity::Must,
+    guarantees: &["locks-hold"],
+    states: "A proposal whose note has changed since can't be approved.",
+    explains: "Lets an agent propose a change, changes the note as a person, by the tool or by hand, and approves the proposal. That must be \
+               refused and change nothing: it would undo what the person wrote, and no person has seen both. This includes \
+               a note that was already edited by hand before the proposal: a further edit by hand leaves its number as it is.",
+    cases: |_| {
+        Ok([Meanwhile::Tool, Meanwhile::Hand, Meanwhile::HandAgain]
+            .map(|meanwhile| Case::new(meanwhile.name(), meanwhile))
+            .into())
+    },
+    judge: |bench, case| stale(bench, case.read()?),
+    shrink: as_small_as_can_be,
+};
+
+/// How a person changes a note while a proposal waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Meanwhile {
+    Tool,
+    Hand,
+    /// By hand, as was already done before the proposal.
+    HandAgain,
+}
+
+impl Meanwhile {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Tool => "by the tool",
+            Self::Hand => "by hand",
+            Self::HandAgain => "by hand, not for the first time",
+        }
+    }
+}
+
+/// A decision on a proposal.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Decided {
+    proposal: Proposal,
+    decision: Decision,
+}
+
+fn decided(bench: &Bench<'_>, case: Decided) -> Judgement {
+    let Decided { proposal, decision } = case;
+    let mut shelf = Shelf::start(bench)?;
+    decision::required(&shelf)?;
+    let before = shelf.create(By::Person, &word(BEFORE))?;
+    let proposed = proposal.make(&mut shelf, &before, &word(PROPOSED))?;
+    let earlier = shelf.scene.view()?.library;
+    shelf.must_decide(decision, proposed.instance()?)?;
+    let later = shelf.scene.view()?.library;
+    let commits = later.commits_since(&earlier).len();
+    ensure(commits == 1 && later.status == earlier.status, || {
+        format!(
+            "a decision is {commits} commits, and `git status` says: {}",
+            later.status
+        )
+    })
+    .map_err(|stop| stop.shows(Shows::Commits))?;
+    let is_approved = decision == Decision::Approve;
+    let is_change = proposed.id == before.id;
+    let why = format!("on which a person decided: {decision}");
+    for by in [By::Person, By::Agent] {
+        shelf.ensure_seen(by, &word(PROPOSED), is_approved, &why)?;
+        let there = !(is_approved && is_change);
+        shelf.ensure_seen(by, &word(BEFORE), there, &why)?;
+    }
+    let (_, file) = shelf.export(By::Person, &json!({}))?;
+    let exported = String::from_utf8_lossy(&file);
+    ensure(exported.contains(&word(PROPOSED)) == is_approved, || {
+        format!("the export does not say what was decided: {exported}")
+    })?;
+    if decision != Decision::Revise {
+        for again in [Decision::Approve, Decision::Reject] {
+            let view = shelf.scene.view()?;
+            if shelf.decide(again, proposed.instance()?)?.is_ok() {
+                return Err(fail(format!("after {decision}, a person could {again} it again")));
+            }
+            view.same(&shelf.scene.view()?, "a refused decision")?;
+        }
+    }
+    // A person goes on from what is there.
+    if is_approved || is_change {
+        let version = if is_approved {
+            proposed.version
+        } else {
+            before.version
+        };
+        let next = shelf.update(By::Person, &proposed.id, version, &word(3))?;
+        let next = made(next)?;
+        ensure(next.version == version + 1, || {
+            format!(
+                "the version after {version} is {}, after a person decided: {decision}",
+                next.version
+            )
+        })?;
+        shelf.ensure_seen(By::Agent, &word(3), true, "which a person wrote")?;
+    }
+    Ok(())
+}
+
+fn stale(bench: &Bench<'_>, meanwhile: Meanwhile) -> Judgement {
+    let mut shelf = Shelf::start(bench)?;
+    decision::required(&shelf)?;
+    let mut before = shelf.create(By::Person, &word(BEFORE))?;
+    let path = shelf.file_with(&word(BEFORE))?;
+    let edit = |shelf: &mut Shelf<'_, '_>, from: usize, to: usize| {
+        let text = String::from_utf8_lossy(&shelf.scene.read(&path).unwrap_or_default()).into_owned();
+        shelf.scene.put(&path, text.replace(&word(from), &word(to)))
+    };
+    let mut last = BEFORE;
+    if meanwhile == Meanwhile::HandAgain {
+        last = 4;
+        edit(&mut shelf, BEFORE, last)?;
+        before.version += 1;
+    }
+    let proposed = Proposal::Change.make(&mut shelf, &before, &word(PROPOSED))?;
+    match meanwhile {
+        Meanwhile::Tool => {
+            made(shelf.update(By::Person, &before.id, before.version, &word(3))?)?;
+        }
+        Meanwhile::Hand | Meanwhile::HandAgain => edit(&mut shelf, last, 3)?,
+    }
+    let view = shelf.scene.view()?;
+    if shelf.decide(Decision::Approve, proposed.instance()?)?.is_ok() {
+        let what = "a proposal could be approved, although its note has changed since";
+        return Err(fail(what));
+    }
+    view.same(&shelf.scene.view()?, "a refused decision")?;
+    shelf.ensure_seen(By::Person, &word(3), true, "which a person wrote meanwhile")?;
+    shelf.ensure_seen(By::Person, &word(PROPOSED), false, "which no person has approved")
+}

@@ -1,0 +1,176 @@
+//! Decisions of a person on what waits, by the commands that the operator names.
+
+use std::{
+    fmt,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::{Deserialize, Serialize};
+
+use super::shelf::Shelf;
+use tabellion_conformance::{
+    judgement::{Stop, fail},
+    launch::{DECISION, INSTANCE, PARTS},
+    setup::run_within,
+};
+
+/// A decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Decision {
+    /// It becomes part of the library.
+    Approve,
+    /// It does not.
+    Reject,
+    /// Its author is asked for another version.
+    Revise,
+}
+
+impl Decision {
+    pub(super) const ALL: [Self; 3] = [Self::Approve, Self::Reject, Self::Revise];
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Approve => "approve",
+            Self::Reject => "reject",
+            Self::Revise => "revise",
+        })
+    }
+}
+
+/// Fails unless the operator has named the command by which a person decides.
+pub(super) fn required(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
+    if shelf.bench.subject.launch.decide.is_some() {
+        return Ok(());
+    }
+    let why = format!(
+        "it is not known how a person decides on what waits; add `--decide COMMAND`, in which `{DECISION}` is approve, reject or revise"
+    );
+    Err(Stop::NotApplicable(why))
+}
+
+/// Fails unless the operator has also named the command by which a person is shown what waits.
+pub(super) fn shown(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
+    required(shelf)?;
+    if shelf.bench.subject.launch.show.is_some() {
+        return Ok(());
+    }
+    let why =
+        format!("it is not known how a person is shown what waits; add `--show COMMAND` with `{INSTANCE}`");
+    Err(Stop::NotApplicable(why))
+}
+
+/// Fails unless the command by which a person decides takes parts.
+pub(super) fn in_parts(shelf: &Shelf<'_, '_>) -> Result<(), Stop> {
+    required(shelf)?;
+    let decide = shelf.bench.subject.launch.decide.as_deref();
+    if decide.is_some_and(|decide| decide.contains(PARTS)) {
+        return Ok(());
+    }
+    let why = format!("it is not known how a person approves parts; `--decide` has no `{PARTS}`");
+    Err(Stop::NotApplicable(why))
+}
+
+impl Shelf<'_, '_> {
+    fn decision(&self, decision: Decision, parts: &[usize], instance: &str) -> Result<Command, Stop> {
+        required(self)?;
+        let of_parts = match parts {
+            [] => String::new(),
+            parts => format!(" the parts {parts:?}"),
+        };
+        self.scene
+            .trace(format!("a person decides on {instance}: {decision}{of_parts}"));
+        let launch = &self.bench.subject.launch;
+        let library = self.scene.library();
+        let shell = launch.decision(&library, &decision.to_string(), parts, instance);
+        shell.ok_or_else(|| Stop::Harness("there is no command that decides".into()))
+    }
+
+    /// Shows a person what waits, if a command does that; returns why not, if it fails.
+    pub(super) fn show(&self, instance: &str) -> Result<(), String> {
+        let launch = &self.bench.subject.launch;
+        let Some(mut command) = launch.shown(&self.scene.library(), instance) else {
+            return Ok(());
+        };
+        self.scene.trace(format!("a person is shown {instance}"));
+        run_within(&mut command, launch.patience)
+    }
+
+    /// Shows a person what waits, and decides on it; returns why not, if one of the commands fails.
+    ///
+    /// # Errors
+    /// If no command decides.
+    pub(super) fn decide(&self, decision: Decision, instance: &str) -> Result<Result<(), String>, Stop> {
+        match self.show(instance) {
+            Ok(()) => self.decide_as_shown(decision, &[], instance),
+            refused => Ok(refused),
+        }
+    }
+
+    /// Shows a person what waits, and approves the parts of these numbers; returns why not, if one of the commands fails.
+    ///
+    /// # Errors
+    /// If no command decides.
+    pub(super) fn decide_parts(&self, parts: &[usize], instance: &str) -> Result<Result<(), String>, Stop> {
+        match self.show(instance) {
+            Ok(()) => self.decide_as_shown(Decision::Approve, parts, instance),
+            refused => Ok(refused),
+        }
+    }
+
+    /// Decides on what the person was shown last; returns why not, if the command fails.
+    ///
+    /// # Errors
+    /// If no command decides.
+    pub(super) fn decide_as_shown(
+        &self,
+        decision: Decision,
+        parts: &[usize],
+        instance: &str,
+    ) -> Result<Result<(), String>, Stop> {
+        let mut command = self.decision(decision, parts, instance)?;
+        let outcome = run_within(&mut command, self.bench.subject.launch.patience);
+        if let Err(why) = &outcome {
+            self.scene.trace(format!("the decision {why}"));
+        }
+        Ok(outcome)
+    }
+
+    /// As [`decide`](Self::decide), but a decision that is not taken is a failure.
+    pub(super) fn must_decide(&self, decision: Decision, instance: &str) -> Result<(), Stop> {
+        let outcome = self.decide(decision, instance)?;
+        outcome.map_err(|why| fail(format!("a person can't {decision} what waits: it {why}")))
+    }
+
+    /// Decides on what the person was shown last, and kills the command and all that it started after `delay`.
+    ///
+    /// # Errors
+    /// If no command decides, or it can't be run.
+    pub(super) fn decide_and_kill(
+        &self,
+        decision: Decision,
+        instance: &str,
+        delay: Duration,
+    ) -> Result<(), Stop> {
+        use std::os::unix::process::CommandExt;
+        let mut command = self.decision(decision, &[], instance)?;
+        command.process_group(0).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let since = Instant::now();
+        let mut child = command.spawn()?;
+        thread::sleep(delay.saturating_sub(since.elapsed()));
+        self.scene
+            .trace(format!("the decision is killed after {} µs", delay.as_micros()));
+        if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            // It may have ended by itself.
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        child.wait()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,391 @@
+//! A library of notes, its callers and their calls.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tabellion_runtime::spec::{AuthSpec, CallerKind, RoleSpec};
+
+use super::{
+    tool::Tool,
+    written::{Status, Written},
+};
+use tabellion_conformance::{
+    bytes, callers,
+    check::Bench,
+    client::Client,
+    http::{Request, Url},
+    judgement::{Judgement, Stop, ensure, fail, refused},
+    reply::{Refusal, text},
+    scene::Scene,
+};
+
+/// The most hits that a search can ask for.
+pub(super) const MAX_FOUND: u64 = 100;
+
+/// The caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum By {
+    /// A person who may write, and whose notes need no approval.
+    Person,
+    /// An agent.
+    Agent,
+}
+
+/// Why a call was refused.
+#[derive(Debug, Clone)]
+pub(super) struct Refused {
+    /// The details of the error.
+    pub(super) details: Map<String, Value>,
+    /// The message.
+    pub(super) message: String,
+}
+
+/// A library of notes, and its callers.
+pub(super) struct Shelf<'b, 'a> {
+    pub(super) bench: &'b Bench<'a>,
+    pub(super) scene: Scene<'a>,
+    clients: BTreeMap<By, Client<'a>>,
+}
+
+/// Returns the word of a version, which no other number has; no two begin alike.
+pub(super) fn word(number: usize) -> String {
+    const SYLLABLES: [&str; 10] = ["ba", "co", "du", "fo", "gi", "ho", "ju", "ka", "lo", "mu"];
+    let digits = format!("{number:04}");
+    let syllables = digits
+        .bytes()
+        .rev()
+        .map(|digit| SYLLABLES[usize::from(digit - b'0')]);
+    format!("{}zex", syllables.collect::<String>())
+}
+
+/// Returns the content of a note that has this word. The title, which a server may keep from the first version, has it not.
+pub(super) fn content(word: &str) -> String {
+    format!("# A note\n\nA sentence on {word}, and no other.\n")
+}
+
+/// Returns the role of a person whose notes need no approval, or of an agent.
+fn role(auth: &AuthSpec, bench: &Bench<'_>, by: By) -> Result<&'static RoleSpec, Stop> {
+    let contract = bench.subject.contract;
+    let kind = match by {
+        By::Person => CallerKind::Human,
+        By::Agent => CallerKind::Agent,
+    };
+    let tools = Tool::ALL.map(|tool| tool.find(contract));
+    let may_all = |role: &RoleSpec| {
+        let mut tools = tools.iter().flatten();
+        tools.all(|tool| tool.roles.is_empty() || tool.roles.contains(&role.name))
+    };
+    let mut roles = auth.roles.iter();
+    let found = roles.find(|role| role.kind == kind && may_all(role));
+    found.ok_or_else(|| Stop::NotApplicable(format!("the contract has no role of this kind: {kind}")))
+}
+
+impl<'b, 'a> Shelf<'b, 'a> {
+    /// Creates an empty library.
+    ///
+    /// # Errors
+    /// If the disk or git fails.
+    pub(super) fn start(bench: &'b Bench<'a>) -> Result<Self, Stop> {
+        let documents: &[(&str, &str)] = &[];
+        Ok(Self {
+            bench,
+            scene: Scene::in_memory(bench.subject, &bench.trace, documents)?,
+            clients: BTreeMap::new(),
+        })
+    }
+
+    /// Ends the servers; the next call starts one.
+    ///
+    /// # Errors
+    /// If one does not end.
+    pub(super) fn restart(&mut self) -> Judgement {
+        for (_, client) in std::mem::take(&mut self.clients) {
+            client.close()?;
+        }
+        Ok(())
+    }
+
+    /// Returns a client with a server of its own.
+    ///
+    /// # Errors
+    /// If the server does not start, or the suite can't be such a caller.
+    pub(super) fn another(&self, by: By) -> Result<Client<'a>, Stop> {
+        let auth = self.bench.subject.contract.auth;
+        let role = auth.map(|auth| role(auth, self.bench, by)).transpose()?;
+        callers::open(self.bench, &self.scene, role)
+    }
+
+    fn client(&mut self, by: By) -> Result<&mut Client<'a>, Stop> {
+        if !self.clients.contains_key(&by) {
+            let client = self.another(by)?;
+            self.clients.insert(by, client);
+        }
+        let client = self.clients.get_mut(&by);
+        client.ok_or_else(|| Stop::Harness("there is no client".into()))
+    }
+
+    /// Calls a tool; returns the answer and its `_meta`, or why it was refused.
+    ///
+    /// # Errors
+    /// If no answer arrives.
+    pub(super) fn ask(
+        &mut self,
+        by: By,
+        tool: Tool,
+        arguments: &Value,
+    ) -> Result<Result<(Value, Value), Refused>, Stop> {
+        let bench = self.bench;
+        ask(bench, self.client(by)?, tool, arguments)
+    }
+
+    /// As [`ask`](Self::ask), for a call that is valid.
+    pub(super) fn must(&mut self, by: By, tool: Tool, arguments: &Value) -> Result<Value, Stop> {
+        match self.ask(by, tool, arguments)? {
+            Ok((answer, _)) => Ok(answer),
+            Err(why) => Err(why.of_valid(arguments)),
+        }
+    }
+
+    /// Fails unless a call is refused and changes nothing; returns why it was refused.
+    pub(super) fn must_not(
+        &mut self,
+        by: By,
+        tool: Tool,
+        arguments: &Value,
+        why: &str,
+    ) -> Result<Refused, Stop> {
+        let before = self.scene.view()?;
+        match self.ask(by, tool, arguments)? {
+            Ok((answer, _)) => Err(fail(format!("`{arguments}` was answered, {why}: {answer}"))),
+            Err(refused) => {
+                before.same(&self.scene.view()?, "a refused call")?;
+                Ok(refused)
+            }
+        }
+    }
+
+    /// Calls a tool that writes a note, and returns what it wrote, or why it was refused.
+    ///
+    /// # Errors
+    /// If no answer arrives, or it is not whole.
+    pub(super) fn write(
+        &mut self,
+        by: By,
+        tool: Tool,
+        arguments: &Value,
+    ) -> Result<Result<Written, Refused>, Stop> {
+        let bench = self.bench;
+        write(bench, self.client(by)?, tool, arguments)
+    }
+
+    /// Creates a note with this word.
+    ///
+    /// # Errors
+    /// If it is refused.
+    pub(super) fn create(&mut self, by: By, word: &str) -> Result<Written, Stop> {
+        self.create_with(by, word, &json!({}))
+    }
+
+    /// As [`create`](Self::create), with further metadata.
+    pub(super) fn create_with(&mut self, by: By, word: &str, metadata: &Value) -> Result<Written, Stop> {
+        let arguments = creation(by, word, metadata);
+        let written = self.write(by, Tool::Create, &arguments)?;
+        written.map_err(|why| why.of_valid(&arguments))
+    }
+
+    /// Changes a note, so that it has this word.
+    ///
+    /// # Errors
+    /// If it is refused.
+    pub(super) fn update(&mut self, by: By, id: &str, version: u64, word: &str) -> Result<Written, Stop> {
+        let arguments = change(id, version, word);
+        let written = self.write(by, Tool::Update, &arguments)?;
+        written.map_err(|why| why.of_valid(&arguments))
+    }
+
+    /// Returns whether a search for the word shows it to this caller.
+    ///
+    /// # Errors
+    /// If the search is refused.
+    pub(super) fn sees(&mut self, by: By, word: &str) -> Result<bool, Stop> {
+        let found = self.must(by, Tool::Search, &json!({ "query": word, "limit": MAX_FOUND }))?;
+        let results = found["results"].as_array();
+        Ok(results.into_iter().flatten().any(|hit| {
+            let (excerpt, title) = (&hit["excerpt"], &hit["metadata"]["title"]);
+            [excerpt, title]
+                .iter()
+                .any(|text| text.as_str().is_some_and(|text| text.contains(word)))
+        }))
+    }
+
+    /// Fails unless a search shows the word exactly if it should.
+    pub(super) fn ensure_seen(&mut self, by: By, word: &str, should: bool, why: &str) -> Judgement {
+        let sees = self.sees(by, word)?;
+        ensure(sees == should, || {
+            let does = if sees { "shows" } else { "does not show" };
+            format!("a search {does} `{word}`, {why}")
+        })
+    }
+
+    /// Reads a resource; `None` if the server refuses it.
+    ///
+    /// # Errors
+    /// If no answer arrives.
+    pub(super) fn resource(&mut self, by: By, uri: &str) -> Result<Option<Value>, Stop> {
+        let client = self.client(by)?;
+        let answer = client.request("resources/read", json!({ "uri": uri }))?;
+        let text = answer["result"]["contents"][0]["text"].as_str();
+        Ok(text.and_then(|text| serde_json::from_str(text).ok()))
+    }
+
+    /// Exports notes; returns the answer, and the file to which it leads.
+    ///
+    /// # Errors
+    /// If the export is refused, or its file can't be had.
+    pub(super) fn export(&mut self, by: By, arguments: &Value) -> Result<(Value, Vec<u8>), Stop> {
+        let answer = self.must(by, Tool::Export, arguments)?;
+        let url = answer["download_url"].as_str().unwrap_or_default();
+        let file = self.fetch(url)?;
+        Ok((answer, file))
+    }
+
+    /// Returns what a URL of an export leads to.
+    pub(super) fn fetch(&self, url: &str) -> Result<Vec<u8>, Stop> {
+        let nothing = |why: String| fail(format!("nothing can be fetched from `{url}`: {why}"));
+        if let Some(path) = url.strip_prefix("file://") {
+            let path = unescaped(path);
+            return fs::read(&path).map_err(|error| nothing(error.to_string()));
+        }
+        let parsed = Url::parse(url).map_err(&nothing)?;
+        let response = Request::new("GET").send(&parsed, self.bench.subject.launch.patience);
+        let mut response = response.map_err(|error| nothing(error.to_string()))?;
+        if response.status != 200 {
+            return Err(nothing(response.title()));
+        }
+        response.bytes().map_err(|error| nothing(error.to_string()))
+    }
+
+    /// Returns the path of the one file of the library that has the word.
+    ///
+    /// # Errors
+    /// If there is none, or more than one.
+    pub(super) fn file_with(&self, word: &str) -> Result<String, Stop> {
+        let files = self.scene.files()?;
+        let with: Vec<PathBuf> = files
+            .into_iter()
+            .filter_map(|(path, (_, bytes))| bytes::contain(&bytes, word).then_some(path))
+            .collect();
+        match with.as_slice() {
+            [path] => Ok(path.to_string_lossy().into_owned()),
+            _ => Err(fail(format!(
+                "`{word}` should be in one file, but is in {with:?}"
+            ))),
+        }
+    }
+}
+
+/// Returns the arguments that create a note with this word.
+pub(super) fn creation(by: By, word: &str, metadata: &Value) -> Value {
+    let mut arguments = json!({ "content": content(word), "metadata": metadata });
+    match by {
+        By::Person => arguments["note_type"] = "permanent".into(),
+        By::Agent => arguments["ai_justification"] = "the suite asks for it".into(),
+    }
+    arguments
+}
+
+/// Returns the arguments that change a note, so that it has this word.
+pub(super) fn change(id: &str, version: u64, word: &str) -> Value {
+    json!({ "note_id": id, "version": version, "content": content(word), "change_reason": "the suite asks for it" })
+}
+
+/// Calls a tool as a client; returns the answer and its `_meta`, or why it was refused.
+///
+/// # Errors
+/// If no answer arrives.
+pub(super) fn ask(
+    bench: &Bench<'_>,
+    client: &mut Client<'_>,
+    tool: Tool,
+    arguments: &Value,
+) -> Result<Result<(Value, Value), Refused>, Stop> {
+    let contract = bench.subject.contract;
+    let spec = tool.find(contract);
+    let spec =
+        spec.ok_or_else(|| Stop::NotApplicable(format!("the contract has no tool like this: {tool:?}")))?;
+    let message = client.call_raw(spec, arguments, Map::new())?;
+    let result = &message["result"];
+    Ok(match Refusal::of(&message) {
+        None => Ok((result["structuredContent"].clone(), result["_meta"].clone())),
+        Some(refusal) => Err(Refused {
+            details: callers::details(contract, &message),
+            message: if refusal.message.is_empty() {
+                text(result)
+            } else {
+                refusal.message
+            },
+        }),
+    })
+}
+
+/// As [`Shelf::write`], for any client.
+pub(super) fn write(
+    bench: &Bench<'_>,
+    client: &mut Client<'_>,
+    tool: Tool,
+    arguments: &Value,
+) -> Result<Result<Written, Refused>, Stop> {
+    Ok(match ask(bench, client, tool, arguments)? {
+        Ok((answer, meta)) => Ok(Written::read(&answer, meta["review_workflow_id"].as_str())?),
+        Err(refused) => Err(refused),
+    })
+}
+
+/// Returns the answer of a call that must be part of the library at once.
+///
+/// # Errors
+/// The failure, if it waits.
+pub(super) fn made(written: Written) -> Result<Written, Stop> {
+    match &written.status {
+        Status::Made => Ok(written),
+        Status::Waits(_) => Err(fail(format!(
+            "version {} of note {} waits for a person, although a person wrote it",
+            written.version, written.id
+        ))),
+    }
+}
+
+impl Refused {
+    /// Returns why a case shows nothing: a valid call was refused.
+    pub(super) fn of_valid(&self, arguments: &Value) -> Stop {
+        let refusal = Refusal {
+            code: None,
+            message: self.message.clone(),
+        };
+        refused(format!("`{arguments}`"), &refusal)
+    }
+}
+
+/// Returns the path of a `file:` URL, without its escapes.
+fn unescaped(path: &str) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    let mut bytes = Vec::new();
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        let escaped = (byte == b'%').then(|| {
+            let digits: Vec<u8> = rest.clone().take(2).collect();
+            let digits = String::from_utf8(digits).ok()?;
+            u8::from_str_radix(&digits, 16).ok()
+        });
+        match escaped.flatten() {
+            Some(escaped) => {
+                bytes.push(escaped);
+                rest.nth(1);
+            }
+            None => bytes.push(byte),
+        }
+    }
+    std::ffi::OsString::from_vec(bytes).into()
+}

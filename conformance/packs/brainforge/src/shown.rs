@@ -1,0 +1,70 @@
+//! Decisions on a proposal that was revised after it was shown.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    decision::{self, Decision},
+    review::{BEFORE, PROPOSED, Proposal},
+    shelf::{By, Shelf, word},
+};
+use tabellion_conformance::{
+    check::{Bench, Case, Check, Severity, as_small_as_can_be},
+    judgement::{Judgement, fail},
+};
+
+pub(super) const CHECK: Check = Check {
+    id: "review/shown",
+    severity: Severity::Must,
+    guarantees: &["decides-what-was-shown"],
+    states: "A decision on a proposal that was revised after the person was shown it is refused, and changes nothing.",
+    explains: "Shows a person an agent's proposal, lets the agent revise it, and then decides as the person who has seen the first version: by \
+               approval, rejection and sending back. That must be refused, since an approval would publish what no person has read. Shown \
+               the proposal again, the person must be able to decide on it.",
+    cases: |_| {
+        let proposals = [Proposal::Note, Proposal::Change].into_iter();
+        let all = proposals.flat_map(|proposal| {
+            Decision::ALL.map(|decision| {
+                let name = format!("{}: {decision}", proposal.name());
+                Case::new(name, Shown { proposal, decision })
+            })
+        });
+        Ok(all.collect())
+    },
+    judge: |bench, case| shown(bench, case.read()?),
+    shrink: as_small_as_can_be,
+};
+
+/// Word of the revision.
+const REVISED: usize = 3;
+
+/// A decision on a proposal.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Shown {
+    proposal: Proposal,
+    decision: Decision,
+}
+
+fn shown(bench: &Bench<'_>, case: Shown) -> Judgement {
+    let Shown { proposal, decision } = case;
+    let mut shelf = Shelf::start(bench)?;
+    decision::shown(&shelf)?;
+    let before = shelf.create(By::Person, &word(BEFORE))?;
+    let proposed = proposal.make(&mut shelf, &before, &word(PROPOSED))?;
+    let outcome = shelf.show(proposed.instance()?);
+    outcome.map_err(|why| fail(format!("a person can't be shown what waits: it {why}")))?;
+    let revised = shelf.update(By::Agent, &proposed.id, proposed.version, &word(REVISED))?;
+    let view = shelf.scene.view()?;
+    if shelf
+        .decide_as_shown(decision, &[], proposed.instance()?)?
+        .is_ok()
+    {
+        let what = format!("a person could {decision} a revision of a proposal without having been shown it");
+        return Err(fail(what));
+    }
+    view.same(&shelf.scene.view()?, "a refused decision")?;
+    shelf.must_decide(decision, revised.instance()?)?;
+    let is_approved = decision == Decision::Approve;
+    let why = format!("on which a person decided: {decision}");
+    shelf.ensure_seen(By::Agent, &word(REVISED), is_approved, &why)?;
+    shelf.ensure_seen(By::Agent, &word(PROPOSED), false, "which its author has revised")
+}
