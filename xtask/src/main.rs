@@ -7,6 +7,7 @@ mod compat;
 mod deny;
 mod dist;
 mod history;
+mod language;
 mod nextest;
 mod postgres;
 mod readme;

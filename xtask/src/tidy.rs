@@ -2,14 +2,20 @@
 
 use xtask::Outcome;
 
-use crate::{circles, history, words};
+use crate::{circles, history, language, words};
 
 /// Checks the tree and its history.
 ///
 /// # Errors
 /// If a rule is broken; the message lists everything that breaks one.
 pub(crate) fn check() -> Outcome {
-    let problems = [words::problems()?, circles::problems()?, history::problems()?].concat();
+    let problems = [
+        words::problems()?,
+        language::problems()?,
+        circles::problems()?,
+        history::problems()?,
+    ]
+    .concat();
     if problems.is_empty() {
         return Ok(());
     }
